@@ -1298,6 +1298,86 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/OS-TRUST/trusts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The trusts of a trustor, those of a trustee, or all. */
+        readonly get: operations["listTrusts"];
+        readonly put?: never;
+        /**
+         * Lends some of the caller's roles in a project to another user.
+         * @description A token that was lent by a trust gives that trust on, as far as it may be.
+         */
+        readonly post: operations["createTrust"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-TRUST/trusts/{trust_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One trust, to its trustor and its trustee. */
+        readonly get: operations["showTrust"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a trust, those it was given on by, and every token of them. */
+        readonly delete: operations["deleteTrust"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-TRUST/trusts/{trust_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles that a trust lends. */
+        readonly get: operations["listTrustRoles"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-TRUST/trusts/{trust_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of the roles that a trust lends. */
+        readonly get: operations["showTrustRole"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/users": {
         readonly parameters: {
             readonly query?: never;
@@ -1455,6 +1535,9 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly UserId: {
+            readonly id: string;
+        };
         readonly Reference: {
             readonly id: string;
             readonly name: string;
@@ -1505,6 +1588,10 @@ export interface components {
                         readonly all: true;
                     };
                     readonly unscoped?: Record<string, never>;
+                    /** @description The roles and the project of this trust, for its trustee. */
+                    readonly "OS-TRUST:trust"?: {
+                        readonly id: components["schemas"]["Text"];
+                    };
                 };
             };
         };
@@ -1528,6 +1615,13 @@ export interface components {
                 };
                 readonly roles?: readonly components["schemas"]["Reference"][];
                 readonly catalog?: components["schemas"]["Catalog"];
+                /** @description Where the token was lent by a trust. */
+                readonly "OS-TRUST:trust"?: {
+                    readonly id: string;
+                    readonly trustor_user: components["schemas"]["UserId"];
+                    readonly trustee_user: components["schemas"]["UserId"];
+                    readonly impersonation: boolean;
+                };
                 readonly application_credential?: {
                     readonly id: string;
                     readonly name: string;
@@ -1704,6 +1798,7 @@ export interface components {
         readonly EndpointUrl: string;
         /** @enum {string} */
         readonly Interface: "public" | "internal" | "admin";
+        /** @description Further properties are kept and shown. */
         readonly NewEndpoint: {
             readonly service_id: components["schemas"]["Text"];
             readonly interface: components["schemas"]["Interface"];
@@ -1714,7 +1809,10 @@ export interface components {
             readonly region?: string | null;
             readonly name?: string | null;
             readonly enabled?: boolean;
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown; null takes one away. */
         readonly EndpointChange: {
             readonly service_id?: components["schemas"]["Text"];
             readonly interface?: components["schemas"]["Interface"];
@@ -1723,6 +1821,8 @@ export interface components {
             readonly region?: string | null;
             readonly name?: string | null;
             readonly enabled?: boolean;
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly Endpoint: {
             readonly id: string;
@@ -1733,6 +1833,8 @@ export interface components {
             readonly url: string;
             readonly enabled: boolean;
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly CredentialList: {
             readonly credentials: readonly components["schemas"]["Credential"][];
@@ -2004,18 +2106,24 @@ export interface components {
         readonly RoleAnswer: {
             readonly role: components["schemas"]["Role"];
         };
+        /** @description Further properties are kept and shown. */
         readonly NewRole: {
             readonly name: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
             /** @description A role of a domain is given by its managers, and counts by what it implies. */
             readonly domain_id?: string | null;
             readonly options?: components["schemas"]["ResourceOptions"];
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown; null takes one away. */
         readonly RoleChange: {
             readonly name?: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
             readonly domain_id?: string | null;
             readonly options?: components["schemas"]["ResourceOptions"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly Role: {
             readonly id: string;
@@ -2024,6 +2132,8 @@ export interface components {
             readonly domain_id: string | null;
             readonly options: components["schemas"]["ShownOptions"];
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly InferredRole: {
             readonly id: string;
@@ -2048,6 +2158,56 @@ export interface components {
         };
         readonly InferenceList: {
             readonly role_inferences: readonly components["schemas"]["Inference"][];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly NewTrust: {
+            /** @description The user who asks. */
+            readonly trustor_user_id: string;
+            readonly trustee_user_id: string;
+            /** @description Whether its tokens are in the name of the trustor. */
+            readonly impersonation: boolean;
+            /** @description Without it, the trust lends nothing. */
+            readonly project_id?: string | null;
+            /** @description How many tokens can be had; any number when absent. */
+            readonly remaining_uses?: number | null;
+            readonly expires_at?: string | null;
+            /** @description Whether the trustee may give it on. */
+            readonly allow_redelegation?: boolean | null;
+            /** @description How many times it may be given on, one after another; three when absent. */
+            readonly redelegation_count?: number | null;
+            /** @description Some of the trustor's roles in the project. */
+            readonly roles?: readonly {
+                readonly id?: components["schemas"]["Text"];
+                readonly name?: components["schemas"]["Text"];
+            }[];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        readonly TrustList: {
+            readonly trusts: readonly components["schemas"]["Trust"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly TrustAnswer: {
+            readonly trust: components["schemas"]["Trust"];
+        };
+        readonly Trust: {
+            readonly id: string;
+            readonly trustor_user_id: string;
+            readonly trustee_user_id: string;
+            readonly project_id: string | null;
+            readonly impersonation: boolean;
+            /** Format: date-time */
+            readonly expires_at: string | null;
+            readonly remaining_uses: number | null;
+            readonly redelegation_count: number;
+            /** @description The trust that was given on by this one. */
+            readonly redelegated_trust_id: string | null;
+            readonly deleted_at: null;
+            /** @description Not in lists. */
+            readonly roles?: readonly components["schemas"]["Role"][];
+            readonly roles_links?: components["schemas"]["ListLinks"];
             readonly links: components["schemas"]["SelfLink"];
         };
         readonly UserList: {
@@ -2185,6 +2345,7 @@ export interface components {
         readonly interface: "public" | "internal" | "admin";
         /** @description Only those of this service. */
         readonly serviceId: string;
+        readonly trustId: string;
     };
     requestBodies: never;
     headers: never;
@@ -2201,6 +2362,7 @@ export type Time = components['schemas']['Time'];
 export type SelfLink = components['schemas']['SelfLink'];
 export type ListLinks = components['schemas']['ListLinks'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type UserId = components['schemas']['UserId'];
 export type Reference = components['schemas']['Reference'];
 export type NamedReference = components['schemas']['NamedReference'];
 export type DomainChoice = components['schemas']['DomainChoice'];
@@ -2281,6 +2443,10 @@ export type Inference = components['schemas']['Inference'];
 export type InferenceAnswer = components['schemas']['InferenceAnswer'];
 export type OneInferenceAnswer = components['schemas']['OneInferenceAnswer'];
 export type InferenceList = components['schemas']['InferenceList'];
+export type NewTrust = components['schemas']['NewTrust'];
+export type TrustList = components['schemas']['TrustList'];
+export type TrustAnswer = components['schemas']['TrustAnswer'];
+export type Trust = components['schemas']['Trust'];
 export type UserList = components['schemas']['UserList'];
 export type UserAnswer = components['schemas']['UserAnswer'];
 export type UserOptions = components['schemas']['UserOptions'];
@@ -2313,6 +2479,7 @@ export type ParameterNocatalog = components['parameters']['nocatalog'];
 export type ParameterType = components['parameters']['type'];
 export type ParameterInterface = components['parameters']['interface'];
 export type ParameterServiceId = components['parameters']['serviceId'];
+export type ParameterTrustId = components['parameters']['trustId'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listApplicationCredentials: {
@@ -2590,6 +2757,7 @@ export interface operations {
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
@@ -6003,6 +6171,169 @@ export interface operations {
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listTrusts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those this user gave. */
+                readonly trustor_user_id?: string;
+                /** @description Only those given to this user. */
+                readonly trustee_user_id?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The trusts, without their roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TrustList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createTrust: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly trust: components["schemas"]["NewTrust"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The trust. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TrustAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showTrust: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The trust. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TrustAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTrust: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listTrustRoles: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showTrustRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trust_id: components["parameters"]["trustId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The role. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

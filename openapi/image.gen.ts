@@ -330,6 +330,252 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/schemas/metadefs/{metadef_schema}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as `namespace` or `namespaces`. */
+                readonly metadef_schema: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The JSON schema of a definition or of a list of them. */
+        readonly get: operations["showMetadefSchema"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/resource_types": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The kinds of things that definitions apply to. */
+        readonly get: operations["listMetadefResourceTypes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The namespaces that the project may see. */
+        readonly get: operations["listMetadefNamespaces"];
+        readonly put?: never;
+        /** Makes a namespace with all that is in it. */
+        readonly post: operations["createMetadefNamespace"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        /** One namespace with all that is in it. */
+        readonly get: operations["showMetadefNamespace"];
+        /** Replaces what is said of a namespace; what is in it stays. */
+        readonly put: operations["replaceMetadefNamespace"];
+        readonly post?: never;
+        /** Ends a namespace that is not protected. */
+        readonly delete: operations["deleteMetadefNamespace"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/resource_types": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        /** The kinds of things that a namespace applies to. */
+        readonly get: operations["listMetadefAssociations"];
+        readonly put?: never;
+        /** Lets a namespace apply to a kind of things. */
+        readonly post: operations["addMetadefAssociation"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/resource_types/{resource_type}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly resource_type: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Lets a namespace no longer apply to a kind of things. */
+        readonly delete: operations["removeMetadefAssociation"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/properties": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        /** The properties of a namespace. */
+        readonly get: operations["listMetadefProperties"];
+        readonly put?: never;
+        /** Adds to the properties of a namespace. */
+        readonly post: operations["addMetadefProperty"];
+        /** Removes all properties of a namespace that is not protected. */
+        readonly delete: operations["removeMetadefProperties"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/properties/{property_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly property_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One property. */
+        readonly get: operations["showMetadefProperty"];
+        /** Replaces a property. */
+        readonly put: operations["replaceMetadefProperty"];
+        readonly post?: never;
+        /** Removes a property from a namespace that is not protected. */
+        readonly delete: operations["removeMetadefProperty"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/objects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        /** The objects of a namespace. */
+        readonly get: operations["listMetadefObjects"];
+        readonly put?: never;
+        /** Adds to the objects of a namespace. */
+        readonly post: operations["addMetadefObject"];
+        /** Removes all objects of a namespace that is not protected. */
+        readonly delete: operations["removeMetadefObjects"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/objects/{object_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly object_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One object. */
+        readonly get: operations["showMetadefObject"];
+        /** Replaces an object. */
+        readonly put: operations["replaceMetadefObject"];
+        readonly post?: never;
+        /** Removes an object from a namespace that is not protected. */
+        readonly delete: operations["removeMetadefObject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/tags": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        /** The tags of a namespace. */
+        readonly get: operations["listMetadefTags"];
+        readonly put?: never;
+        /** Replaces the tags of a namespace. */
+        readonly post: operations["setMetadefTags"];
+        /** Removes all tags of a namespace that is not protected. */
+        readonly delete: operations["removeMetadefTags"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metadefs/namespaces/{namespace}/tags/{tag_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly tag_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One tag. */
+        readonly get: operations["showMetadefTag"];
+        /** Replaces a tag. */
+        readonly put: operations["replaceMetadefTag"];
+        /** Adds a tag to a namespace. */
+        readonly post: operations["addMetadefTag"];
+        /** Removes a tag from a namespace that is not protected. */
+        readonly delete: operations["removeMetadefTag"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/schemas/{schema_name}": {
         readonly parameters: {
             readonly query?: never;
@@ -520,6 +766,216 @@ export interface components {
             readonly updated_at: string;
             readonly schema: string;
         };
+        readonly MetadefName: string;
+        readonly MetadefProperties: {
+            readonly properties: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description What a property may be, in the words of JSON Schema. */
+        readonly MetadefPropertySchema: {
+            readonly title: string;
+            readonly description?: string;
+            readonly operators?: readonly string[];
+            /** @enum {string} */
+            readonly type: "array" | "boolean" | "integer" | "number" | "object" | "string";
+            readonly required?: readonly string[];
+            readonly minimum?: number;
+            readonly maximum?: number;
+            readonly maxLength?: number;
+            readonly minLength?: number;
+            readonly pattern?: string;
+            readonly enum?: readonly unknown[];
+            readonly readonly?: boolean;
+            readonly default?: unknown;
+            readonly items?: {
+                readonly [key: string]: unknown;
+            };
+            readonly maxItems?: number;
+            readonly minItems?: number;
+            readonly uniqueItems?: boolean;
+            readonly additionalItems?: boolean;
+        };
+        readonly NewMetadefProperty: {
+            readonly title: string;
+            readonly description?: string;
+            readonly operators?: readonly string[];
+            /** @enum {string} */
+            readonly type: "array" | "boolean" | "integer" | "number" | "object" | "string";
+            readonly required?: readonly string[];
+            readonly minimum?: number;
+            readonly maximum?: number;
+            readonly maxLength?: number;
+            readonly minLength?: number;
+            readonly pattern?: string;
+            readonly enum?: readonly unknown[];
+            readonly readonly?: boolean;
+            readonly default?: unknown;
+            readonly items?: {
+                readonly [key: string]: unknown;
+            };
+            readonly maxItems?: number;
+            readonly minItems?: number;
+            readonly uniqueItems?: boolean;
+            readonly additionalItems?: boolean;
+            readonly name: components["schemas"]["MetadefName"];
+        };
+        readonly MetadefPropertyAnswer: {
+            readonly name: string;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        readonly NewMetadefAssociation: {
+            readonly name: components["schemas"]["MetadefName"];
+            /** @description What the names of properties begin with there. */
+            readonly prefix?: string;
+            /** @description Which of several sets of properties is meant. */
+            readonly properties_target?: string;
+        };
+        readonly MetadefAssociation: {
+            readonly name: string;
+            readonly prefix?: string;
+            readonly properties_target?: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly MetadefAssociations: {
+            readonly resource_type_associations: readonly components["schemas"]["MetadefAssociation"][];
+        };
+        readonly MetadefResourceTypes: {
+            readonly resource_types: readonly components["schemas"]["MetadefTag"][];
+        };
+        readonly NewMetadefObject: {
+            readonly name: components["schemas"]["MetadefName"];
+            readonly description?: string;
+            readonly required?: readonly string[];
+            readonly properties?: {
+                readonly [key: string]: components["schemas"]["MetadefPropertySchema"];
+            };
+        };
+        readonly MetadefObject: {
+            readonly name: string;
+            readonly description?: string;
+            readonly required?: readonly string[];
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+            readonly schema: string;
+            readonly self: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly MetadefObjects: {
+            readonly objects: readonly components["schemas"]["MetadefObject"][];
+            readonly schema: string;
+        };
+        readonly NewMetadefTag: {
+            readonly name: components["schemas"]["MetadefName"];
+        };
+        readonly MetadefTag: {
+            readonly name: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly MetadefTags: {
+            readonly tags: readonly components["schemas"]["NewMetadefTag"][];
+        };
+        readonly NewMetadefNamespace: {
+            readonly namespace: components["schemas"]["MetadefName"];
+            readonly display_name?: string;
+            readonly description?: string;
+            /**
+             * @description Private when absent: it is for its owner alone.
+             * @enum {string}
+             */
+            readonly visibility?: "public" | "private";
+            /** @description While true, neither it nor what is in it can be deleted. */
+            readonly protected?: boolean;
+            /** @description A project; the caller's when absent. */
+            readonly owner?: string;
+            readonly resource_type_associations?: readonly components["schemas"]["GivenMetadefAssociation"][];
+            readonly properties?: {
+                readonly [key: string]: components["schemas"]["MetadefPropertySchema"];
+            };
+            readonly objects?: readonly components["schemas"]["GivenMetadefObject"][];
+            readonly tags?: readonly components["schemas"]["NewMetadefTag"][];
+        };
+        /** @description What is in it may be given, as clients send it back, and stays as it is. */
+        readonly ReplacedMetadefNamespace: {
+            readonly namespace: components["schemas"]["MetadefName"];
+            readonly display_name?: string;
+            readonly description?: string;
+            /**
+             * @description Private when absent: it is for its owner alone.
+             * @enum {string}
+             */
+            readonly visibility?: "public" | "private";
+            /** @description While true, neither it nor what is in it can be deleted. */
+            readonly protected?: boolean;
+            /** @description A project; the caller's when absent. */
+            readonly owner?: string;
+            readonly resource_type_associations?: readonly unknown[];
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+            readonly objects?: readonly unknown[];
+            readonly tags?: readonly unknown[];
+        };
+        /** @description With what clients send back. */
+        readonly GivenMetadefAssociation: {
+            readonly name: components["schemas"]["MetadefName"];
+            /** @description What the names of properties begin with there. */
+            readonly prefix?: string;
+            /** @description Which of several sets of properties is meant. */
+            readonly properties_target?: string;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description With what clients send back. */
+        readonly GivenMetadefObject: {
+            readonly name: components["schemas"]["MetadefName"];
+            readonly description?: string;
+            readonly required?: readonly string[];
+            readonly properties?: {
+                readonly [key: string]: components["schemas"]["MetadefPropertySchema"];
+            };
+        } & {
+            readonly [key: string]: unknown;
+        };
+        readonly MetadefNamespace: {
+            readonly namespace: string;
+            readonly display_name?: string;
+            readonly description?: string;
+            /** @enum {string} */
+            readonly visibility: "public" | "private";
+            readonly protected: boolean;
+            readonly owner: string;
+            readonly schema: string;
+            readonly self: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            readonly resource_type_associations?: readonly components["schemas"]["MetadefAssociation"][];
+            readonly properties?: {
+                readonly [key: string]: unknown;
+            };
+            readonly objects?: readonly components["schemas"]["MetadefObject"][];
+            readonly tags?: readonly components["schemas"]["NewMetadefTag"][];
+        };
+        readonly MetadefNamespaces: {
+            readonly namespaces: readonly components["schemas"]["MetadefNamespace"][];
+            readonly first: string;
+            /** @description Absent on the last page. */
+            readonly next?: string;
+            readonly schema: string;
+        };
         readonly JsonSchema: {
             readonly [key: string]: unknown;
         };
@@ -607,6 +1063,7 @@ export interface components {
         readonly imageId: string;
         readonly tag: string;
         readonly memberId: string;
+        readonly metadefNamespace: string;
     };
     requestBodies: never;
     headers: never;
@@ -624,6 +1081,27 @@ export type Patch = components['schemas']['Patch'];
 export type Store = components['schemas']['Store'];
 export type Usage = components['schemas']['Usage'];
 export type ImageMember = components['schemas']['ImageMember'];
+export type MetadefName = components['schemas']['MetadefName'];
+export type MetadefProperties = components['schemas']['MetadefProperties'];
+export type MetadefPropertySchema = components['schemas']['MetadefPropertySchema'];
+export type NewMetadefProperty = components['schemas']['NewMetadefProperty'];
+export type MetadefPropertyAnswer = components['schemas']['MetadefPropertyAnswer'];
+export type NewMetadefAssociation = components['schemas']['NewMetadefAssociation'];
+export type MetadefAssociation = components['schemas']['MetadefAssociation'];
+export type MetadefAssociations = components['schemas']['MetadefAssociations'];
+export type MetadefResourceTypes = components['schemas']['MetadefResourceTypes'];
+export type NewMetadefObject = components['schemas']['NewMetadefObject'];
+export type MetadefObject = components['schemas']['MetadefObject'];
+export type MetadefObjects = components['schemas']['MetadefObjects'];
+export type NewMetadefTag = components['schemas']['NewMetadefTag'];
+export type MetadefTag = components['schemas']['MetadefTag'];
+export type MetadefTags = components['schemas']['MetadefTags'];
+export type NewMetadefNamespace = components['schemas']['NewMetadefNamespace'];
+export type ReplacedMetadefNamespace = components['schemas']['ReplacedMetadefNamespace'];
+export type GivenMetadefAssociation = components['schemas']['GivenMetadefAssociation'];
+export type GivenMetadefObject = components['schemas']['GivenMetadefObject'];
+export type MetadefNamespace = components['schemas']['MetadefNamespace'];
+export type MetadefNamespaces = components['schemas']['MetadefNamespaces'];
 export type JsonSchema = components['schemas']['JsonSchema'];
 export type TaskStub = components['schemas']['TaskStub'];
 export type Task = components['schemas']['Task'];
@@ -633,6 +1111,7 @@ export type ResponseMember = components['responses']['Member'];
 export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterTag = components['parameters']['tag'];
 export type ParameterMemberId = components['parameters']['memberId'];
+export type ParameterMetadefNamespace = components['parameters']['metadefNamespace'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -1331,6 +1810,767 @@ export interface operations {
             readonly path: {
                 readonly image_id: components["parameters"]["imageId"];
                 readonly member_id: components["parameters"]["memberId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showMetadefSchema: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as `namespace` or `namespaces`. */
+                readonly metadef_schema: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schema. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["JsonSchema"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefResourceTypes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The kinds. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefResourceTypes"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefNamespaces: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those that apply to one of these, divided by commas. */
+                readonly resource_types?: string;
+                readonly visibility?: "public" | "private";
+                readonly limit?: number;
+                readonly marker?: string;
+                readonly sort_key?: string;
+                readonly sort_dir?: "asc" | "desc";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of namespaces. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefNamespaces"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createMetadefNamespace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefNamespace"];
+            };
+        };
+        readonly responses: {
+            /** @description The namespace. */
+            readonly 201: {
+                headers: {
+                    readonly Location: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefNamespace"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly showMetadefNamespace: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Properties are named as they are there. */
+                readonly resource_type?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The namespace. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefNamespace"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceMetadefNamespace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ReplacedMetadefNamespace"];
+            };
+        };
+        readonly responses: {
+            /** @description The namespace, without what is in it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefNamespace"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteMetadefNamespace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefAssociations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The associations. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefAssociations"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addMetadefAssociation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefAssociation"];
+            };
+        };
+        readonly responses: {
+            /** @description The association. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefAssociation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefAssociation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly resource_type: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefProperties: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The properties. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefProperties"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addMetadefProperty: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefProperty"];
+            };
+        };
+        readonly responses: {
+            /** @description The property. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefPropertyAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefProperties: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showMetadefProperty: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Properties are named as they are there. */
+                readonly resource_type?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly property_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The property. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefPropertyAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceMetadefProperty: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly property_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefProperty"];
+            };
+        };
+        readonly responses: {
+            /** @description The property. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefPropertyAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefProperty: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly property_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefObjects: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly marker?: string;
+                readonly sort_key?: string;
+                readonly sort_dir?: "asc" | "desc";
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The objects. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefObjects"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addMetadefObject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefObject"];
+            };
+        };
+        readonly responses: {
+            /** @description The object. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefObject"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefObjects: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showMetadefObject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly object_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The object. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefObject"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceMetadefObject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly object_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefObject"];
+            };
+        };
+        readonly responses: {
+            /** @description The object. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefObject"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefObject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly object_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listMetadefTags: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly marker?: string;
+                readonly sort_key?: string;
+                readonly sort_dir?: "asc" | "desc";
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tags. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefTags"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly setMetadefTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description With `true`, the former tags stay. */
+                readonly "X-Openstack-Append"?: string;
+            };
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MetadefTags"];
+            };
+        };
+        readonly responses: {
+            /** @description The tags given. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefTags"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showMetadefTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly tag_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tag. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefTag"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceMetadefTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly tag_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetadefTag"];
+            };
+        };
+        readonly responses: {
+            /** @description The tag. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefTag"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly addMetadefTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly tag_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tag. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MetadefTag"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly removeMetadefTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly namespace: components["parameters"]["metadefNamespace"];
+                readonly tag_name: string;
             };
             readonly cookie?: never;
         };

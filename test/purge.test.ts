@@ -61,6 +61,7 @@ const KEPT: Readonly<Record<string, string>> = {
   implied_roles: BY_OPERATORS,
   user_groups: BY_OPERATORS,
   policies: BY_OPERATORS,
+  metadef_namespaces: BY_OPERATORS,
   regions: BY_OPERATORS,
   catalog_services: BY_OPERATORS,
   catalog_endpoints: BY_OPERATORS,

@@ -21,8 +21,12 @@ export interface Caller {
   readonly roles: ReadonlySet<string>
   /** True with the role `admin` in a project or on the system; in a domain it makes a manager of that domain only. */
   readonly isAdmin: boolean
-  /** False for the token of a restricted application credential: it makes and deletes no credentials. */
+  /** False for a token that was lent (by a restricted application credential, a trust, an access key): it makes and deletes no credentials. */
   readonly mayDelegate: boolean
+  /** The application credential it was got with. */
+  readonly applicationCredentialId: string | null
+  /** The trust it was lent by. */
+  readonly trustId: string | null
   /** The only requests the token may make, by its application credential; null: any. */
   readonly accessRules: readonly AccessRule[] | null
   /** True where an identity service elsewhere vouches for it, which alone knows projects. */
@@ -61,6 +65,8 @@ export const ANONYMOUS: Caller = {
   roles: new Set(),
   isAdmin: false,
   mayDelegate: false,
+  applicationCredentialId: null,
+  trustId: null,
   accessRules: null,
   isExternal: false,
   tokenId: '',

@@ -52,6 +52,8 @@ export function callerFrom(token: KeystoneToken, tokenId: string): Caller {
     isAdmin: roles.has('admin') && domain === undefined,
     mayDelegate: credential === undefined || credential.restricted === false,
     accessRules: credential?.access_rules ?? null,
+    applicationCredentialId: null,
+    trustId: null,
     isExternal: true,
     tokenId,
   }

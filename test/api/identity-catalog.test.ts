@@ -111,7 +111,7 @@ test.each([
   await admin.expect(400, 'POST', '/v3/endpoints', { endpoint })
 })
 
-test('a region is put under its id, and it and services keep further properties', async () => {
+test('a region is put under its id, and it, services and endpoints keep further properties', async () => {
   const asked = { region: { description: 'far', email: 'far@example.org' } }
   await admin.expect(201, 'PUT', '/v3/regions/Far', asked)
   await admin.expect(409, 'PUT', '/v3/regions/Far', asked)
@@ -127,6 +127,14 @@ test('a region is put under its id, and it and services keep further properties'
   const changed = await admin.update('services', service.id, { email: null, team: 'net' })
   expect(changed).toMatchObject({ type: 'dns', team: 'net' })
   expect(changed).not.toHaveProperty('email')
+
+  const place = { service_id: service.id, interface: 'public', url: 'http://dns.test/' }
+  const endpoint = await admin.create('endpoints', { ...place, name: 'dns', rack: { row: 4 } })
+  expect(endpoint).toMatchObject({ name: 'dns', rack: { row: 4 } })
+  const moved = await admin.update('endpoints', endpoint.id, { name: null, url: 'http://ns.test/' })
+  expect(moved).toMatchObject({ url: 'http://ns.test/', rack: { row: 4 } })
+  expect(moved).not.toHaveProperty('name')
+  expect(await admin.show('endpoints', endpoint.id)).toEqual(moved)
 })
 
 test('a policy is kept, found by its type, changed and deleted', async () => {

@@ -52,6 +52,11 @@ test('roles are made, changed and deleted; those from the start are immutable', 
   await admin.expect(409, 'POST', '/v3/roles', { role: { name: 'auditor' } })
   const changed = await admin.update('roles', role.id, { name: 'inspector', description: 'looks' })
   expect(changed).toMatchObject({ name: 'inspector', description: 'looks' })
+  const tagged = await admin.update('roles', role.id, { team: 'audit', floor: 3 })
+  expect(tagged).toMatchObject({ name: 'inspector', team: 'audit', floor: 3 })
+  await admin.update('roles', role.id, { floor: null })
+  const { floor: _, ...rest } = tagged
+  expect(await admin.show('roles', role.id)).toEqual(rest)
   await admin.expect(204, 'DELETE', `/v3/roles/${role.id}`)
   await admin.expect(404, 'GET', `/v3/roles/${role.id}`)
 

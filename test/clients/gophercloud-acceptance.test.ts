@@ -40,10 +40,13 @@ const COMPUTE: Expected = {
 }
 
 const IDENTITY: Expected = {
-  TestCredentialsValidateS3:
-    'it asks without a token, and a Keystone wants that of a service or an administrator since 2025',
   TestOAuth1CRUD: 'OAuth 1.0 is not served, as by a Keystone without its method oauth1',
-  TestTrustCRUD: 'trusts are not served; application credentials are',
+}
+
+const IMAGE: Expected = {
+  TestImageStage: 'it fetches its image from the Internet',
+  TestTaskCreate:
+    'tasks are made by imports only; POST /v2/tasks, which Glance leaves to administrators, is not served',
 }
 
 const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')
@@ -54,6 +57,7 @@ describe.skipIf(!isFullRun || why !== undefined)(
     test.each([
       ['compute', 'compute/v2', COMPUTE],
       ['identity', 'identity/v3', IDENTITY],
+      ['image', 'imageservice/v2', IMAGE],
     ])(
       'of %s pass, but for those with a reason',
       { timeout: BUILD_LIMIT_MS + 2 * RUN_LIMIT_MS },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BUILT_IN } from '#gateway/app/images/metadefs/built-in.ts'
 import { clientSettings, runClient, whyNoClient } from '#test/env/client-program.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -15,6 +16,7 @@ const RUBY = '/usr/bin/ruby'
 /** What each of them is missing, if anything. */
 const why = {
   novaclient: whyNoClient('python3-novaclient'),
+  glance: whyNoClient('python3-glanceclient'),
   sdk: whyNoClient('python3-openstacksdk'),
   libcloud: whyNoClient('python3-libcloud'),
   fog: whyNoClient('ruby-fog-openstack'),
@@ -52,6 +54,33 @@ async function drive(
 const done = (acts: readonly (readonly string[])[]) => (isFullRun ? acts : acts.slice(0, 2))
 
 describe.concurrent('unmodified client libraries', () => {
+  test.skipIf(why.glance !== undefined)('glanceclient reads and makes definitions', async () => {
+    const script = new URL('glance_client.py', import.meta.url).pathname
+    const { admin } = cloud.foundation.accounts
+    const settings = clientSettings(`${endpoint}/identity/v3`, admin)
+    const seen: unknown = JSON.parse(await runClient(PYTHON, [script], settings))
+
+    expect(seen).toMatchObject({
+      flavors: expect.arrayContaining([
+        'OS::Compute::CPUPinning',
+        'OS::Compute::Watchdog',
+      ]) as unknown,
+      kinds: ['OS::Glance::Image', 'OS::Nova::Aggregate', 'OS::Nova::Flavor', 'OS::Nova::Server'],
+      watchdog: { 'hw:watchdog_action': { type: 'string' } },
+      pages: BUILT_IN.length,
+      protected: true,
+      made: {
+        title: 'Still mine',
+        kinds: ['OS::Nova::Flavor'],
+        properties: ['colour'],
+        objects: ['Box'],
+        tags: ['three', 'two'],
+      },
+      changed: ['Crate', 'Hue'],
+      gone: true,
+    })
+  })
+
   const oldest = { version: '2.1', flavor: { id: '1' } }
   const newest = { version: '2.92', flavor: { original_name: 'm1.tiny', ram: 128 } }
 

@@ -18,6 +18,8 @@ export class FeedWorld {
   lastHeardAt: number | undefined = 0
   /** This gateway has just started, and has not heard the cell yet. */
   isNew = false
+  /** False: the registry has no such cell any more. */
+  isKnown = true
   nudges = 0
   notBuilt = 0
   isClosed = false
@@ -27,16 +29,19 @@ export class FeedWorld {
   answer: (honest: Read) => Read = (honest) => honest
   readonly reads: { readonly after: number; readonly limit: number }[] = []
   readonly copies: unknown[] = []
-  readonly errors: string[] = []
+  readonly logged: { readonly level: string; readonly fields: object; readonly message: string }[] =
+    []
+  readonly deps: { -readonly [Name in keyof ComputeDeps]: ComputeDeps[Name] }
   readonly subscriptions: { callback: Callback; subject: string; isOver: boolean }[] = []
   readonly feed: CellFeed
   readonly #db: Database
 
   constructor(db: Database, id: CellId, holder = 'me') {
     this.#db = db
+    this.deps = this.#deps()
     this.feed = new CellFeed({
-      deps: this.#deps(),
-      nats: this.#bus() as never,
+      deps: this.deps,
+      nats: this.bus() as never,
       cell: { id, name: 'north' },
       holder,
       onNotBuilt: () => (this.notBuilt += 1),
@@ -45,16 +50,16 @@ export class FeedWorld {
   }
 
   #deps(): ComputeDeps {
-    const log = {
-      info: () => {},
-      warn: () => {},
-      error: (_fields: unknown, message: string) => this.errors.push(message),
+    const at = (level: string) => (fields: object, message: string) => {
+      this.logged.push({ level, fields, message })
     }
+    const log = { info: at('info'), warn: at('warn'), error: at('error') }
     return {
       db: this.#db,
       clock: { elapsed: () => this.now },
       cells: {
-        cell: () => ({ isAlive: this.isAlive, lastHeardAt: this.lastHeardAt }),
+        cell: () =>
+          this.isKnown ? { isAlive: this.isAlive, lastHeardAt: this.lastHeardAt } : undefined,
         isSilent: () => !this.isAlive && !this.isNew,
       },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
@@ -63,7 +68,7 @@ export class FeedWorld {
     } as unknown as ComputeDeps
   }
 
-  #bus() {
+  bus() {
     return {
       isClosed: () => this.isClosed,
       subscribe: (subject: string, { callback }: { callback: Callback }) => {
@@ -86,6 +91,11 @@ export class FeedWorld {
     this.reads.push({ after: ask.after, limit: ask.limit })
     const rows = this.rows.filter(({ n }) => n > ask.after)
     return this.answer({ incarnation, isGap: false, last: position, rows })
+  }
+
+  /** What was told of at this level. */
+  told(level: string): readonly string[] {
+    return this.logged.filter((each) => each.level === level).map(({ message }) => message)
   }
 
   /** The cell commits these changes; nothing is published. */

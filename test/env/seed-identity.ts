@@ -62,6 +62,7 @@ export async function seedUser(
     userId,
     scope: { type: 'project', id: projectId },
     applicationCredentialId: null,
+    trustId: null,
     methods: ['password'],
     issuedAt,
     expiresAt: new Date(issuedAt.getTime() + TOKEN_LIFETIME_MS),

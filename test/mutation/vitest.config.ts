@@ -4,8 +4,9 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: JSON.parse(process.env['WEIR_MUTATION_TESTS'] ?? '[]') as string[],
-    testTimeout: 20_000,
+    testTimeout: 40_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 50 } },
     globalSetup: ['test/env/global-setup.ts'],
   },
 })

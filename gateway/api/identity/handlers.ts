@@ -73,6 +73,7 @@ import { createToken } from './tokens/create-token.ts'
 import { revokeToken } from './tokens/revoke-token.ts'
 import { showToken } from './tokens/show-token.ts'
 import { signatureTokenHandlers } from './tokens/signature-token-handlers.ts'
+import { trustHandlers } from './trusts/trust-handlers.ts'
 import { changePassword } from './users/change-password.ts'
 import { createUser } from './users/create-user.ts'
 import { deleteUser } from './users/delete-user.ts'
@@ -90,6 +91,7 @@ export const identityHandlers: HandlerTable<operations> = {
   ...grantHandlers,
   ...limitHandlers,
   ...policyHandlers,
+  ...trustHandlers,
   addGroupUser,
   addImpliedRole,
   addProjectTag,

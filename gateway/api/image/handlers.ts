@@ -21,6 +21,8 @@ import { listImageMembers } from './members/list-image-members.ts'
 import { removeImageMember } from './members/remove-image-member.ts'
 import { showImageMember } from './members/show-image-member.ts'
 import { updateImageMember } from './members/update-image-member.ts'
+import { metadefNamespaceHandlers } from './metadefs/namespace-handlers.ts'
+import { metadefPartHandlers } from './metadefs/part-handlers.ts'
 import { showSchema } from './schemas/show-schema.ts'
 import { addImageTag } from './tags/add-image-tag.ts'
 import { deleteImageTag } from './tags/delete-image-tag.ts'
@@ -33,6 +35,8 @@ import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/image.yaml. */
 export const imageHandlers: HandlerTable<operations> = {
+  ...metadefNamespaceHandlers,
+  ...metadefPartHandlers,
   addImageMember,
   addImageTag,
   createImage,

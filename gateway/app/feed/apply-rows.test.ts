@@ -26,7 +26,7 @@ import {
   serverMigrations,
 } from '../../db/schema/servers.ts'
 import { listTraces } from '../../db/traces.ts'
-import { applyRows } from './apply-rows.ts'
+import { applyRows, endedWork } from './apply-rows.ts'
 
 // Goal: rows come late, twice, in any order or forged, and only the newest of the cell that has the server counts.
 
@@ -270,13 +270,48 @@ test('an action that a cell began of its own accord is recorded as that of no us
     result: 'Success',
   } as const
 
-  await say([step(server, own), step(foreign, own)])
+  await say([step(server, own), step(foreign, own), step(newId(), own)])
 
   const rows = await db.orm
     .select()
     .from(serverActions)
     .where(eq(serverActions.requestId, 'req-own'))
   expect(rows).toMatchObject([{ serverId: server, action: 'stop', userId: null, message: null }])
+})
+
+test('an action of the cell itself that went wrong is recorded so', async () => {
+  const server = await addServer(db, cell)
+  const own = {
+    requestId: 'req-wrong',
+    action: 'stop',
+    finishedAt: 2_000,
+    result: 'Error',
+  } as const
+
+  await say([step(server, own)])
+
+  const rows = await db.orm
+    .select()
+    .from(serverActions)
+    .where(eq(serverActions.requestId, 'req-wrong'))
+  expect(rows).toMatchObject([{ serverId: server, message: 'Error' }])
+})
+
+test('work that ended is told once, with its error; what goes on is not', () => {
+  const [done, failed, going] = [newId<string>(), newId<string>(), newId<string>()]
+  const bodies = [
+    step(done),
+    step(done, { finishedAt: 2_000, result: 'Success', host: 'host-1' }),
+    step(failed, { finishedAt: 2_000, result: 'Error', details: 'no disk' }),
+    step(going),
+  ]
+  const rows = bodies.map((body, index) => ({ n: index + 1, body }))
+  const work = { request_id: 'req-1', work: 'compute_start_instance' }
+
+  expect(endedWork(rows)).toEqual([
+    { server_id: done, ...work, host: 'host-1', result: 'Success' },
+    { server_id: failed, ...work, host: null, result: 'Error', error: 'no disk' },
+  ])
 })
 
 test('of several views of a migration the newest counts, whatever their order', async () => {

@@ -1,22 +1,14 @@
-import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import { acquireLease } from '#common/saga/lease.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
-import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
 import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
-import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
+import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
-import { removeCell } from '../../db/remove-cell.ts'
-import { cellMappings } from '../../db/schema/cells.ts'
 
 // Goal: each round does what is needed now and asks the cell no more than that, seen round by round.
-
-const LEASE_TTL_MS = 5_000
-const LEASE_RENEW_MS = 1_500
 
 let db: Database
 let id: CellId
@@ -193,116 +185,6 @@ test('every five seconds the cell is told what it can drop', async () => {
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
 })
 
-test('one gateway at a time applies the feed, and another goes on at once when it leaves', async () => {
-  await world.settle()
-  const second = new FeedWorld(db, id, 'other')
-
-  expect(await second.round()).toEqual({ holder: 0 })
-  expect(second.subscriptions).toEqual([])
-  await world.feed[Symbol.asyncDispose]()
-
-  expect(world.live().isOver).toBe(true)
-  await expect.poll(second.round).toMatchObject({ holder: 1 })
-  await second.feed[Symbol.asyncDispose]()
-})
-
-test('the lease is looked at again after a second and a half, and with it what an operator asked for', async () => {
-  await world.settle()
-  await requestResync(db, id)
-
-  world.now = LEASE_RENEW_MS - 1
-  await world.round()
-  expect(world.copies).toEqual([])
-
-  world.now = LEASE_RENEW_MS
-  await world.round()
-  expect(world.copies).toHaveLength(1)
-})
-
-/** As if the holder had not renewed its lease for longer than it lasts. */
-async function expireLease(): Promise<void> {
-  await db.orm.execute(
-    `update leases set expires_at = expires_at - interval 6 second where name = 'feed:${id}'`,
-  )
-}
-
-test('a lease that another has taken ends the listening, and what was heard is forgotten', async () => {
-  await world.settle()
-  const { server, body } = await changed()
-  world.publish(world.commit(body))
-  await expireLease()
-  await acquireLease(db, `feed:${id}`, 'other', LEASE_TTL_MS)
-
-  world.now = LEASE_RENEW_MS
-  expect(await world.round()).toEqual({ holder: 0 })
-
-  expect(world.live().isOver).toBe(true)
-  await expireLease()
-  world.now += LEASE_RENEW_MS
-  expect(await world.round()).toMatchObject({ holder: 1 })
-  // Heard anew from here on, so what went by meanwhile is asked for.
-  expect(world.subscriptions).toHaveLength(2)
-  expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
-  expect(await isActive(server)).toBe(true)
-})
-
-test('a position that another process has moved fails the round, and is read again by the next', async () => {
-  await world.settle()
-  const { server, body } = await changed()
-  const rows = world.commit(body, { kind: 'deleted', serverId: server, attempt: 9, at: 1 })
-  await db.orm.update(cellMappings).set({ appliedPosition: 1 }).where(eq(cellMappings.id, id))
-
-  world.publish(rows.slice(0, 1))
-
-  await expect(world.round()).rejects.toMatchObject({ kind: 'conflict' })
-  expect(await isActive(server)).toBe(false)
-  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
-  expect(world.reads).toEqual([{ after: 1, limit: 1_000 }])
-})
-
-const mapping = async () =>
-  (await db.orm.select().from(cellMappings).where(eq(cellMappings.id, id)))[0]!
-
-test('a dark cell is asked nothing, and both changes are noted', async () => {
-  await world.settle()
-  world.isAlive = false
-  world.commit((await changed()).body)
-  world.beat()
-
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
-  expect(world.reads).toEqual([])
-  expect((await mapping()).isDark).toBe(true)
-
-  world.isAlive = true
-  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
-  expect((await mapping()).isDark).toBe(false)
-})
-
-test('a round for a cell that has left meanwhile does not fail', async () => {
-  await world.settle()
-  await db.transaction((tx) => removeCell(tx, id))
-  world.now = LEASE_RENEW_MS
-
-  expect(await world.round()).toEqual({ holder: 1, left: 1 })
-})
-
-test('the newest heartbeat is noted at once, and then every five seconds', async () => {
-  await world.settle()
-  expect((await mapping()).lastHeartbeatAt).toBeNull()
-  const noted = async (at: number) => {
-    await db.orm.update(cellMappings).set({ lastHeartbeatAt: null }).where(eq(cellMappings.id, id))
-    world.now = at
-    await world.round()
-    return (await mapping()).lastHeartbeatAt !== null
-  }
-  world.beat()
-
-  expect(await noted(0)).toBe(true)
-  expect((await mapping()).summary).toEqual(HONEST_SUMMARY)
-  expect(await noted(4_999)).toBe(false)
-  expect(await noted(5_000)).toBe(true)
-})
-
 test('after the bus was away the cell is asked', async () => {
   await world.settle()
 
@@ -313,12 +195,56 @@ test('after the bus was away the cell is asked', async () => {
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
 })
 
+test('after the bus was away pages that end early are read on, without any heartbeat', async () => {
+  await world.settle()
+  for (let each = 0; each < 3; each += 1) world.commit((await changed()).body)
+  world.answer = (honest) => ({ ...honest, rows: honest.rows.slice(0, 1) })
+
+  world.feed.reconnected()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 3 })
+})
+
+test('a heartbeat that claims more than was read is asked about until the cell has nothing more', async () => {
+  await world.settle()
+  world.commit((await changed()).body)
+  world.beat(100)
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(world.reads.map(({ after }) => after)).toEqual([0, 1])
+})
+
+test('work that ended is told with its cell', async () => {
+  await world.settle()
+  const { server } = await changed()
+  const event = { serverId: server, requestId: 'req-1', event: 'compute_stop_instance' }
+  const ended = {
+    startedAt: 1,
+    finishedAt: 2,
+    result: 'Success',
+    host: 'h',
+    details: null,
+  } as const
+  world.publish(world.commit({ kind: 'action-event', event: { ...event, ...ended } }))
+
+  await world.round()
+
+  expect(world.logged.at(-1)).toMatchObject({
+    message: 'server work ended',
+    fields: { cell: 'north', server_id: server, result: 'Success' },
+  })
+})
+
 test('what is not understood is told, and asked for', async () => {
   await world.settle()
 
   world.live().callback(null, { json: () => ({ rows: 'none' }) })
 
-  expect(world.errors).toEqual(['feed not understood'])
+  expect(world.logged.at(-1)).toMatchObject({
+    level: 'error',
+    message: 'feed not understood',
+    fields: { cell: 'north' },
+  })
   expect(world.nudges).toBe(1)
   await world.round()
   expect(world.reads).toHaveLength(1)
@@ -329,7 +255,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
 
   world.live().callback(new Error('no permission'), { json: () => ({}) })
 
-  expect(world.errors).toEqual([])
+  expect(world.told('error')).toEqual([])
   expect(world.nudges).toBe(0)
 })
 
@@ -384,13 +310,4 @@ test('servers that were given up are told of', async () => {
   world.publish(world.commit(notBuilt))
   await world.round()
   expect(world.notBuilt).toBe(1)
-})
-
-test('a feed that ends after the bus has closed leaves its subscription alone', async () => {
-  await world.settle()
-  world.isClosed = true
-
-  await world.feed[Symbol.asyncDispose]()
-
-  expect(world.live().isOver).toBe(false)
 })

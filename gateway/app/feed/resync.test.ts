@@ -46,11 +46,16 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** A cell that holds these pages of instances and of hosts, and what it was asked. */
 function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<Hosts>[] = [{}]) {
-  const asked: { operation: string; ask: unknown }[] = []
+  const asked: { operation: string; ask: unknown; work: unknown }[] = []
   const logged: { level: string; fields: object; message: string }[] = []
   const left = { read: [...pages], hosts: [...hostPages] }
-  const askCell = async (_cell: unknown, operation: string, ask: unknown) => {
-    asked.push({ operation, ask })
+  const askCell = async (
+    _cell: unknown,
+    operation: string,
+    ask: unknown,
+    { work }: { readonly work: unknown },
+  ) => {
+    asked.push({ operation, ask, work })
     await Promise.resolve()
     if (operation === 'snapshot.read')
       return {
@@ -78,7 +83,7 @@ function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<H
     asked.filter((each) => each.operation === operation).map(({ ask }) => ask)
   const run = (was: Parameters<typeof resync>[2] = NONE) =>
     resync(deps as unknown as ComputeDeps, { id, name }, was)
-  return { run, of, logged, bound: noted.bound }
+  return { run, of, asked, logged, bound: noted.bound }
 }
 
 /** Servers of the cell, ordered by id, as the cell pages through them. */
@@ -209,6 +214,7 @@ test('a server that is over is ended in the cell that has it still; others are l
   expect(cell.of('instance.delete')).toEqual([
     { operation: { id: expect.any(String) as string, serverId: going, attempt: 1 } },
   ])
+  for (const { work } of cell.asked) expect(work).toHaveProperty('requestId')
   expect(cell.logged[0]).toEqual({
     level: 'warn',
     fields: { cell: name, instance: going, attempt: 1 },
@@ -238,11 +244,11 @@ test('hosts are read page by page, each after the last of the one before', async
     HostView,
     HostView,
   ]
-  const cell = cellWith([{}], [{ hosts: [one, two] }, { hosts: [three] }])
+  const cell = cellWith([{}], [{ hosts: [one] }, { hosts: [two, three] }])
 
   await cell.run()
 
-  expect(cell.of('snapshot.hosts')).toEqual([{ afterHost: null }, { afterHost: two.hostId }])
+  expect(cell.of('snapshot.hosts')).toEqual([{ afterHost: null }, { afterHost: one.hostId }])
   expect(new Set((await hostsShown()).map(([shown]) => shown))).toEqual(
     new Set(['one', 'two', 'three']),
   )

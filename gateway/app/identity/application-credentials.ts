@@ -63,6 +63,7 @@ export async function createCredential(
   asked: NewCredential,
 ): Promise<{ readonly credential: CredentialView; readonly secret: string }> {
   requireSelf(caller, userId)
+  refuseLent(caller)
   requireDelegation(caller)
   const { projectId } = caller
   if (projectId === null)
@@ -108,6 +109,7 @@ export async function credentialsOf(
   { limit, ...filter }: CredentialFilter & { readonly limit?: number | undefined },
 ): Promise<Listed<CredentialView>> {
   if (userId !== caller.userId) enforce(caller, 'identity:list_application_credentials:other')
+  refuseLent(caller)
   const found = await listApplicationCredentials(db, userId, filter, readLimit(limit))
   return listed(await views(db, userId, found), limit)
 }
@@ -119,6 +121,7 @@ export async function oneCredential(
   id: string,
 ): Promise<CredentialView> {
   if (userId !== caller.userId) enforce(caller, 'identity:get_application_credential:other')
+  refuseLent(caller)
   const credential = await findApplicationCredential(db, id)
   const [view] = credential?.userId === userId ? await views(db, userId, [credential]) : []
   if (view === undefined) throw noSuch('application credential', id)
@@ -133,6 +136,7 @@ export async function removeCredential(
   id: string,
 ): Promise<void> {
   if (userId !== caller.userId) enforce(caller, 'identity:delete_application_credential:other')
+  refuseLent(caller)
   requireDelegation(caller)
   const credential = await findApplicationCredential(identity.db, id)
   if (credential?.userId !== userId) throw noSuch('application credential', id)
@@ -191,6 +195,15 @@ async function chosenRules(
 function requireSelf(caller: Caller, userId: string): void {
   if (userId !== caller.userId)
     throw new Failure('forbidden', 'Application credentials can be made for oneself only.')
+}
+
+/** What a token was lent for ends with the trust or the access key: an application credential would outlive it. */
+export function refuseLent({ mayDelegate, applicationCredentialId }: Caller): void {
+  if (!mayDelegate && applicationCredentialId === null)
+    throw new Failure(
+      'forbidden',
+      'A token of a trust or an access key cannot see, make or delete application credentials and access rules.',
+    )
 }
 
 function requireDelegation(caller: Caller): void {

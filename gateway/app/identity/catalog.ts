@@ -49,6 +49,7 @@ export function catalogAt(root: string, region: string): CatalogEntries {
         regionId: region,
         url: root + path,
         enabled: true,
+        extra: {},
       })),
     ),
   }

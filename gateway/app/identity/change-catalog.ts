@@ -114,7 +114,8 @@ export async function createEndpoint(
   const entries = await catalogEntries(identity, ANYWHERE)
   refuseTooMany(entries.endpoints)
   const { region, ...fields } = asked
-  const endpoint = { ...fields, regionId: region ?? fields.regionId, id: newKeystoneId() }
+  const extra = boundedExtra({}, asked.extra)
+  const endpoint = { ...fields, extra, regionId: region ?? fields.regionId, id: newKeystoneId() }
   return putWithRegion(identity, entries, endpoint, region)
 }
 
@@ -125,7 +126,8 @@ export async function changeEndpoint(
 ): Promise<RegisteredEndpoint> {
   const entries = await registered(identity, 'endpoints', 'endpoint', id)
   const before = oneEntry(entries.endpoints, 'endpoint', id)
-  const after = { ...before, ...change, ...(region !== undefined && { regionId: region }) }
+  const extra = boundedExtra(before.extra, change.extra ?? {})
+  const after = { ...before, ...change, extra, ...(region !== undefined && { regionId: region }) }
   return putWithRegion(identity, entries, after, region)
 }
 

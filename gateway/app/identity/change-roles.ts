@@ -11,6 +11,7 @@ import {
   updateRole,
 } from '../../db/identity/roles.ts'
 import { changeAccess } from './change-access.ts'
+import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { refuseChange, refuseDelete } from './immutable.ts'
 import { newKeystoneId } from './keystone-id.ts'
@@ -24,7 +25,7 @@ export type RoleFields = Omit<Role, 'id'>
 
 /** Throws `conflict` for a name that is taken. */
 export async function createRole({ db }: Identity, fields: RoleFields): Promise<Role> {
-  const role = { ...fields, id: newKeystoneId() }
+  const role = { ...fields, extra: boundedExtra({}, fields.extra), id: newKeystoneId() }
   return db.transaction(async (tx) => {
     if (role.domainId !== '' && (await lockDomain(tx, role.domainId)) === undefined)
       throw noSuch('domain', role.domainId)
@@ -42,7 +43,8 @@ export async function changeRole(
     const before = await lockedRole(tx, id)
     if (domainId !== undefined && domainId !== before.domainId)
       throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
-    const after = { ...before, ...change }
+    const extra = boundedExtra(before.extra, change.extra ?? {})
+    const after = { ...before, ...change, extra }
     refuseChange('role', before, after.immutable)
     await updateRole(tx, after)
     return after

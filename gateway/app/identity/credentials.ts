@@ -161,7 +161,7 @@ function refuseDelegated({ mayDelegate }: Caller): void {
   if (!mayDelegate)
     throw new Failure(
       'forbidden',
-      'A restricted application credential cannot see or change credentials.',
+      'A token of a restricted application credential, a trust or an access key cannot see or change credentials.',
     )
 }
 

@@ -6,35 +6,42 @@ import { assignedRoleIds } from '../../db/identity/assigned-roles.ts'
 import { findDomain } from '../../db/identity/domains.ts'
 import { findProject } from '../../db/identity/projects.ts'
 import { roleModel } from '../../db/identity/roles.ts'
+import { trustChain } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { type AccessRule, rulesOf } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
-import { effectiveRoles } from './effective-roles.ts'
-import type {
-  ApplicationCredentialRef,
-  DomainRef,
-  NamedRef,
-  RoleRef,
-  TokenRecord,
-  TokenView,
+import { effectiveRoles, type RoleModel, reachedRoles } from './effective-roles.ts'
+import type { User } from './model.ts'
+import {
+  type ApplicationCredentialRef,
+  type DomainRef,
+  EC2_METHOD,
+  type NamedRef,
+  type RoleRef,
+  type TokenRecord,
+  type TokenView,
+  type TrustRef,
 } from './token-view.ts'
+import type { Trust } from './trust.ts'
 
 /**
- * What a token stands for right now. Undefined when its user, scope or application credential is gone, disabled
- * or expired, or the user has no role left in the scope: such a token is not valid, whatever was true at issue.
+ * What a token stands for right now. Undefined when its user, scope, application credential or trust is gone, disabled
+ * or expired, or no role is left in the scope: such a token is not valid, whatever was true at issue.
  */
 export async function describeToken(
   db: Executor,
   record: TokenRecord,
   now: Date,
 ): Promise<TokenView | undefined> {
-  const { scope, userId, applicationCredentialId } = record
+  const { scope, userId, applicationCredentialId, trustId } = record
+  const lent = trustId === null ? null : await lentRights(db, trustId)
+  if (lent === undefined) return undefined
   const [user, project, domain, assigned, model, credential] = await Promise.all([
     findUser(db, userId),
     scope.type === 'project' ? findProject(db, scope.id) : null,
     scope.type === 'domain' ? findDomain(db, scope.id) : null,
-    scope.type === 'none' ? [] : assignedRoleIds(db, userId, scope),
+    scope.type === 'none' ? [] : assignedRoleIds(db, lent?.firstTrustorId ?? userId, scope),
     roleModel(db),
     applicationCredentialId === null
       ? null
@@ -45,13 +52,13 @@ export async function describeToken(
   if (domain === undefined || domain?.enabled === false) return undefined
   if (credential === undefined || isExpired(credential, now)) return undefined
 
-  const owned = effectiveRoles(model, assigned)
-  const granted =
-    credential === null ? owned : within(owned, effectiveRoles(model, credential.roleIds))
+  const granted = grantedBy(model, assigned, credential?.roleIds, lent?.trust.roleIds)
   if (scope.type !== 'none' && granted.length === 0) return undefined
   const applicationCredential =
     credential === null ? null : { ...credential, accessRules: await accessRulesOf(db, credential) }
-  const parts = { user, project, domain, roles: granted, applicationCredential }
+  const trust = lent?.trust ?? null
+  const holder = lent?.impersonated ?? user
+  const parts = { user: holder, project, domain, roles: granted, applicationCredential, trust }
   return { record, ...parts, caller: callerOf(record, parts) }
 }
 
@@ -67,10 +74,41 @@ function isExpired(credential: ApplicationCredential | null, now: Date): boolean
   return credential !== null && credential.expiresAt !== null && credential.expiresAt <= now
 }
 
-/** An application credential never gives more than its user has. */
-function within(owned: readonly RoleRef[], given: readonly RoleRef[]): readonly RoleRef[] {
-  const ids = new Set(given.map(({ id }) => id))
-  return owned.filter(({ id }) => ids.has(id))
+/** An application credential never gives more than its user has; a trust gives what it lends, and nothing once its trustor lacks a part of that. */
+function grantedBy(
+  model: RoleModel,
+  assigned: readonly string[],
+  ofCredential: readonly string[] | undefined,
+  lent: readonly string[] | undefined,
+): readonly RoleRef[] {
+  const owned = reachedRoles(model, assigned)
+  if (lent !== undefined)
+    return lent.every((id) => owned.has(id)) ? effectiveRoles(model, lent) : []
+  const all = effectiveRoles(model, assigned)
+  if (ofCredential === undefined) return all
+  const given = reachedRoles(model, ofCredential)
+  return all.filter(({ id }) => given.has(id))
+}
+
+interface LentRights {
+  readonly trust: Trust
+  /** Whose name a token by it is in; undefined: its own holder's. */
+  readonly impersonated: User | undefined
+  /** Whose roles are lent in the end. */
+  readonly firstTrustorId: string
+}
+
+/** What a trust lends; undefined when it is gone, or somebody by whose hands it went is gone or disabled. */
+async function lentRights(db: Executor, id: string): Promise<LentRights | undefined> {
+  const chain = await trustChain(db, id)
+  const [trust, first] = [chain[0], chain.at(-1)]
+  if (trust === undefined || first === undefined) return undefined
+  const ids = new Set(chain.flatMap((it) => [it.trustorUserId, it.trusteeUserId]))
+  const users = await Promise.all([...ids].map((userId) => findUser(db, userId)))
+  if (!users.every((user) => user?.isActive)) return undefined
+  const trustor = users.find((user) => user?.id === trust.trustorUserId)
+  const impersonated = trust.impersonation ? trustor : undefined
+  return { trust, impersonated, firstTrustorId: first.trustorUserId }
 }
 
 interface Parts {
@@ -79,10 +117,12 @@ interface Parts {
   readonly domain: DomainRef | null
   readonly roles: readonly RoleRef[]
   readonly applicationCredential: ApplicationCredentialRef | null
+  readonly trust: TrustRef | null
 }
 
 function callerOf(record: TokenRecord, parts: Parts): Caller {
-  const { user, project, domain, roles, applicationCredential } = parts
+  const { user, project, domain, roles, applicationCredential, trust } = parts
+  const isByAccessKey = record.methods.includes(EC2_METHOD)
   const names = new Set(roles.map(({ name }) => name))
   return {
     userId: user.id as UserId,
@@ -98,7 +138,9 @@ function callerOf(record: TokenRecord, parts: Parts): Caller {
     isSystemScoped: record.scope.type === 'system',
     roles: names,
     isAdmin: names.has('admin') && record.scope.type !== 'domain',
-    mayDelegate: applicationCredential?.unrestricted ?? true,
+    mayDelegate: !isByAccessKey && trust === null && (applicationCredential?.unrestricted ?? true),
+    applicationCredentialId: applicationCredential?.id ?? null,
+    trustId: trust?.id ?? null,
     accessRules: applicationCredential?.accessRules ?? null,
     isExternal: false,
     tokenId: record.id,

@@ -33,5 +33,5 @@ test('a role of a domain brings what it implies, and not itself, whatever its na
 })
 
 function roleOf(name: string, domainId: string) {
-  return { id: name, name, domainId, description: '', immutable: false }
+  return { id: name, name, domainId, description: '', immutable: false, extra: {} }
 }

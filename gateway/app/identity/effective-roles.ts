@@ -11,9 +11,18 @@ export interface RoleModel {
  * a domain counts only by what it implies: its name is its domain's own, and might be that of any role of the cloud.
  */
 export function effectiveRoles(model: RoleModel, assignedIds: Iterable<string>): readonly Role[] {
+  const reached = reachedRoles(model, assignedIds)
+  return model.roles.filter(({ id, domainId }) => reached.has(id) && domainId === '')
+}
+
+/** The ids given and those of all they imply, of domains, too. */
+export function reachedRoles(
+  model: Pick<RoleModel, 'implied'>,
+  assignedIds: Iterable<string>,
+): ReadonlySet<string> {
   const reached = new Set(assignedIds)
   // A set grows while it is walked: what is added is visited, too, and nothing twice, so cycles end.
   for (const id of reached)
     for (const { priorId, impliedId } of model.implied) if (priorId === id) reached.add(impliedId)
-  return model.roles.filter(({ id, domainId }) => reached.has(id) && domainId === '')
+  return reached
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { insertToken } from '../../db/identity/tokens.ts'
+import { useTrust } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
 import { TooOften } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
@@ -19,6 +21,8 @@ export interface Proof {
   readonly defaultProjectId: string | null
   readonly methods: readonly string[]
   readonly applicationCredentialId: string | null
+  /** Absent but for a login by a trust. */
+  readonly trustId?: string
   /** When what proved it ends; null: it does not end by itself. */
   readonly endsAt: Date | null
   /** Of the token this one is made from. */
@@ -33,7 +37,7 @@ export interface IssuedToken {
 
 /**
  * Afterwards the token is valid at every gateway; undefined when the user may not have the scope. Throws `unavailable` for
- * a user who asks for tokens without end.
+ * a user who asks for tokens without end, and `forbidden` for a trust that was used up.
  */
 export async function issueToken(
   identity: Identity,
@@ -53,9 +57,18 @@ export async function issueToken(
   const waitMs = identity.tokenLimiter?.take(proof.userId) ?? 0
   if (waitMs > 0)
     throw new TooOften('This user asks for too many tokens: use one until it expires.', waitMs)
-  await insertToken(identity.db, record)
+  await keepToken(identity.db, record)
   identity.cache.put(view, mark)
   return { token, view }
+}
+
+async function keepToken(db: Database, record: TokenRecord): Promise<void> {
+  const { trustId } = record
+  if (trustId === null) return insertToken(db, record)
+  await db.transaction(async (tx) => {
+    await useTrust(tx, trustId)
+    await insertToken(tx, record)
+  })
 }
 
 /** One answer for every reason, so that logins tell nothing about users, projects or roles. */
@@ -75,14 +88,18 @@ function recordOf(identity: Identity, token: string, proof: Proof, scope: Scope)
     userId: proof.userId,
     scope,
     applicationCredentialId: proof.applicationCredentialId,
+    trustId: proof.trustId ?? null,
     methods: proof.methods,
     issuedAt: new Date(now),
     // A token made from another lives no longer than that one: else rescoping would extend it without end.
-    expiresAt: proof.parent?.expiresAt ?? expiry(now + identity.tokenLifetimeS * 1_000, proof),
+    expiresAt: expiry(
+      proof.parent?.expiresAt.getTime() ?? now + identity.tokenLifetimeS * 1_000,
+      proof,
+    ),
   }
 }
 
-/** No later than the end of the application credential, as in Keystone: a remembered token is not described again. */
+/** No later than the end of the application credential or the trust, as in Keystone: a remembered token is not described again. */
 function expiry(atLatest: number, { endsAt }: Proof): Date {
   return new Date(Math.min(atLatest, endsAt?.getTime() ?? atLatest))
 }

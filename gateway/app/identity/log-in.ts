@@ -5,10 +5,11 @@ import { type IssuedToken, issueToken, loginRefused, type Proof } from './issue-
 import type { LoginRequest, ScopeRequest } from './login-request.ts'
 import { provePassword } from './password-method.ts'
 import { NO_SCOPE, requestedScope } from './requested-scope.ts'
+import { tokenByTrust } from './token-by-trust.ts'
 import { proveToken } from './token-method.ts'
 
 /**
- * A token for what the request proves, in the scope it asks for; throws `unauthenticated` or `invalid`, and
+ * A token for what the request proves, in the scope it asks for; throws `unauthenticated`, `forbidden` or `invalid`, and
  * `unavailable` while too many log in. `peer`: where from, with which it shares the place to wait.
  */
 export async function logIn(
@@ -48,6 +49,8 @@ async function scoped(
   proof: Proof,
   request: ScopeRequest | undefined,
 ): Promise<IssuedToken> {
+  const trust = typeof request === 'object' ? request['OS-TRUST:trust'] : undefined
+  if (trust !== undefined) return tokenByTrust(identity, proof, trust.id)
   if (request !== undefined) {
     const scope = await requestedScope(identity.db, request)
     return issued(scope && (await issueToken(identity, proof, scope)))

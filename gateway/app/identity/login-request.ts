@@ -34,4 +34,5 @@ export type ScopeRequest =
       readonly domain?: DomainChoice
       readonly system?: { readonly all: true }
       readonly unscoped?: object
+      readonly 'OS-TRUST:trust'?: { readonly id: string }
     }

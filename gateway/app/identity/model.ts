@@ -57,6 +57,7 @@ export interface Role extends RoleRef {
   readonly domainId: string
   readonly description: string
   readonly immutable: boolean
+  readonly extra: Extra
 }
 
 /** One user, or each member of one group, has one role on one target. */

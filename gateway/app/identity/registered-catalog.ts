@@ -25,4 +25,5 @@ export interface RegisteredEndpoint {
   /** May hold `$(project_id)s` and its like, filled in for each token. */
   readonly url: string
   readonly enabled: boolean
+  readonly extra: Extra
 }

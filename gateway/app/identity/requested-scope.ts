@@ -17,7 +17,10 @@ export async function requestedScope(
   if (request.system !== undefined) return SYSTEM_SCOPE
   if (request.project !== undefined) return projectScope(db, request.project)
   if (request.domain !== undefined) return domainScope(db, request.domain)
-  throw new Failure('invalid', "auth.scope needs 'project', 'domain', 'system' or 'unscoped'.")
+  throw new Failure(
+    'invalid',
+    "auth.scope needs 'project', 'domain', 'system', 'OS-TRUST:trust' or 'unscoped'.",
+  )
 }
 
 async function projectScope(

@@ -3,6 +3,7 @@ import { findCredential } from '../../db/identity/credentials.ts'
 import { type CredentialDeps, EC2, idOfAccessKey, openedCredential } from './credentials.ts'
 import { type SignedRequest, verifyRequest, verifyText } from './ec2-signature.ts'
 import { type IssuedToken, issueToken, loginRefused } from './issue-token.ts'
+import { EC2_METHOD } from './token-view.ts'
 
 /** What a service got from a user of its own, who signed with an access key's secret. */
 export interface Signed {
@@ -63,7 +64,7 @@ async function issued({ identity }: CredentialDeps, keys: Keys): Promise<IssuedT
   const proof = {
     userId: keys.userId,
     defaultProjectId: null,
-    methods: ['ec2credential'],
+    methods: [EC2_METHOD],
     applicationCredentialId: null,
     endsAt: null,
     parent: undefined,

@@ -24,6 +24,9 @@ export interface Scope {
   readonly id: string
 }
 
+/** The method of a token that was got with the signature of an access key. */
+export const EC2_METHOD = 'ec2credential'
+
 /** A token as it is stored: what was decided when it was issued. */
 export interface TokenRecord {
   readonly id: string
@@ -32,6 +35,8 @@ export interface TokenRecord {
   readonly userId: string
   readonly scope: Scope
   readonly applicationCredentialId: string | null
+  /** The trust by which its holder has it. */
+  readonly trustId: string | null
   readonly methods: readonly string[]
   readonly issuedAt: Date
   readonly expiresAt: Date
@@ -45,7 +50,17 @@ export interface TokenView {
   readonly domain: DomainRef | null
   readonly roles: readonly RoleRef[]
   readonly applicationCredential: ApplicationCredentialRef | null
+  readonly trust: TrustRef | null
   readonly caller: Caller
+}
+
+/** Who lent it to whom. */
+export interface TrustRef {
+  readonly id: string
+  readonly trustorUserId: string
+  readonly trusteeUserId: string
+  /** True: its tokens are in the name of the trustor. */
+  readonly impersonation: boolean
 }
 
 export interface ApplicationCredentialRef {

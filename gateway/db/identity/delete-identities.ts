@@ -10,17 +10,20 @@ import {
   impliedRoles,
   projects,
   roles,
+  trusts,
   userGroups,
   users,
 } from '../schema/identity.ts'
 import { deleteLimitsOf } from './own-limits.ts'
 import { deleteTokens } from './tokens.ts'
+import { deleteTrusts } from './trusts.ts'
 
 /** Afterwards the users are gone with everything that was theirs: roles, memberships, credentials, tokens. */
 export async function deleteUsers(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const all = [...ids]
   await deleteTokens(tx, { userIds: all })
+  await deleteTrusts(tx, or(inArray(trusts.trustorUserId, all), inArray(trusts.trusteeUserId, all)))
   await tx.orm.delete(applicationCredentials).where(inArray(applicationCredentials.userId, all))
   await tx.orm.delete(credentials).where(inArray(credentials.userId, all))
   await tx.orm.delete(accessRules).where(inArray(accessRules.userId, all))
@@ -43,6 +46,7 @@ export async function deleteProjects(tx: Tx, ids: readonly string[]): Promise<vo
   if (ids.length === 0) return
   const all = [...ids]
   await deleteTokens(tx, { scope: { type: 'project', ids: all } })
+  await deleteTrusts(tx, inArray(trusts.projectId, all))
   await tx.orm.delete(applicationCredentials).where(inArray(applicationCredentials.projectId, all))
   await tx.orm.delete(credentials).where(inArray(credentials.projectId, all))
   await tx.orm

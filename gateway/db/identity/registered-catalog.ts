@@ -32,6 +32,7 @@ export async function registeredEndpoints(db: Executor): Promise<readonly Regist
   return rows.map((row) => ({
     ...row,
     interface: row.interface as RegisteredEndpoint['interface'],
+    extra: row.extra as Extra,
   }))
 }
 

@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { RoleModel } from '../../app/identity/effective-roles.ts'
-import type { ListFilter, Role } from '../../app/identity/model.ts'
+import type { Extra, ListFilter, Role } from '../../app/identity/model.ts'
 import { impliedRoles, roles } from '../schema/identity.ts'
 import { listConditions } from './list-conditions.ts'
 import { orNameTaken } from './name-taken.ts'
@@ -16,6 +16,7 @@ interface Row {
   readonly name: string
   readonly description: string
   readonly immutable: number
+  readonly extra: unknown
 }
 
 /** Every role and implication; there are few of them. */
@@ -25,10 +26,11 @@ export async function roleModel(db: Executor): Promise<RoleModel> {
     db.rows<{ prior_role_id: string; implied_role_id: string }>(IMPLIED, {}),
   ])
   return {
-    roles: all.map(({ domain_id, immutable, ...role }) => ({
+    roles: all.map(({ domain_id, immutable, extra, ...role }) => ({
       ...role,
       domainId: domain_id,
       immutable: immutable === 1,
+      extra: extra as Extra,
     })),
     implied: implied.map((row) => ({
       priorId: row.prior_role_id,
@@ -39,13 +41,13 @@ export async function roleModel(db: Executor): Promise<RoleModel> {
 
 export async function findRole(db: Executor, id: string): Promise<Role | undefined> {
   const [row] = await db.orm.select().from(roles).where(eq(roles.id, id))
-  return row
+  return row && roleOf(row)
 }
 
 /** The role, which nobody changes or deletes until the transaction ends. */
 export async function lockRole(tx: Tx, id: string): Promise<Role | undefined> {
   const [row] = await tx.orm.select().from(roles).where(eq(roles.id, id)).for('update')
-  return row
+  return row && roleOf(row)
 }
 
 /** Roles that fit every given filter, in the order of their ids. */
@@ -55,12 +57,17 @@ export async function listRoles(
   limit: number,
 ): Promise<readonly Role[]> {
   if (filter.ids?.length === 0) return []
-  return db.orm
+  const rows = await db.orm
     .select()
     .from(roles)
     .where(and(...listConditions(roles, filter)))
     .orderBy(asc(roles.id))
     .limit(limit)
+  return rows.map(roleOf)
+}
+
+function roleOf(row: typeof roles.$inferSelect): Role {
+  return { ...row, extra: row.extra as Extra }
 }
 
 /** Throws `conflict` for a name that is taken. */
@@ -72,21 +79,22 @@ export async function insertRole(db: Executor, role: Role): Promise<void> {
 /** Throws `conflict` for a name that is taken. */
 export async function updateRole(
   tx: Tx,
-  { id, name, description, immutable }: Role,
+  { id, name, description, immutable, extra }: Role,
 ): Promise<void> {
-  const update = tx.orm.update(roles).set({ name, description, immutable }).where(eq(roles.id, id))
+  const change = { name, description, immutable, extra }
+  const update = tx.orm.update(roles).set(change).where(eq(roles.id, id))
   await orNameTaken('roles_name', 'role', name, update)
 }
 
 /** Afterwards there is a role of this name for the whole cloud; one that exists is left as it is. */
 export async function ensureRole(
   db: Executor,
-  role: Omit<Role, 'domainId' | 'immutable'>,
+  role: Omit<Role, 'domainId' | 'immutable' | 'extra'>,
 ): Promise<void> {
   await db.orm
     .insert(roles)
     .ignore()
-    .values({ ...role, domainId: '', immutable: true })
+    .values({ ...role, domainId: '', immutable: true, extra: {} })
 }
 
 export async function ensureImplication(

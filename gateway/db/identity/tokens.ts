@@ -2,7 +2,7 @@ import { and, eq, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Database, Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { ScopeType, TokenRecord } from '../../app/identity/token-view.ts'
-import { projects, tokens, users } from '../schema/identity.ts'
+import { projects, tokens, trusts, users } from '../schema/identity.ts'
 import { recordRevocation } from './revocations.ts'
 
 const FIND = statement(
@@ -20,6 +20,7 @@ const INSERT = statement(
     scopeType: sql.placeholder('scopeType'),
     scopeId: sql.placeholder('scopeId'),
     applicationCredentialId: sql.placeholder('applicationCredentialId'),
+    trustId: sql.placeholder('trustId'),
     methods: sql.placeholder('methods'),
     issuedAt: sql.placeholder('issuedAt'),
     expiresAt: sql.placeholder('expiresAt'),
@@ -35,6 +36,7 @@ interface Row {
   readonly scope_type: ScopeType
   readonly scope_id: string
   readonly application_credential_id: string | null
+  readonly trust_id: string | null
   readonly methods: unknown
   readonly issued_at: Date
   readonly expires_at: Date
@@ -51,6 +53,7 @@ export async function findToken(db: Executor, id: string): Promise<TokenRecord |
     userId: row.user_id,
     scope: { type: row.scope_type, id: row.scope_id },
     applicationCredentialId: row.application_credential_id,
+    trustId: row.trust_id,
     methods: row.methods as readonly string[],
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
@@ -70,10 +73,11 @@ export async function revokeToken(db: Database, id: string): Promise<void> {
   })
 }
 
-/** Tokens of users, of an application credential, or for scopes. */
+/** Tokens of users and those they lent by trusts, of an application credential or trusts, or for scopes. */
 export type TokenMatch =
   | { readonly userIds: readonly string[] }
   | { readonly credentialId: string }
+  | { readonly trustIds: readonly string[] }
   | { readonly scope: { readonly type: ScopeType; readonly ids: readonly string[] } }
 
 /** Afterwards those tokens are gone; gateways hear of it by the revocation that the transaction must record. */
@@ -82,7 +86,15 @@ export async function deleteTokens(tx: Tx, match: TokenMatch): Promise<void> {
 }
 
 function isMeant(match: TokenMatch): SQL | undefined {
-  if ('userIds' in match) return inArray(tokens.userId, [...match.userIds])
+  if ('userIds' in match) {
+    const ids = [...match.userIds]
+    const lent = builder
+      .select({ id: trusts.id })
+      .from(trusts)
+      .where(inArray(trusts.trustorUserId, ids))
+    return or(inArray(tokens.userId, ids), inArray(tokens.trustId, lent))
+  }
+  if ('trustIds' in match) return inArray(tokens.trustId, [...match.trustIds])
   if ('credentialId' in match) return eq(tokens.applicationCredentialId, match.credentialId)
   const { type, ids } = match.scope
   return and(eq(tokens.scopeType, type), inArray(tokens.scopeId, [...ids]))
@@ -94,15 +106,20 @@ export async function purgeTokens(db: Executor, before: Date, limit: number): Pr
   return result.affectedRows
 }
 
-/** Afterwards neither the users of the domain nor anybody in it or its projects has a token. */
+/** Afterwards neither the users of the domain, nor whom they lent roles, nor anybody in it or its projects has a token. */
 export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void> {
   const idsIn = (table: typeof users | typeof projects) =>
     tx.orm.select({ id: table.id }).from(table).where(eq(table.domainId, domainId))
+  const lentByDomain = tx.orm
+    .select({ id: trusts.id })
+    .from(trusts)
+    .where(inArray(trusts.trustorUserId, idsIn(users)))
   await tx.orm
     .delete(tokens)
     .where(
       or(
         inArray(tokens.userId, idsIn(users)),
+        inArray(tokens.trustId, lentByDomain),
         and(eq(tokens.scopeType, 'project'), inArray(tokens.scopeId, idsIn(projects))),
         and(eq(tokens.scopeType, 'domain'), eq(tokens.scopeId, domainId)),
       ),

@@ -190,6 +190,7 @@ CREATE TABLE `catalog_endpoints` (
 	`region_id` varchar(255),
 	`url` varchar(2048) NOT NULL,
 	`enabled` boolean NOT NULL,
+	`extra` json NOT NULL,
 	CONSTRAINT `catalog_endpoints_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
@@ -318,6 +319,7 @@ CREATE TABLE `roles` (
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
 	`immutable` boolean NOT NULL,
+	`extra` json NOT NULL,
 	CONSTRAINT `roles_id` PRIMARY KEY(`id`),
 	CONSTRAINT `roles_name` UNIQUE(`domain_id`,`name`)
 );
@@ -330,10 +332,26 @@ CREATE TABLE `tokens` (
 	`scope_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
 	`scope_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`application_credential_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`trust_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`methods` json NOT NULL,
 	`issued_at` datetime(3) NOT NULL,
 	`expires_at` datetime(3) NOT NULL,
 	CONSTRAINT `tokens_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `trusts` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`trustor_user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`trustee_user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`impersonation` boolean NOT NULL,
+	`role_ids` json NOT NULL,
+	`expires_at` datetime(3),
+	`remaining_uses` int,
+	`redelegated_trust_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`redelegation_count` int NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `trusts_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `user_groups` (
@@ -427,6 +445,22 @@ CREATE TABLE `images` (
 	`updated_at` datetime(3) NOT NULL,
 	`revision` int NOT NULL,
 	CONSTRAINT `images_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `metadef_namespaces` (
+	`name` varchar(80) NOT NULL,
+	`display_name` varchar(255),
+	`description` text,
+	`visibility` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`protected` boolean NOT NULL,
+	`owner` varchar(255) NOT NULL,
+	`resource_types` json NOT NULL,
+	`properties` json NOT NULL,
+	`objects` json NOT NULL,
+	`tags` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `metadef_namespaces_name` PRIMARY KEY(`name`)
 );
 --> statement-breakpoint
 CREATE TABLE `network_quotas` (
@@ -914,7 +948,13 @@ CREATE INDEX `role_assignments_role` ON `role_assignments` (`role_id`);--> state
 CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
+CREATE INDEX `tokens_trust` ON `tokens` (`trust_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
+CREATE INDEX `trusts_trustor` ON `trusts` (`trustor_user_id`);--> statement-breakpoint
+CREATE INDEX `trusts_trustee` ON `trusts` (`trustee_user_id`);--> statement-breakpoint
+CREATE INDEX `trusts_project` ON `trusts` (`project_id`);--> statement-breakpoint
+CREATE INDEX `trusts_redelegated` ON `trusts` (`redelegated_trust_id`);--> statement-breakpoint
+CREATE INDEX `trusts_expiry` ON `trusts` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
 CREATE INDEX `image_members_by_member` ON `image_members` (`member`,`status`);--> statement-breakpoint
 CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint

@@ -114,6 +114,8 @@ export const roles = mysqlTable(
     name: nameText('name').notNull(),
     description: text('description').notNull(),
     immutable: boolean('immutable').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
   },
   (t) => [uniqueIndex('roles_name').on(t.domainId, t.name)],
 )
@@ -173,6 +175,36 @@ export const applicationCredentials = mysqlTable(
   (t) => [
     uniqueIndex('application_credentials_name').on(t.userId, t.name),
     index('application_credentials_project').on(t.projectId),
+  ],
+)
+
+/** What users lend to others: some of their roles in one project. */
+export const trusts = mysqlTable(
+  'trusts',
+  {
+    id: keystoneId('id').primaryKey(),
+    trustorUserId: keystoneId('trustor_user_id').notNull(),
+    trusteeUserId: keystoneId('trustee_user_id').notNull(),
+    /** Null: it lends nothing. */
+    projectId: keystoneId('project_id'),
+    impersonation: boolean('impersonation').notNull(),
+    /** Ids of the roles, a list of text. */
+    roleIds: json('role_ids').notNull(),
+    expiresAt: time('expires_at'),
+    /** How many tokens can still be had; null: any number. */
+    remainingUses: int('remaining_uses'),
+    /** The trust by which this one was given on. */
+    redelegatedTrustId: keystoneId('redelegated_trust_id'),
+    /** How many further times it can be given on. */
+    redelegationCount: int('redelegation_count').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    index('trusts_trustor').on(t.trustorUserId),
+    index('trusts_trustee').on(t.trusteeUserId),
+    index('trusts_project').on(t.projectId),
+    index('trusts_redelegated').on(t.redelegatedTrustId),
+    index('trusts_expiry').on(t.expiresAt),
   ],
 )
 
@@ -248,6 +280,8 @@ export const catalogEndpoints = mysqlTable(
     regionId: text255('region_id'),
     url: varchar('url', { length: 2048 }).notNull(),
     enabled: boolean('enabled').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
   },
   (t) => [
     index('catalog_endpoints_service').on(t.serviceId),
@@ -304,6 +338,7 @@ export const tokens = mysqlTable(
     scopeType: token('scope_type', 8).notNull(),
     scopeId: keystoneId('scope_id').notNull(),
     applicationCredentialId: keystoneId('application_credential_id'),
+    trustId: keystoneId('trust_id'),
     /** Names of the methods it was got by, a list of text. */
     methods: json('methods').notNull(),
     issuedAt: time('issued_at').notNull(),
@@ -313,6 +348,7 @@ export const tokens = mysqlTable(
     index('tokens_expiry').on(t.expiresAt),
     index('tokens_user').on(t.userId),
     index('tokens_credential').on(t.applicationCredentialId),
+    index('tokens_trust').on(t.trustId),
     index('tokens_scope').on(t.scopeType, t.scopeId),
   ],
 )

@@ -82,6 +82,22 @@ export const imageMembers = mysqlTable(
   ],
 )
 
+/** Definitions of properties that administrators made beside those of the service; the parts are lists with names. */
+export const metadefNamespaces = mysqlTable('metadef_namespaces', {
+  name: varchar('name', { length: 80 }).primaryKey(),
+  displayName: text255('display_name'),
+  description: text('description'),
+  visibility: token('visibility', 8).notNull(),
+  isProtected: boolean('protected').notNull(),
+  owner: text255('owner').notNull(),
+  resourceTypes: json('resource_types').notNull(),
+  properties: json('properties').notNull(),
+  objects: json('objects').notNull(),
+  tags: json('tags').notNull(),
+  createdAt: time('created_at').notNull(),
+  updatedAt: time('updated_at').notNull(),
+})
+
 /** Imports, due and past; whoever holds the lease of one that runs works on it. */
 export const imageTasks = mysqlTable(
   'image_tasks',

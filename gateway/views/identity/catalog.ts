@@ -24,8 +24,9 @@ export function serviceView(service: RegisteredService, links: Links): Service {
 }
 
 export function endpointView(endpoint: RegisteredEndpoint, links: Links): Endpoint {
-  const { id, serviceId, interface: face, regionId, url, enabled } = endpoint
+  const { id, serviceId, interface: face, regionId, url, enabled, extra } = endpoint
   return {
+    ...extra,
     id,
     service_id: serviceId,
     interface: face,

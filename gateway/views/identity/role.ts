@@ -4,8 +4,9 @@ import type { Links } from '../../http/links.ts'
 import { optionsView } from './options.ts'
 
 export function roleView(role: Role, links: Links): RoleBody {
-  const { id, name, description, domainId } = role
+  const { id, name, description, domainId, extra } = role
   return {
+    ...extra,
     id,
     name,
     description,

@@ -8,7 +8,7 @@ import { namedReference, reference } from './references.ts'
 
 /** A token as Keystone shows it; without a scope there are neither roles nor a catalog. */
 export function tokenBody(view: TokenView, catalog: readonly CatalogService[] | undefined): Token {
-  const { record, user, project, domain, roles, applicationCredential } = view
+  const { record, user, project, domain, roles, applicationCredential, trust } = view
   const isScoped = record.scope.type !== 'none'
   const isOriginal = record.auditId === record.auditChainId
   return {
@@ -23,6 +23,14 @@ export function tokenBody(view: TokenView, catalog: readonly CatalogService[] | 
       ...(record.scope.type === 'system' && { system: { all: true } }),
       ...(isScoped && { roles: roles.map(reference) }),
       ...(isScoped && catalog !== undefined && { catalog: catalogView(catalog) }),
+      ...(trust !== null && {
+        'OS-TRUST:trust': {
+          id: trust.id,
+          trustor_user: { id: trust.trustorUserId },
+          trustee_user: { id: trust.trusteeUserId },
+          impersonation: trust.impersonation,
+        },
+      }),
       ...(applicationCredential !== null && {
         application_credential: {
           ...reference(applicationCredential),

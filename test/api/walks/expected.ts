@@ -29,7 +29,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'identity createToken, identity changePassword, identity createEc2Token, identity createS3Token',
   ],
   [401, 'only with a ticket', 'image downloadImageWithTicket, image uploadImageWithTicket'],
-  [403, 'for oneself only', 'identity createApplicationCredential'],
+  [403, 'for oneself only', 'identity createApplicationCredential, identity createTrust'],
   [
     404,
     'nothing moves, and no console is open',
@@ -41,6 +41,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [404, 'every guest is somebody’s', 'federation adoptGuest'],
   [404, 'a host joins a cell that is there', 'federation createJoinToken'],
   [404, 'a resource class and no trait', 'placement checkTrait'],
+  [409, 'there is one of this name', 'image createMetadefNamespace'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
   [
     501,

@@ -32,6 +32,7 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
     'access_key',
     'credential_id',
     'project_id',
+    'trust_id',
     'user_id',
   ],
   image: ['image_id'],

@@ -39,7 +39,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
   await liftQuotas(cloud.as('admin'))
   const [network, image, identity] = await Promise.all([
     networkTargets(cloud.as('demo')),
-    imageTargets(cloud.as('demo')),
+    imageTargets(cloud.as('demo'), cloud.as('admin')),
     identityTargets(cloud),
   ])
   const { network_id: own = '', port_id: port = '' } = network
@@ -160,7 +160,7 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
   }
 }
 
-async function imageTargets(owner: ApiClient): Promise<Ids> {
+async function imageTargets(owner: ApiClient, admin: ApiClient): Promise<Ids> {
   const image = await made<Identified>(owner, 'POST', '/image/v2/images', {
     name: NAMED,
     disk_format: 'raw',
@@ -175,7 +175,26 @@ async function imageTargets(owner: ApiClient): Promise<Ids> {
   if (status !== 204) throw new Error(`The upload answered ${status}`)
   const member = 'c'.repeat(32)
   await made(owner, 'POST', `/image/v2/images/${image.id}/members`, { member })
-  return { image_id: image.id, tag: NAMED, member_id: member, schema_name: 'image' }
+  await made(admin, 'POST', '/image/v2/metadefs/namespaces', {
+    namespace: NAMED,
+    visibility: 'public',
+    resource_type_associations: [{ name: NAMED, prefix: 'a_' }],
+    properties: { [NAMED]: { title: NAMED, type: 'string' } },
+    objects: [{ name: NAMED }],
+    tags: [{ name: NAMED }],
+  })
+  return {
+    image_id: image.id,
+    tag: NAMED,
+    member_id: member,
+    schema_name: 'image',
+    metadef_schema: 'namespace',
+    namespace: NAMED,
+    resource_type: NAMED,
+    property_name: NAMED,
+    object_name: NAMED,
+    tag_name: NAMED,
+  }
 }
 
 async function serverTargets(cloud: Cloud, port: string): Promise<Ids> {
@@ -306,8 +325,18 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
       if (target !== 'system')
         await made(admin, 'PUT', `${ID}/OS-INHERIT/${grant}/inherited_to_projects`, {})
     }
+  const trust = await made<Identified>(owner, 'POST', `${ID}/OS-TRUST/trusts`, {
+    trust: {
+      trustor_user_id: user,
+      trustee_user_id: await found('/users?name=admin', 'users'),
+      project_id: project,
+      impersonation: false,
+      roles: [{ id: role.id }],
+    },
+  })
   return {
     user_id: user,
+    trust_id: trust.id,
     project_id: project,
     domain_id: 'default',
     role_id: role.id,

@@ -65,6 +65,14 @@ const DIFFERENCES: readonly Difference[] = [
     rules: ['identity:get_access_rule', 'identity:list_access_rules'],
   },
   {
+    check:
+      'rule:admin_required or (role:reader and system_scope:all) or user_id:%(target.trust.trustor_user_id)s',
+    who: 'system-reader',
+    own: 'authenticated',
+    why: 'Keystone has rules of their own for those of a trustor and of a trustee, which are one operation here.',
+    rules: ['identity:list_trusts'],
+  },
+  {
     check: 'rule:admin_required or (role:reader and (system_scope:all or domain_id:%(domain_id)s))',
     who: 'domain-reader',
     why: 'Whoever reads the grants of a domain reads the names of the roles in them.',

@@ -7,7 +7,7 @@ type Op = operations['createEndpoint']
 
 /** POST /v3/endpoints */
 export async function createEndpoint({ app, body, links }: Call<Op>): Promise<Answer<Op>> {
-  const { interface: face, url, service_id, region_id, region, enabled } = body.endpoint
+  const { interface: face, url, service_id, region_id, region, enabled, ...extra } = body.endpoint
   const made = await makeEndpoint(app.identity, {
     interface: face,
     url,
@@ -15,6 +15,7 @@ export async function createEndpoint({ app, body, links }: Call<Op>): Promise<An
     regionId: region_id ?? null,
     region: region ?? undefined,
     enabled: enabled ?? true,
+    extra,
   })
   return { body: { endpoint: endpointView(made, links) } }
 }

@@ -8,7 +8,7 @@ type Op = operations['updateEndpoint']
 /** PATCH /v3/endpoints/{endpoint_id} */
 export async function updateEndpoint(call: Call<Op>): Promise<Answer<Op>> {
   const { app, params, body, links } = call
-  const { interface: face, url, service_id, region_id, region, enabled } = body.endpoint
+  const { interface: face, url, service_id, region_id, region, enabled, ...extra } = body.endpoint
   const changed = await changeEndpoint(app.identity, params.endpoint_id, {
     ...(face !== undefined && { interface: face }),
     ...(url !== undefined && { url }),
@@ -16,6 +16,7 @@ export async function updateEndpoint(call: Call<Op>): Promise<Answer<Op>> {
     ...(region_id !== undefined && { regionId: region_id }),
     ...(region != null && { region }),
     ...(enabled !== undefined && { enabled }),
+    extra,
   })
   return { body: { endpoint: endpointView(changed, links) } }
 }

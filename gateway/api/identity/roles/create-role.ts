@@ -7,12 +7,13 @@ type Op = operations['createRole']
 
 /** POST /v3/roles */
 export async function createRole({ app, body, links }: Call<Op>): Promise<Answer<Op>> {
-  const { name, description, domain_id, options } = body.role
+  const { name, description, domain_id, options, ...extra } = body.role
   const role = await makeRole(app.identity, {
     name,
     description: description ?? '',
     domainId: domain_id ?? '',
     immutable: options?.immutable ?? false,
+    extra,
   })
   return { body: { role: roleView(role, links) } }
 }

@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import type { Database } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { CellHeartbeat } from '#openapi/wire/feed.ts'
+import { FeedWorld } from '#test/env/feed-world.ts'
+import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { findServer } from '../../db/find-server.ts'
+import { Feeds } from './feeds.ts'
+
+// Goal: each cell there is has one feed, and one that is gone has none.
+
+type Listener = (cell: string, beat: CellHeartbeat) => void
+
+let db: Database
+let id: CellId
+/** What the feeds of all cells see: their bus, and what a cell answers. */
+let world: FeedWorld
+let feeds: Feeds
+let cells: { readonly id: CellId; readonly name: string; readonly isAlive: boolean }[]
+let listeners: Set<Listener>
+let applied: number
+
+beforeAll(async () => {
+  db = await globalDatabase('feeds')
+})
+beforeEach(async () => {
+  const name = newId()
+  id = await addCell(db, name)
+  world = new FeedWorld(db, id)
+  cells = [{ id, name, isAlive: true }]
+  listeners = new Set()
+  applied = 0
+  const registry = {
+    cells: () => cells,
+    cell: (wanted: string) => cells.find((each) => each.id === wanted),
+    onHeartbeat(listener: Listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  feeds = new Feeds({
+    deps: { ...world.deps, clock: systemClock, cells: registry as never },
+    processName: 'me',
+    nats: world.bus() as never,
+    onApplied: () => (applied += 1),
+    onNotBuilt: () => undefined,
+  })
+})
+afterEach(() => feeds[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+const statusNames = () => feeds.status().map(({ name }) => name)
+const hear = (cell: string, position: number) => {
+  const { incarnation } = world
+  const rest = { process: 'p', at: 1, summary: HONEST_SUMMARY, labels: {} }
+  for (const listener of listeners) listener(cell, { incarnation, position, ...rest })
+}
+
+/** The cell's feed has been copied, and asked what came since. */
+const settled = () => expect.poll(() => world.reads.length).toBeGreaterThan(0)
+
+/** A change that the cell has committed and nobody published. */
+async function commit() {
+  const server = await addServer(db, id)
+  world.commit({ kind: 'instance', view: activeView(server) })
+  return async () => (await findServer(db, server))?.vmState
+}
+
+test('a cell has one feed, which ends when the cell goes', async () => {
+  await settled()
+  const rounds = () => feeds.status()[0]?.rounds ?? 0
+  const before = rounds()
+  // The cells are looked at again between two of these rounds, which begin as often.
+  await expect.poll(rounds).toBeGreaterThan(before + 1)
+  expect(statusNames()).toEqual([`feed of ${cells[0]?.name}`])
+  expect(world.subscriptions).toHaveLength(1)
+
+  cells = []
+  await expect.poll(statusNames).toEqual([])
+  await expect.poll(() => world.live().isOver).toBe(true)
+})
+
+test('a heartbeat that knows of more is heard, and what it brings is told of; nothing is told of nothing', async () => {
+  await settled()
+  await expect.poll(() => feeds.status()[0]?.rounds).toBeGreaterThan(1)
+  expect(applied).toBe(0)
+  const stateOf = await commit()
+
+  hear(newId(), 100)
+  hear(id, 1)
+
+  await expect.poll(stateOf).toBe('active')
+  await expect.poll(() => applied).toBe(1)
+})
+
+test('after the bus was away every cell is asked', async () => {
+  await settled()
+  const stateOf = await commit()
+
+  feeds.reconnected()
+
+  await expect.poll(stateOf).toBe('active')
+})
+
+test('in the end nothing is heard any more, and no feed goes on', async () => {
+  await settled()
+
+  await feeds[Symbol.asyncDispose]()
+
+  expect(listeners.size).toBe(0)
+  expect(statusNames()).toEqual([])
+  expect(world.live().isOver).toBe(true)
+})

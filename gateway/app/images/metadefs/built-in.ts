@@ -1,0 +1,228 @@
+import type { Namespace, PropertySchema, ResourceTypeAssociation } from './namespace.ts'
+
+/** Of the definitions of the service, which are as old as the API that shows them. */
+const SINCE = '2026-11-01T00:00:00.000Z'
+
+const FLAVOR = 'OS::Nova::Flavor'
+const IMAGE = 'OS::Glance::Image'
+const SERVER = 'OS::Nova::Server'
+const AGGREGATE = 'OS::Nova::Aggregate'
+
+const text = (title: string, description: string, more: PropertySchema = {}): PropertySchema => ({
+  title,
+  description,
+  type: 'string',
+  ...more,
+})
+const oneOf = (title: string, description: string, ...values: readonly string[]) =>
+  text(title, description, { enum: values })
+const flag = (title: string, description: string): PropertySchema => ({
+  title,
+  description,
+  type: 'boolean',
+})
+const whole = (title: string, description: string, minimum: number): PropertySchema => ({
+  title,
+  description,
+  type: 'integer',
+  minimum,
+})
+/** The flavor's extra spec and the image's property of one meaning. */
+const HARDWARE = [
+  { name: FLAVOR, prefix: 'hw:' },
+  { name: IMAGE, prefix: 'hw_' },
+]
+
+interface BuiltIn {
+  readonly name: string
+  readonly displayName: string
+  readonly description: string
+  readonly on: readonly Omit<ResourceTypeAssociation, 'createdAt' | 'updatedAt'>[]
+  readonly properties: Readonly<Record<string, PropertySchema>>
+}
+
+/**
+ * What has an effect on servers here, under the names that Glance gives such definitions. test/contract/metadefs.test.ts holds
+ * them against the rules for extra specs, the drivers, the scheduler and docs/reference/libvirt.md.
+ */
+const DEFINED: readonly BuiltIn[] = [
+  {
+    name: 'OS::Compute::CPUPinning',
+    displayName: 'CPU pinning',
+    description: 'Whether a server shares the CPUs of its host. Heeded by libvirt hosts.',
+    on: HARDWARE,
+    properties: {
+      cpu_policy: oneOf(
+        'CPU policy',
+        'With dedicated, each vCPU has one of the CPUs to itself that the host sets apart.',
+        'shared',
+        'dedicated',
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::VirtCPUTopology',
+    displayName: 'CPU topology',
+    description: 'How a guest sees its vCPUs. Together they must make as many as the flavor has.',
+    on: HARDWARE,
+    properties: {
+      cpu_sockets: whole('Sockets', 'Sockets that the guest sees.', 1),
+      cpu_cores: whole('Cores', 'Cores in each socket.', 1),
+      cpu_threads: whole('Threads', 'Threads of each core.', 1),
+    },
+  },
+  {
+    name: 'OS::Compute::GuestMemoryBacking',
+    displayName: 'Guest memory',
+    description: 'Where the memory of a guest is. Heeded by libvirt hosts.',
+    on: HARDWARE,
+    properties: {
+      mem_page_size: text(
+        'Page size',
+        'small, large, any, or a size such as 2MB. An image chooses only where its flavor says large or any.',
+      ),
+      numa_nodes: whole(
+        'NUMA nodes',
+        "So many memory nodes, each within another one of the host's.",
+        1,
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::Watchdog',
+    displayName: 'Watchdog',
+    description: 'What befalls a guest that no longer answers its watchdog.',
+    on: HARDWARE,
+    properties: {
+      watchdog_action: oneOf(
+        'Action',
+        'Disabled: the guest has no watchdog.',
+        'disabled',
+        'none',
+        'pause',
+        'poweroff',
+        'reset',
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::Libvirt',
+    displayName: 'Devices of a flavor',
+    description: 'What libvirt hosts lend the guests of a flavor.',
+    on: [{ name: FLAVOR }],
+    properties: {
+      'hw_rng:allowed': flag('Random numbers', 'Whether guests have a source of random numbers.'),
+      'hw_rng:rate_bytes': whole('Random bytes', 'At most so many random bytes in each period.', 1),
+      'hw_rng:rate_period': whole('Period', 'The period of random bytes, in milliseconds.', 1),
+      'pci_passthrough:alias': text(
+        'PCI devices',
+        'Devices of the host by their aliases, and how many of each, such as gpu:2,nic:1.',
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::LibvirtImage',
+    displayName: 'Devices of an image',
+    description: 'What guests of an image need of libvirt hosts.',
+    on: [{ name: IMAGE }],
+    properties: {
+      hw_firmware_type: oneOf('Firmware', 'What the guest is started by.', 'bios', 'uefi'),
+      hw_qemu_guest_agent: flag('Guest agent', "Whether QEMU's agent runs in the guest."),
+      hw_rng_model: oneOf('Random number device', 'The model of the device.', 'virtio'),
+      hw_rescue_device: oneOf(
+        'Rescue device',
+        'As what a rescue image is attached.',
+        'disk',
+        'cdrom',
+      ),
+      hw_rescue_bus: oneOf(
+        'Rescue bus',
+        'By which bus a rescue image is attached. No cdrom is on virtio.',
+        'virtio',
+        'ide',
+        'sata',
+        'scsi',
+      ),
+      os_command_line: text(
+        'Kernel command line',
+        'Of a guest that is started from a kernel image.',
+      ),
+    },
+  },
+  {
+    name: 'OS::Glance::CommonImageProperties',
+    displayName: 'Common image properties',
+    description: 'What is in an image.',
+    on: [{ name: IMAGE }],
+    properties: {
+      kernel_id: text('Kernel', 'The id of the image that the guest is started from.'),
+      ramdisk_id: text('Ramdisk', 'The id of the image of its first root file system.'),
+      os_type: oneOf('System', 'The kind of operating system.', 'linux', 'windows'),
+      os_admin_user: text('Administrator', 'The user in the guest whose password is changed.'),
+    },
+  },
+  {
+    name: 'OS::Compute::Hypervisor',
+    displayName: 'Hosts of an image',
+    description: 'Which hosts can run servers of an image. Others are passed over.',
+    on: [{ name: IMAGE }],
+    properties: {
+      hypervisor_type: text(
+        'Hypervisor',
+        'The kind of hosts, such as kvm, qemu, docker or baremetal.',
+      ),
+      img_hv_type: text('Hypervisor', 'The same by its newer name, which goes before the other.'),
+      architecture: text('Architecture', 'Of the processor, such as x86_64 or aarch64.'),
+      hw_architecture: text(
+        'Architecture',
+        'The same by its newer name, which goes before the other.',
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::Docker',
+    displayName: 'Containers',
+    description: 'How Docker hosts run an image.',
+    on: [{ name: IMAGE }],
+    properties: {
+      docker_image: text('Local image', "The name of an image that the host's engine has."),
+      docker_command: text('Command', 'What the container runs, as a JSON list of words.'),
+    },
+  },
+  {
+    name: 'OS::Compute::SchedulerHints',
+    displayName: 'Scheduler hints',
+    description: 'Where a server is to be beside others.',
+    on: [{ name: SERVER, propertiesTarget: 'scheduler_hints' }],
+    properties: {
+      group: text('Server group', 'The id of the server group that the server joins.'),
+      same_host: text('Same host', 'The id of a server to share a host with.'),
+      different_host: text('Different host', 'The id of a server to share no host with.'),
+    },
+  },
+  {
+    name: 'OS::Compute::AggregateTenancy',
+    displayName: 'Hosts of projects',
+    description: 'Whose servers the hosts of an aggregate take.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      filter_tenant_id: text('Projects', 'Ids of the only projects, divided by commas.'),
+    },
+  },
+]
+
+const dated = <T>(fields: T) => ({ ...fields, createdAt: SINCE, updatedAt: SINCE })
+
+/** Definitions of the service itself: everybody sees them, and nobody changes them. */
+export const BUILT_IN: readonly Namespace[] = DEFINED.map(({ on, properties, ...fields }) => ({
+  ...fields,
+  visibility: 'public',
+  isProtected: true,
+  owner: 'weir',
+  resourceTypes: on.map(dated),
+  properties: Object.entries(properties).map(([name, schema]) => dated({ name, schema })),
+  objects: [],
+  tags: [],
+  createdAt: new Date(SINCE),
+  updatedAt: new Date(SINCE),
+}))
