@@ -1,0 +1,84 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { cacheImages } from '../../app/aggregates/cache-images.ts'
+import {
+  addAggregateHost as add,
+  removeAggregateHost as removeHost,
+} from '../../app/aggregates/change-members.ts'
+import { createAggregate as create } from '../../app/aggregates/create-aggregate.ts'
+import { deleteAggregate as remove } from '../../app/aggregates/delete-aggregate.ts'
+import { allAggregates, showAggregate as show } from '../../app/aggregates/find-aggregate.ts'
+import { setAggregateMetadata as set } from '../../app/aggregates/set-aggregate-metadata.ts'
+import { updateAggregate as update } from '../../app/aggregates/update-aggregate.ts'
+import type { Handler } from '../../http/operation.ts'
+import { aggregateView, newAggregateView } from '../../views/aggregate.ts'
+
+const addAggregateHost: Handler<operations['addAggregateHost']> = async (call) => {
+  const { app, params, body } = call
+  const aggregate = await add(app.compute, params.aggregate_id, body.add_host.host)
+  return { body: { aggregate: aggregateView(aggregate) } }
+}
+
+const cacheAggregateImages: Handler<operations['cacheAggregateImages']> = async (call) => {
+  const { app, params, body } = call
+  await cacheImages(
+    app.db,
+    params.aggregate_id,
+    body.cache.map(({ id }) => id),
+  )
+  return {}
+}
+
+const createAggregate: Handler<operations['createAggregate']> = async ({ app, body }) => {
+  const { name, availability_zone: zone = null } = body.aggregate
+  const aggregate = await create(app.db, { name, zone })
+  return { body: { aggregate: newAggregateView(aggregate) } }
+}
+
+const deleteAggregate: Handler<operations['deleteAggregate']> = async ({ app, params }) => {
+  await remove(app.db, params.aggregate_id)
+  return {}
+}
+
+const listAggregates: Handler<operations['listAggregates']> = async ({ app }) => {
+  const aggregates = await allAggregates(app.db)
+  return { body: { aggregates: aggregates.map(aggregateView) } }
+}
+
+const removeAggregateHost: Handler<operations['removeAggregateHost']> = async (call) => {
+  const { app, params, body } = call
+  const aggregate = await removeHost(app.compute, params.aggregate_id, body.remove_host.host)
+  return { body: { aggregate: aggregateView(aggregate) } }
+}
+
+const setAggregateMetadata: Handler<operations['setAggregateMetadata']> = async (call) => {
+  const { app, params, body } = call
+  const aggregate = await set(app.compute, params.aggregate_id, body.set_metadata.metadata)
+  return { body: { aggregate: aggregateView(aggregate) } }
+}
+
+const showAggregate: Handler<operations['showAggregate']> = async ({ app, params }) => {
+  const aggregate = await show(app.db, params.aggregate_id)
+  return { body: { aggregate: aggregateView(aggregate) } }
+}
+
+const updateAggregate: Handler<operations['updateAggregate']> = async (call) => {
+  const { app, params, body } = call
+  const { name, availability_zone: zone } = body.aggregate
+  const aggregate = await update(app.compute, params.aggregate_id, {
+    ...(name !== undefined && { name }),
+    ...(zone !== undefined && { zone }),
+  })
+  return { body: { aggregate: aggregateView(aggregate) } }
+}
+
+export const aggregateHandlers = {
+  addAggregateHost,
+  cacheAggregateImages,
+  createAggregate,
+  deleteAggregate,
+  listAggregates,
+  removeAggregateHost,
+  setAggregateMetadata,
+  showAggregate,
+  updateAggregate,
+}

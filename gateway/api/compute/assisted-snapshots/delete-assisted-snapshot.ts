@@ -1,9 +1,0 @@
-import type { operations } from '#openapi/compute.gen.ts'
-import {
-  refuseAssistedSnapshot,
-  volumeToDeleteFrom,
-} from '../../../app/servers/refuse-assisted-snapshot.ts'
-import type { Handler } from '../../../http/operation.ts'
-
-export const deleteAssistedSnapshot: Handler<operations['deleteAssistedSnapshot']> = async (call) =>
-  refuseAssistedSnapshot(volumeToDeleteFrom(call.query.delete_info))

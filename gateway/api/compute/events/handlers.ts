@@ -1,3 +1,0 @@
-import { createServerExternalEvents } from './create-server-external-events.ts'
-
-export const eventHandlers = { createServerExternalEvents }

@@ -1,0 +1,43 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { isAllowed } from '../../app/policy.ts'
+import { serverDiagnostics } from '../../app/servers/server-diagnostics.ts'
+import { serverTopology } from '../../app/servers/server-topology.ts'
+import { showServer } from '../../app/servers/show-server.ts'
+import type { Handler } from '../../http/operation.ts'
+import { diagnosticsView } from '../../views/diagnostics.ts'
+import { isSince } from '../../views/since.ts'
+import { topologyView } from '../../views/topology.ts'
+
+/** None is ever kept, see `showServerPassword`. */
+const clearServerPassword: Handler = async (call) => {
+  await showServer(call.app.db, call.context, call.params['server_id']!)
+  return {}
+}
+
+const showServerDiagnostics: Handler<operations['showServerDiagnostics']> = async (call) => {
+  const { app, context, params } = call
+  const figures = await serverDiagnostics(app.compute, context, params.server_id)
+  // Until 2.47 everything is shown as the driver names it.
+  return { body: isSince(context, '2.48') ? diagnosticsView(figures) : figures.own }
+}
+
+/** A guest tells its password to a metadata service. Without one there is nobody to tell, so none is ever known. */
+const showServerPassword: Handler<operations['showServerPassword']> = async (call) => {
+  await showServer(call.app.db, call.context, call.params.server_id)
+  return { body: { password: '' } }
+}
+
+const showServerTopology: Handler<operations['showServerTopology']> = async (call) => {
+  const { app, context, params } = call
+  const topology = await serverTopology(app.compute, context, params.server_id)
+  const showsHost = isAllowed(context, 'compute:server:topology:host:index')
+  return { body: topologyView(topology, showsHost) }
+}
+
+/** What is told of the inside of a guest. */
+export const guestInfoHandlers = {
+  clearServerPassword,
+  showServerDiagnostics,
+  showServerPassword,
+  showServerTopology,
+}

@@ -1,0 +1,44 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { createKeypair as create } from '../../app/keypairs/create-keypair.ts'
+import { deleteKeypair as remove } from '../../app/keypairs/delete-keypair.ts'
+import { listKeypairs as listPage } from '../../app/keypairs/list-keypairs.ts'
+import { showKeypair as show } from '../../app/keypairs/show-keypair.ts'
+import type { Handler } from '../../http/operation.ts'
+import { pageLimit } from '../../http/pagination.ts'
+import { createdKeypairView, keypairSummary, keypairView } from '../../views/keypair.ts'
+import { nextPageLinks } from './page.ts'
+
+const createKeypair: Handler<operations['createKeypair']> = async (call) => {
+  const { app, context, body } = call
+  const { name, type = 'ssh', public_key, user_id } = body.keypair
+  const asked = { name, type, publicKey: public_key, userId: user_id }
+  const keypair = await create(app.db, context, asked)
+  return { body: { keypair: createdKeypairView(keypair) } }
+}
+
+const deleteKeypair: Handler<operations['deleteKeypair']> = async (call) => {
+  const { app, context, params, query } = call
+  await remove(app.db, context, params.keypair_name, query.user_id)
+  return {}
+}
+
+const listKeypairs: Handler<operations['listKeypairs']> = async (call) => {
+  const { app, context, query } = call
+  const limit = pageLimit(query.limit)
+  const page = await listPage(app.db, context, query, limit)
+  const next = nextPageLinks(call, 'keypairs_links', {
+    size: page.length,
+    limit,
+    last: page.at(-1)?.name,
+  })
+  const keypairs = page.map((keypair) => ({ keypair: keypairSummary(keypair) }))
+  return { body: { keypairs, ...next } }
+}
+
+const showKeypair: Handler<operations['showKeypair']> = async (call) => {
+  const { app, context, params, query } = call
+  const keypair = await show(app.db, context, params.keypair_name, query.user_id)
+  return { body: { keypair: keypairView(keypair) } }
+}
+
+export const keypairHandlers = { createKeypair, deleteKeypair, listKeypairs, showKeypair }

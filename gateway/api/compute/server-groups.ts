@@ -1,0 +1,45 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { createServerGroup as create } from '../../app/server-groups/create-server-group.ts'
+import { deleteServerGroup as remove } from '../../app/server-groups/delete-server-group.ts'
+import { listServerGroups as list } from '../../app/server-groups/list-server-groups.ts'
+import { showServerGroup as show } from '../../app/server-groups/show-server-group.ts'
+import type { Handler } from '../../http/operation.ts'
+import { pageLimit } from '../../http/pagination.ts'
+import { serverGroupView } from '../../views/server-group.ts'
+
+const createServerGroup: Handler<operations['createServerGroup']> = async (call) => {
+  const { app, context, body } = call
+  const { name, policies, policy, rules } = body.server_group
+  const group = await create(app.db, context, {
+    name,
+    // The document requires one of the two at every microversion.
+    policy: (policy ?? policies?.[0])!,
+    maxPerHost: rules?.max_server_per_host ?? null,
+  })
+  return { body: { server_group: serverGroupView(group) } }
+}
+
+const deleteServerGroup: Handler<operations['deleteServerGroup']> = async (call) => {
+  const { app, context, params } = call
+  await remove(app.db, context, params.server_group_id)
+  return {}
+}
+
+const listServerGroups: Handler<operations['listServerGroups']> = async (call) => {
+  const { app, context, query } = call
+  const groups = await list(app.db, context, query, pageLimit(query.limit))
+  return { body: { server_groups: groups.map(serverGroupView) } }
+}
+
+const showServerGroup: Handler<operations['showServerGroup']> = async (call) => {
+  const { app, context, params } = call
+  const group = await show(app.db, context, params.server_group_id)
+  return { body: { server_group: serverGroupView(group) } }
+}
+
+export const serverGroupHandlers = {
+  createServerGroup,
+  deleteServerGroup,
+  listServerGroups,
+  showServerGroup,
+}

@@ -1,0 +1,104 @@
+import { apiStatus } from '#common/states/instance-states.ts'
+import type { operations } from '#openapi/federation.gen.ts'
+import { adoptGuest as adopt } from '../../app/federation/adopt-guest.ts'
+import { findOperatedCell } from '../../app/federation/cells.ts'
+import { findOperatedHost, hostPage, hostServerPage } from '../../app/federation/hosts.ts'
+import { shutOutHost as shutOut } from '../../app/federation/shut-out-host.ts'
+import { listUnmanagedGuests as list } from '../../app/federation/unmanaged-guests.ts'
+import { setService } from '../../app/hosts/set-service.ts'
+import { idempotencyKey } from '../../app/idempotency-key.ts'
+import { drainHost as drain } from '../../app/operations/drain-host.ts'
+import { requireMatch } from '../../http/entity-tag.ts'
+import type { Handler } from '../../http/operation.ts'
+import { hostTag, hostView } from '../../views/federation/host.ts'
+import { operationView } from '../../views/federation/operation.ts'
+import { unmanagedGuestView } from '../../views/federation/unmanaged-guest.ts'
+
+/** POST /v1/hosts/{host}/adopt */
+export const adoptGuest: Handler<operations['adoptGuest']> = async (call) => {
+  const { app, context, params, body, links, raw } = call
+  const host = await findOperatedHost(app.db, params.host)
+  const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
+  const serverId = await adopt(app, context, host, body, key)
+  const headers = { Location: links.to(`/compute/v2.1/servers/${serverId}`) }
+  return { body: { server_id: serverId }, headers }
+}
+
+/** POST /v1/hosts/{host}/drain */
+export const drainHost: Handler<operations['drainHost']> = async (call) => {
+  const { app, context, params, body, links, raw } = call
+  const host = await findOperatedHost(app.db, params.host)
+  const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
+  const operation = await drain(app.db, context, host, body.reason ?? null, key)
+  const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
+  return { body: operationView(operation, app.compute.cells), headers }
+}
+
+const SERVERS_LIMIT = 1_000
+
+/** GET /v1/hosts/{host}/servers */
+export const listHostServers: Handler<operations['listHostServers']> = async (call) => {
+  const { app, params, query } = call
+  const { limit = SERVERS_LIMIT, cursor } = query
+  const host = await findOperatedHost(app.db, params.host)
+  const { servers, next } = await hostServerPage(app.db, host, { limit, cursor })
+  return {
+    body: {
+      servers: servers.map(({ id, name, projectId, vmState, taskState }) => ({
+        id,
+        name,
+        project_id: projectId,
+        status: apiStatus(vmState, taskState),
+      })),
+      next,
+    },
+  }
+}
+
+const LIMIT = 1_000
+
+/** GET /v1/hosts */
+export const listHosts: Handler<operations['listHosts']> = async ({ app, query, links, raw }) => {
+  const { cells } = app.compute
+  const { limit = LIMIT, cursor } = query
+  const cellId =
+    query.cell === undefined ? undefined : (await findOperatedCell(app.db, cells, query.cell)).id
+  const { hosts, next } = await hostPage(app.db, { cellId, limit, cursor })
+  const body = { hosts: hosts.map((host) => hostView(host, cells)), next }
+  if (next === null) return { body }
+  const search = new URLSearchParams(raw.search)
+  search.set('cursor', next)
+  const href = links.to(`${raw.path}?${search.toString()}`)
+  return { body, headers: { Link: `<${href}>; rel="next"` } }
+}
+
+/** GET /v1/hosts/{host}/guests */
+export const listUnmanagedGuests: Handler<operations['listUnmanagedGuests']> = async (call) => {
+  const { app, context, params } = call
+  const host = await findOperatedHost(app.db, params.host)
+  const guests = await list(app.compute, context, host)
+  return { body: { guests: guests.map(unmanagedGuestView) } }
+}
+
+/** GET /v1/hosts/{host} */
+export const showHost: Handler<operations['showHost']> = async ({ app, params }) => {
+  const host = await findOperatedHost(app.db, params.host)
+  return { body: hostView(host, app.compute.cells), headers: { ETag: hostTag(host) } }
+}
+
+/** DELETE /v1/hosts/{host}/credentials */
+export const shutOutHost: Handler<operations['shutOutHost']> = async ({ app, params }) => {
+  await shutOut(app.db, app.access, await findOperatedHost(app.db, params.host))
+  return {}
+}
+
+/** PATCH /v1/hosts/{host} */
+export const updateHost: Handler<operations['updateHost']> = async (call) => {
+  const { app, context, params, body, raw } = call
+  const found = await findOperatedHost(app.db, params.host)
+  requireMatch(raw.header('if-match'), hostTag(found))
+  const { is_cordoned: isDisabled, cordon_reason: disabledReason } = body
+  const change = { isDisabled, ...(disabledReason === undefined ? {} : { disabledReason }) }
+  const host = await setService(app.compute, context, found, change)
+  return { body: hostView(host, app.compute.cells), headers: { ETag: hostTag(host) } }
+}

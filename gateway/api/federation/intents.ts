@@ -1,0 +1,31 @@
+import type { operations } from '#openapi/federation.gen.ts'
+import { findOperatedCell } from '../../app/federation/cells.ts'
+import { cancelIntent as cancel } from '../../app/intents/cancel-intent.ts'
+import { assertMayNameCell, intentPage } from '../../app/intents/list-intents.ts'
+import type { Handler } from '../../http/operation.ts'
+import { intentView } from '../../views/federation/intent.ts'
+
+/** DELETE /v1/intents/{intent} */
+export const cancelIntent: Handler<operations['cancelIntent']> = async (call) => {
+  const { app, context, params } = call
+  await cancel(app.db, context, params.intent)
+  return {}
+}
+
+const LIMIT = 1_000
+
+/** GET /v1/intents */
+export const listIntents: Handler<operations['listIntents']> = async (call) => {
+  const { app, context, query, links, raw } = call
+  const { limit = LIMIT, cursor, cell, server: serverId } = query
+  if (cell !== undefined) assertMayNameCell(context)
+  const { cells } = app.compute
+  const cellId = cell === undefined ? undefined : (await findOperatedCell(app.db, cells, cell)).id
+  const { intents, next } = await intentPage(app.db, context, { cellId, serverId, limit, cursor })
+  const body = { intents: intents.map((intent) => intentView(intent, context)), next }
+  if (next === null) return { body }
+  const search = new URLSearchParams(raw.search)
+  search.set('cursor', next)
+  const href = links.to(`${raw.path}?${search.toString()}`)
+  return { body, headers: { Link: `<${href}>; rel="next"` } }
+}

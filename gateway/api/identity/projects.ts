@@ -1,0 +1,126 @@
+import { Failure } from '#common/errors.ts'
+import type { operations } from '#openapi/identity.gen.ts'
+import {
+  changeProject,
+  createProject as makeProject,
+  removeProject,
+} from '../../app/identity/change-projects.ts'
+import {
+  allProjects,
+  isProject,
+  oneProject,
+  projectsOfUser,
+  relativesOf,
+} from '../../app/identity/projects.ts'
+import type { Answer, Call } from '../../http/operation.ts'
+import { projectView } from '../../views/identity/project.ts'
+import { relativesView } from '../../views/identity/relatives.ts'
+import { immutableOf } from './immutable-of.ts'
+import { listBody } from './list-body.ts'
+import { listQuery } from './list-query.ts'
+
+/** POST /v3/projects */
+export async function createProject(
+  call: Call<operations['createProject']>,
+): Promise<Answer<operations['createProject']>> {
+  const { app, context, body, links } = call
+  const { name, description, domain_id, parent_id, is_domain, enabled, tags, options, ...extra } =
+    body.project
+  const project = await makeProject(app.identity, context, {
+    name,
+    description: description ?? '',
+    domainId: domain_id,
+    parentId: parent_id ?? undefined,
+    isDomain: is_domain ?? false,
+    enabled: enabled ?? true,
+    tags: tags ?? [],
+    immutable: options?.immutable ?? false,
+    extra,
+  })
+  return { body: { project: projectView(project, links) } }
+}
+
+/** DELETE /v3/projects/{project_id} */
+export async function deleteProject({
+  app,
+  context,
+  params,
+}: Call<operations['deleteProject']>): Promise<Answer<operations['deleteProject']>> {
+  await removeProject(app.identity, context, params.project_id)
+  return {}
+}
+
+/** GET /v3/projects */
+export async function listProjects(
+  call: Call<operations['listProjects']>,
+): Promise<Answer<operations['listProjects']>> {
+  const { app, context, query, links } = call
+  const found = await allProjects(app.identity, context, {
+    ...listQuery(query),
+    parentId: query.parent_id,
+    isDomain: query.is_domain,
+    tags: {
+      all: tagsOf(query.tags),
+      any: tagsOf(query['tags-any']),
+      notAll: tagsOf(query['not-tags']),
+      none: tagsOf(query['not-tags-any']),
+    },
+  })
+  return { body: listBody(call, 'projects', found, (it) => projectView(it, links)) }
+}
+
+function tagsOf(list: string | undefined): readonly string[] | undefined {
+  return list === undefined || list === '' ? undefined : list.split(',')
+}
+
+/** GET /v3/users/{user_id}/projects */
+export async function listUserProjects(
+  call: Call<operations['listUserProjects']>,
+): Promise<Answer<operations['listUserProjects']>> {
+  const { app, context, params, query, links } = call
+  const found = await projectsOfUser(app.identity, context, params.user_id, listQuery(query))
+  return { body: listBody(call, 'projects', found, (it) => projectView(it, links)) }
+}
+
+/** GET /v3/projects/{project_id} */
+export async function showProject(
+  call: Call<operations['showProject']>,
+): Promise<Answer<operations['showProject']>> {
+  const { app, context, params, query, links } = call
+  const project = await oneProject(app.identity, context, params.project_id)
+  const view = projectView(project, links)
+  const asked = {
+    parents: formOf(query.parents_as_list, query.parents_as_ids),
+    subtree: formOf(query.subtree_as_list, query.subtree_as_ids),
+  }
+  const isAsked = asked.parents !== undefined || asked.subtree !== undefined
+  if (!isAsked || !isProject(project)) return { body: { project: view } }
+  const relatives = await relativesOf(app.identity, project)
+  return { body: { project: { ...view, ...relativesView(project, relatives, asked, links) } } }
+}
+
+function formOf(asList: unknown, asIds: unknown): 'list' | 'ids' | undefined {
+  if (asList !== undefined) return 'list'
+  return asIds === undefined ? undefined : 'ids'
+}
+
+/** PATCH /v3/projects/{project_id} */
+export async function updateProject(
+  call: Call<operations['updateProject']>,
+): Promise<Answer<operations['updateProject']>> {
+  const { app, context, params, body, links } = call
+  const { name, description, domain_id, parent_id, is_domain, enabled, tags, options, ...extra } =
+    body.project
+  if (is_domain === true) throw new Failure('invalid', 'Update of `is_domain` is not allowed.')
+  const project = await changeProject(app.identity, context, params.project_id, {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description: description ?? '' }),
+    ...(enabled !== undefined && { enabled }),
+    ...(tags !== undefined && { tags }),
+    ...immutableOf(options),
+    domainId: domain_id ?? undefined,
+    parentId: parent_id,
+    extra,
+  })
+  return { body: { project: projectView(project, links) } }
+}

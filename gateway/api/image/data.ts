@@ -1,0 +1,53 @@
+import type { operations } from '#openapi/image.gen.ts'
+import { fillSnapshot } from '../../app/images/fill-snapshot.ts'
+import { openStream, readableContent, readContentByTicket } from '../../app/images/read-content.ts'
+import { uploadContent } from '../../app/images/upload-content.ts'
+import { byteRange } from '../../http/byte-range.ts'
+import { isNoneMatch } from '../../http/entity-tag.ts'
+import { octetStream } from '../../http/octet-stream.ts'
+import type { Handler } from '../../http/operation.ts'
+import { contentHeaders, contentTag, partHeaders } from '../../views/image/content.ts'
+
+/** GET /internal/images/{image_id}/file */
+export const downloadImageWithTicket: Handler<operations['downloadImageWithTicket']> = async (
+  call,
+) => {
+  const { app, params, raw } = call
+  const ticket = raw.header('x-weir-image-ticket') ?? ''
+  const { content, stream } = await readContentByTicket(app.images, params.image_id, ticket)
+  return { stream, headers: contentHeaders(content) }
+}
+
+/** GET /v2/images/{image_id}/file */
+export const downloadImage: Handler<operations['downloadImage']> = async (call) => {
+  const { app, context, params, raw } = call
+  const content = await readableContent(app.images, context, params.image_id)
+  if (content === null) return { status: 204 }
+  const headers = contentHeaders(content)
+  if (!isNoneMatch(raw.header('if-none-match'), contentTag(content)))
+    return { status: 304, headers: { ETag: contentTag(content) } }
+  const part = byteRange(raw.header('range'), content.sizeBytes)
+  const stream = await openStream(app.images, content, part)
+  if (part === undefined) return { stream, headers }
+  return { status: 206, stream, headers: { ...headers, ...partHeaders(content, part) } }
+}
+
+/** PUT /internal/images/{image_id}/file */
+export const uploadImageWithTicket: Handler<operations['uploadImageWithTicket']> = async (call) => {
+  const { app, params, raw } = call
+  await fillSnapshot(app.images, {
+    imageId: params.image_id,
+    ...octetStream(raw),
+    ticket: raw.header('x-weir-image-ticket') ?? '',
+    diskFormat: raw.header('x-weir-disk-format') ?? '',
+  })
+  return { status: 204 }
+}
+
+/** PUT /v2/images/{image_id}/file */
+export const uploadImage: Handler<operations['uploadImage']> = async (call) => {
+  const { app, context, params, raw } = call
+  const upload = { imageId: params.image_id, ...octetStream(raw) }
+  await uploadContent(app.images, context, upload)
+  return {}
+}

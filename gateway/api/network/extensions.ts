@@ -1,0 +1,58 @@
+import type { operations } from '#openapi/network.gen.ts'
+import { allHypervisors } from '../../app/hosts/list-hypervisors.ts'
+import { listZones } from '../../app/hosts/list-zones.ts'
+import { findAgent } from '../../app/networks/find-agent.ts'
+import { type FilterKinds, pageOf } from '../../app/networks/list-query.ts'
+import { matchFilters } from '../../app/networks/match-filters.ts'
+import type { Handler } from '../../http/operation.ts'
+import { queryPairs } from '../../http/query-pairs.ts'
+import { agentView } from '../../views/network/agent.ts'
+import { EXTENSIONS, extensionNamed } from '../../views/network/extensions.ts'
+import { networkZoneView } from '../../views/network/zone.ts'
+import { pick } from './pick.ts'
+
+const AGENT_FILTERS: FilterKinds = {
+  id: 'text',
+  host: 'text',
+  agent_type: 'text',
+  binary: 'text',
+  availability_zone: 'text',
+  alive: 'boolean',
+  admin_state_up: 'boolean',
+}
+
+/** GET /v2.0/agents */
+export const listAgents: Handler<operations['listAgents']> = async ({ app, query, raw }) => {
+  const { filters } = pageOf(queryPairs(raw.search), AGENT_FILTERS)
+  const hosts = await allHypervisors(app.db)
+  const agents = hosts.map((host) => agentView(host, app.compute.cells))
+  const shown = matchFilters(agents, filters)
+  return { body: { agents: shown.map((agent) => pick(agent, query.fields)) } }
+}
+
+const ZONE_FILTERS = { name: 'text', resource: 'text', state: 'text' } as const
+
+/** GET /v2.0/availability_zones */
+export const listAvailabilityZones: Handler<operations['listAvailabilityZones']> = async (call) => {
+  const { app, query, raw } = call
+  const { filters } = pageOf(queryPairs(raw.search), ZONE_FILTERS)
+  const zones = await listZones(app.db, app.compute.cells)
+  const shown = matchFilters(zones.map(networkZoneView), filters)
+  return { body: { availability_zones: shown.map((zone) => pick(zone, query.fields)) } }
+}
+
+/** GET /v2.0/extensions */
+export const listExtensions: Handler<operations['listExtensions']> = async () => {
+  return { body: { extensions: EXTENSIONS } }
+}
+
+/** GET /v2.0/agents/{agent_id} */
+export const showAgent: Handler<operations['showAgent']> = async ({ app, params, query }) => {
+  const host = await findAgent(app.db, params.agent_id)
+  return { body: { agent: pick(agentView(host, app.compute.cells), query.fields) } }
+}
+
+/** GET /v2.0/extensions/{alias} */
+export const showExtension: Handler<operations['showExtension']> = async (call) => {
+  return { body: { extension: extensionNamed(call.params.alias) } }
+}

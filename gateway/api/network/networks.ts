@@ -1,0 +1,61 @@
+import type { operations } from '#openapi/network.gen.ts'
+import { createNetworks } from '../../app/networks/create-networks.ts'
+import { deleteNetwork as remove } from '../../app/networks/delete-network.ts'
+import { listNetworks as listPage } from '../../app/networks/list-networks.ts'
+import { updateNetwork as update } from '../../app/networks/update-network.ts'
+import { visibleNetwork } from '../../app/networks/visible.ts'
+import type { Handler } from '../../http/operation.ts'
+import { queryPairs } from '../../http/query-pairs.ts'
+import { networkView } from '../../views/network/network.ts'
+import { oneOrSeveral } from './one-or-several.ts'
+import { pageBody } from './page-body.ts'
+import { pick } from './pick.ts'
+import { wantedRevision } from './wanted-revision.ts'
+
+/** POST /v2.0/networks */
+export const createNetwork: Handler<operations['createNetwork']> = async ({
+  app,
+  context,
+  body,
+}) => {
+  const { network: one, networks: several } = body
+  const answer = await oneOrSeveral({ one, several }, async (drafts) => {
+    const made = await createNetworks(app.networks, context, drafts)
+    return made.map((item) => networkView(item, context))
+  })
+  return { body: { network: answer.one, networks: answer.several } }
+}
+
+/** DELETE /v2.0/networks/{network_id} */
+export const deleteNetwork: Handler<operations['deleteNetwork']> = async (call) => {
+  const { app, context, params, raw } = call
+  await remove(app.networks, context, params.network_id, wantedRevision(raw))
+  return {}
+}
+
+/** GET /v2.0/networks */
+export const listNetworks: Handler<operations['listNetworks']> = async (call) => {
+  const { app, context, raw } = call
+  const page = await listPage(app.networks, context, queryPairs(raw.search))
+  return { body: pageBody(call, 'networks', page, (item) => networkView(item, context)) }
+}
+
+/** GET /v2.0/networks/{network_id} */
+export const showNetwork: Handler<operations['showNetwork']> = async (call) => {
+  const { app, context, params, query } = call
+  const found = await visibleNetwork(app.networks, context, params.network_id)
+  return { body: { network: pick(networkView(found, context), query.fields) } }
+}
+
+/** PUT /v2.0/networks/{network_id} */
+export const updateNetwork: Handler<operations['updateNetwork']> = async (call) => {
+  const { app, context, params, body, raw } = call
+  const changed = await update(
+    app.networks,
+    context,
+    params.network_id,
+    body.network,
+    wantedRevision(raw),
+  )
+  return { body: { network: networkView(changed, context) } }
+}

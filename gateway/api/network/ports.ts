@@ -1,0 +1,57 @@
+import type { operations } from '#openapi/network.gen.ts'
+import { createPorts } from '../../app/networks/create-ports.ts'
+import { deletePort as remove } from '../../app/networks/delete-port.ts'
+import { listPorts as listPage } from '../../app/networks/list-ports.ts'
+import { updatePort as update } from '../../app/networks/update-port.ts'
+import { visiblePort } from '../../app/networks/visible.ts'
+import type { Handler } from '../../http/operation.ts'
+import { queryPairs } from '../../http/query-pairs.ts'
+import { portView } from '../../views/network/port.ts'
+import { oneOrSeveral } from './one-or-several.ts'
+import { pageBody } from './page-body.ts'
+import { pick } from './pick.ts'
+import { wantedRevision } from './wanted-revision.ts'
+
+/** POST /v2.0/ports */
+export const createPort: Handler<operations['createPort']> = async ({ app, context, body }) => {
+  const { port: one, ports: several } = body
+  const answer = await oneOrSeveral({ one, several }, async (drafts) => {
+    const made = await createPorts(app.networks, context, drafts)
+    return made.map((item) => portView(item, context))
+  })
+  return { body: { port: answer.one, ports: answer.several } }
+}
+
+/** DELETE /v2.0/ports/{port_id} */
+export const deletePort: Handler<operations['deletePort']> = async (call) => {
+  const { app, context, params, raw } = call
+  await remove(app.networks, context, params.port_id, wantedRevision(raw))
+  return {}
+}
+
+/** GET /v2.0/ports */
+export const listPorts: Handler<operations['listPorts']> = async (call) => {
+  const { app, context, raw } = call
+  const page = await listPage(app.networks, context, queryPairs(raw.search))
+  return { body: pageBody(call, 'ports', page, (item) => portView(item, context)) }
+}
+
+/** GET /v2.0/ports/{port_id} */
+export const showPort: Handler<operations['showPort']> = async (call) => {
+  const { app, context, params, query } = call
+  const found = await visiblePort(app.networks, context, params.port_id)
+  return { body: { port: pick(portView(found, context), query.fields) } }
+}
+
+/** PUT /v2.0/ports/{port_id} */
+export const updatePort: Handler<operations['updatePort']> = async (call) => {
+  const { app, context, params, body, raw } = call
+  const changed = await update(
+    app.networks,
+    context,
+    params.port_id,
+    body.port,
+    wantedRevision(raw),
+  )
+  return { body: { port: portView(changed, context) } }
+}

@@ -1,0 +1,23 @@
+import type { operations } from '#openapi/placement.gen.ts'
+import { consumerAllocation } from '../../app/placement/allocations.ts'
+import { allocationCandidates } from '../../app/placement/candidates.ts'
+import type { Handler } from '../../http/operation.ts'
+import { consumerAllocationView } from '../../views/placement/allocations.ts'
+import { candidatesView } from '../../views/placement/candidates.ts'
+import { freshness } from '../../views/placement/freshness.ts'
+
+/** GET /allocation_candidates */
+export const listAllocationCandidates: Handler<operations['listAllocationCandidates']> = async ({
+  app,
+  context,
+  query,
+}) => {
+  const candidates = await allocationCandidates(app.db, query)
+  return { body: candidatesView(candidates, context), headers: freshness(Date.now()) }
+}
+
+/** GET /allocations/{consumer_uuid} */
+export const showAllocations: Handler<operations['showAllocations']> = async ({ app, params }) => {
+  const found = await consumerAllocation(app.db, params.consumer_uuid)
+  return { body: consumerAllocationView(found), headers: freshness(Date.now()) }
+}
