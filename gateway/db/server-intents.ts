@@ -4,7 +4,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Wish } from '#common/states/wishes.ts'
-import type { Intent, ListedIntent } from '../app/intents/intent.ts'
+import type { Intent, ListedIntent } from '../app/intents/intents.ts'
 import { instanceMappings, serverIndex, serverIntents } from './schema/servers.ts'
 
 const p = sql.placeholder

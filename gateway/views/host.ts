@@ -1,4 +1,4 @@
-import type { HostUse } from '../app/hosts/show-host.ts'
+import type { HostUse } from '../app/hosts/hosts.ts'
 import type { HostRecord } from '../db/host-list.ts'
 import type { ProjectUse } from '../db/host-use.ts'
 import { withDedicated } from './with-dedicated.ts'

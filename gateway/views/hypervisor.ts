@@ -1,5 +1,5 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
-import { hypervisorHostname } from '../app/hosts/list-hypervisors.ts'
+import { hypervisorHostname } from '../app/hosts/hypervisors.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { HostedServer, HostRecord } from '../db/host-list.ts'
 import { isSince } from './since.ts'

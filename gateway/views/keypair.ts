@@ -1,4 +1,4 @@
-import type { CreatedKeypair } from '../app/keypairs/create-keypair.ts'
+import type { CreatedKeypair } from '../app/keypairs/keypairs.ts'
 import type { Keypair, StoredKeypair } from '../db/keypairs.ts'
 import { plainTime } from './time.ts'
 

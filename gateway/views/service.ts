@@ -1,6 +1,6 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
-import type { CellService } from '../app/hosts/list-services.ts'
-import { COMPUTE_BINARY } from '../app/hosts/list-services.ts'
+import type { CellService } from '../app/hosts/services.ts'
+import { COMPUTE_BINARY } from '../app/hosts/services.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { Cell } from '../cells/cell.ts'
 import type { HostRecord } from '../db/host-list.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
+import { createFlavor } from '#gateway/app/flavors/flavors.ts'
 import { updateImage } from '#gateway/app/images/update-image.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'

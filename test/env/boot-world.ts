@@ -1,6 +1,6 @@
 import { type CellId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
+import { createFlavor } from '#gateway/app/flavors/flavors.ts'
 import { createImage } from '#gateway/app/images/create-image.ts'
 import { uploadContent } from '#gateway/app/images/upload-content.ts'
 import type { ServerRecord } from '#gateway/app/servers/server-record.ts'

@@ -1,14 +1,17 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { cacheImages } from '../../app/aggregates/cache-images.ts'
+import {
+  allAggregates,
+  cacheImages,
+  createAggregate as create,
+  deleteAggregate as remove,
+  setAggregateMetadata as set,
+  showAggregate as show,
+  updateAggregate as update,
+} from '../../app/aggregates/aggregates.ts'
 import {
   addAggregateHost as add,
   removeAggregateHost as removeHost,
 } from '../../app/aggregates/change-members.ts'
-import { createAggregate as create } from '../../app/aggregates/create-aggregate.ts'
-import { deleteAggregate as remove } from '../../app/aggregates/delete-aggregate.ts'
-import { allAggregates, showAggregate as show } from '../../app/aggregates/find-aggregate.ts'
-import { setAggregateMetadata as set } from '../../app/aggregates/set-aggregate-metadata.ts'
-import { updateAggregate as update } from '../../app/aggregates/update-aggregate.ts'
 import type { Handler } from '../../http/operation.ts'
 import { aggregateView, newAggregateView } from '../../views/aggregate.ts'
 

@@ -1,7 +1,4 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { createFlavor as create } from '../../app/flavors/create-flavor.ts'
-import { deleteFlavor as remove } from '../../app/flavors/delete-flavor.ts'
-import { describeFlavor } from '../../app/flavors/describe-flavor.ts'
 import {
   removeExtraSpec,
   setExtraSpec,
@@ -9,8 +6,14 @@ import {
   showExtraSpec,
 } from '../../app/flavors/extra-specs.ts'
 import { grantAccess, projectsOfFlavor, revokeAccess } from '../../app/flavors/flavor-access.ts'
-import { listFlavors as readFlavors } from '../../app/flavors/list-flavors.ts'
-import { showFlavor as readFlavor, showFlavor as show } from '../../app/flavors/show-flavor.ts'
+import {
+  createFlavor as create,
+  describeFlavor,
+  showFlavor as readFlavor,
+  listFlavors as readFlavors,
+  deleteFlavor as remove,
+  showFlavor as show,
+} from '../../app/flavors/flavors.ts'
 import type { Call, Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
 import { flavorSummary, flavorView } from '../../views/flavor.ts'

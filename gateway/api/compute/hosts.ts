@@ -1,7 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listServingHosts } from '../../app/hosts/list-serving-hosts.ts'
-import { showHost as show } from '../../app/hosts/show-host.ts'
-import { switchHost, updateHost as update } from '../../app/hosts/update-host.ts'
+import { listServingHosts } from '../../app/hosts/host-state.ts'
+import { showHost as show, switchHost, updateHost as update } from '../../app/hosts/hosts.ts'
 import type { Handler } from '../../http/operation.ts'
 import { hostSummary, hostUseView } from '../../views/host.ts'
 

@@ -1,12 +1,14 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { findHypervisor, type HostIds } from '../../app/hosts/find-hypervisor.ts'
-import { hostedServers } from '../../app/hosts/hosted-servers.ts'
-import { hypervisorUptime, hypervisorUptimes } from '../../app/hosts/hypervisor-uptime.ts'
+import { hostedServers } from '../../app/hosts/host-state.ts'
 import {
   allHypervisors,
+  findHypervisor,
+  type HostIds,
+  hypervisorUptime,
+  hypervisorUptimes,
   listHypervisors as readHypervisors,
   searchHypervisors as search,
-} from '../../app/hosts/list-hypervisors.ts'
+} from '../../app/hosts/hypervisors.ts'
 import type { RequestContext } from '../../app/request-context.ts'
 import type { Call, Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'

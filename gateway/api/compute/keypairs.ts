@@ -1,8 +1,10 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { createKeypair as create } from '../../app/keypairs/create-keypair.ts'
-import { deleteKeypair as remove } from '../../app/keypairs/delete-keypair.ts'
-import { listKeypairs as listPage } from '../../app/keypairs/list-keypairs.ts'
-import { showKeypair as show } from '../../app/keypairs/show-keypair.ts'
+import {
+  createKeypair as create,
+  listKeypairs as listPage,
+  deleteKeypair as remove,
+  showKeypair as show,
+} from '../../app/keypairs/keypairs.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
 import { createdKeypairView, keypairSummary, keypairView } from '../../views/keypair.ts'

@@ -1,8 +1,10 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { createServerGroup as create } from '../../app/server-groups/create-server-group.ts'
-import { deleteServerGroup as remove } from '../../app/server-groups/delete-server-group.ts'
-import { listServerGroups as list } from '../../app/server-groups/list-server-groups.ts'
-import { showServerGroup as show } from '../../app/server-groups/show-server-group.ts'
+import {
+  createServerGroup as create,
+  listServerGroups as list,
+  deleteServerGroup as remove,
+  showServerGroup as show,
+} from '../../app/server-groups/server-groups.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
 import { serverGroupView } from '../../views/server-group.ts'

@@ -1,8 +1,13 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { deleteService as remove } from '../../app/hosts/delete-service.ts'
-import { listServices as list, listCellServices } from '../../app/hosts/list-services.ts'
-import { serviceChange } from '../../app/hosts/service-change.ts'
-import { serviceById, serviceOnHost, setService } from '../../app/hosts/set-service.ts'
+import {
+  listServices as list,
+  listCellServices,
+  deleteService as remove,
+  serviceById,
+  serviceChange,
+  serviceOnHost,
+  setService,
+} from '../../app/hosts/services.ts'
 import type { Handler } from '../../http/operation.ts'
 import { cellServiceView, serviceView } from '../../views/service.ts'
 import { hostIdsOf } from './hypervisors.ts'

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listCellServices } from '../../app/hosts/list-services.ts'
-import { listZones } from '../../app/hosts/list-zones.ts'
+import { listZones } from '../../app/hosts/hosts.ts'
+import { listCellServices } from '../../app/hosts/services.ts'
 import type { Handler } from '../../http/operation.ts'
 import { internalZoneView, zoneDetailView, zoneView } from '../../views/zone.ts'
 

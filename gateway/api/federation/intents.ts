@@ -1,7 +1,6 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../app/federation/cells.ts'
-import { cancelIntent as cancel } from '../../app/intents/cancel-intent.ts'
-import { assertMayNameCell, intentPage } from '../../app/intents/list-intents.ts'
+import { assertMayNameCell, cancelIntent as cancel, intentPage } from '../../app/intents/intents.ts'
 import type { Handler } from '../../http/operation.ts'
 import { intentView } from '../../views/federation/intent.ts'
 

@@ -1,7 +1,5 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { addNode as add } from '../../app/nodes/add-node.ts'
-import { askNodes } from '../../app/nodes/ask-nodes.ts'
-import { findNode } from '../../app/nodes/find-node.ts'
+import { addNode as add, askNodes, findNode } from '../../app/nodes.ts'
 import type { Handler } from '../../http/operation.ts'
 import { newNode } from '../../views/federation/new-node.ts'
 import { nodeView } from '../../views/federation/node.ts'

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/network.gen.ts'
-import { allHypervisors } from '../../app/hosts/list-hypervisors.ts'
-import { listZones } from '../../app/hosts/list-zones.ts'
+import { listZones } from '../../app/hosts/hosts.ts'
+import { allHypervisors } from '../../app/hosts/hypervisors.ts'
 import { findAgent } from '../../app/networks/find-agent.ts'
 import { type FilterKinds, pageOf } from '../../app/networks/list-query.ts'
 import { matchFilters } from '../../app/networks/match-filters.ts'

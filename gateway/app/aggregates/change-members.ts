@@ -7,7 +7,7 @@ import {
   lockAggregates,
 } from '../../db/aggregates.ts'
 import { type HostRecord, hostsNamed, serversOnHosts } from '../../db/host-list.ts'
-import { aggregateOf, showAggregate } from './find-aggregate.ts'
+import { aggregateOf, showAggregate } from './aggregates.ts'
 import { type AggregateDeps, pushToHosts } from './push-aggregates.ts'
 import { without, ZONE_KEY, zoneByAggregates } from './zones.ts'
 

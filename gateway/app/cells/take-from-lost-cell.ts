@@ -7,7 +7,7 @@ import { takeFromCell } from '../../db/lost-cells.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
 import { lockIntent, removeIntent } from '../../db/server-intents.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { releaseServerGroup } from '../server-groups/release-server-group.ts'
+import { releaseServerGroup } from '../server-groups/members.ts'
 import { lostCell } from '../servers/faults.ts'
 import { recordDeleted } from '../servers/record-deleted.ts'
 

@@ -4,7 +4,7 @@ import { isFailure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { findHost } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import type { ServerRecord } from '../servers/server-record.ts'
 
 /** Which server it is in other clouds. */

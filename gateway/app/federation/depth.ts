@@ -3,7 +3,7 @@ import type { WorkContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { type HostRecord, listHosts } from '../../db/host-list.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import type { ChainDeps } from './chain.ts'
 
 const AT_ONCE = 16

@@ -7,7 +7,7 @@ import type { Cell } from '../../cells/cell.ts'
 import { type HostRecord, listHosts } from '../../db/host-list.ts'
 import { findImage } from '../../db/images.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import { idOf } from './named.ts'
 
 const AT_ONCE = 16

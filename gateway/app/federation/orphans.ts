@@ -4,7 +4,7 @@ import { isUuid, newId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { knownServers } from '../../db/known-servers.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import type { OperatedCell } from './cells.ts'
 
 type OrphanDeps = Pick<ComputeDeps, 'db' | 'askCell' | 'log'>

@@ -4,7 +4,7 @@ import { findMapping, lockMapping } from '../../db/instance-mappings.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { stateEvent } from '../feed/state-event.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import type { RequestContext } from '../request-context.ts'
 import { type VerifiedServer, verifyServer } from './verify-server.ts'
 

@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { mergeExtraSpecs } from '../../db/flavors.ts'
 import type { Caller } from '../request-context.ts'
 import { checkExtraSpecs } from './extra-spec-rules.ts'
-import { flavorNotFound, showFlavor } from './show-flavor.ts'
+import { flavorNotFound, showFlavor } from './flavors.ts'
 
 type Sight = Pick<Caller, 'isAdmin' | 'projectId'>
 

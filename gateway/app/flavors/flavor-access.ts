@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { deleteAccess, insertAccess, listAccess } from '../../db/flavor-access.ts'
 import { refuseUnknownProject } from '../identity/refuse-unknown-project.ts'
 import type { Caller } from '../request-context.ts'
-import { showFlavor } from './show-flavor.ts'
+import { showFlavor } from './flavors.ts'
 
 type Sight = Pick<Caller, 'isAdmin' | 'isExternal' | 'projectId'>
 

@@ -1,5 +1,12 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { Cell } from '../../cells/cell.ts'
-import type { HostRecord } from '../../db/host-list.ts'
+import {
+  type HostedServer,
+  type HostRecord,
+  listHosts,
+  serversOnHosts,
+} from '../../db/host-list.ts'
 
 /** What is known of cells at this moment. */
 export interface Cells {
@@ -23,4 +30,33 @@ export function hostStatus(
   if (host.view.isDisabled) return 'MAINTENANCE'
   if (host.view.isForcedDown) return 'DOWN'
   return isHostUp(host, cells) ? 'UP' : 'UNKNOWN'
+}
+
+/** The cell of a host, which can be asked now. Throws `unavailable`. */
+export function reachable(cell: Cell | undefined): Cell {
+  if (cell?.isAlive === true) return cell
+  throw new Failure(
+    'unavailable',
+    `Cell ${cell?.name ?? 'of this host'} does not answer. Please try again when it is back.`,
+  )
+}
+
+/** Hosts that are not disabled, of one zone where it is named. */
+export async function listServingHosts(
+  db: Executor,
+  zone: string | undefined,
+): Promise<readonly HostRecord[]> {
+  const hosts = await listHosts(db)
+  return hosts.filter(({ view }) => !view.isDisabled && (!zone || view.zone === zone))
+}
+
+/** What a view needs to name the servers of hosts: nothing, where that was not asked for. */
+export async function hostedServers(
+  db: Executor,
+  hosts: readonly HostRecord[],
+  isAsked: boolean | undefined,
+): Promise<{ readonly servers?: ReadonlyMap<string, readonly HostedServer[]> }> {
+  if (isAsked !== true) return {}
+  const ids = hosts.map(({ view }) => view.hostId)
+  return { servers: await serversOnHosts(db, ids) }
 }

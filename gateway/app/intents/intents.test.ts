@@ -13,8 +13,7 @@ import { ANONYMOUS, type RequestContext } from '../request-context.ts'
 import { deleteServer } from '../servers/delete-server.ts'
 import { powerServer } from '../servers/power-server.ts'
 import { startServers } from '../servers/start-servers.ts'
-import { cancelIntent } from './cancel-intent.ts'
-import { intentPage } from './list-intents.ts'
+import { cancelIntent, intentPage } from './intents.ts'
 
 // Goal: what is asked of servers of a dark cell is done once, in order, when it is back; two gateways compete for it.
 

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
-import { hypervisorHostname } from '../hosts/list-hypervisors.ts'
+import { hypervisorHostname } from '../hosts/hypervisors.ts'
 import { PROVIDED_CLASSES } from './resource-classes.ts'
 
 /** What a host has of one class. */

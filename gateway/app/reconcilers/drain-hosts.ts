@@ -4,7 +4,7 @@ import { errorFields } from '#common/log.ts'
 import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
-import { type ServiceDeps, setService } from '../hosts/set-service.ts'
+import { type ServiceDeps, setService } from '../hosts/services.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
 type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>

@@ -11,7 +11,7 @@ import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/move-server-group.ts'
+import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { noValidHost } from '../servers/faults.ts'
 
 /** Where a server shall be built. */

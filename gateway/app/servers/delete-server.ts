@@ -1,7 +1,7 @@
 import { newId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { Compute } from '../compute.ts'
-import { acceptIntent } from '../intents/accept-intent.ts'
+import { acceptIntent } from '../intents/intents.ts'
 import { type RequestContext, requesterOf } from '../request-context.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import { refuseLocked } from './refuse-locked.ts'

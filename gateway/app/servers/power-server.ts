@@ -1,5 +1,5 @@
 import type { Compute } from '../compute.ts'
-import { acceptIntent } from '../intents/accept-intent.ts'
+import { acceptIntent } from '../intents/intents.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'

@@ -7,7 +7,7 @@ import type { ServerAttempt } from '../../db/server-attempts.ts'
 import { markIndexedDeleted } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { refundQuota } from '../quotas/refund-quota.ts'
-import { leaveServerGroups } from '../server-groups/leave-server-groups.ts'
+import { leaveServerGroups } from '../server-groups/members.ts'
 
 /**
  * Afterwards servers of which their cell has nothing left are gone: shown as deleted, their ports released, their

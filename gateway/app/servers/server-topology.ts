@@ -2,7 +2,7 @@ import type { HostId } from '#common/ids.ts'
 import type { WireTopology } from '#openapi/wire/lookup.ts'
 import { findHost } from '../../db/host-list.ts'
 import type { Compute } from '../compute.ts'
-import { reachable } from '../hosts/reachable.ts'
+import { reachable } from '../hosts/host-state.ts'
 import type { RequestContext } from '../request-context.ts'
 import { showServer } from './show-server.ts'
 

@@ -1,4 +1,4 @@
-import type { ListedIntent } from '../../app/intents/intent.ts'
+import type { ListedIntent } from '../../app/intents/intents.ts'
 import type { Requester } from '../../app/requester.ts'
 
 /** An intent as the federation API shows it; where a server is, is an operator's business. */

@@ -1,4 +1,4 @@
-import type { Zone } from '../../app/hosts/list-zones.ts'
+import type { Zone } from '../../app/hosts/hosts.ts'
 
 /** A zone as the network service shows it. */
 export function networkZoneView({ name, isAvailable }: Zone) {

@@ -4,7 +4,7 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { type Flavor, insertFlavor } from '../../db/flavors.ts'
 import { flavorAccess } from '../../db/schema/resources.ts'
-import { flavorForBoot } from './flavor-for-boot.ts'
+import { flavorForBoot } from './flavors.ts'
 
 let db: Database
 const stranger = { projectId: 'p', isAdmin: false }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { publicKeyFingerprint } from './fingerprint.ts'
-import { generateSshKey } from './generate-keys.ts'
+import { generateSshKey, publicKeyFingerprint } from './ssh-key.ts'
 
 const ED25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me@here'

@@ -1,0 +1,152 @@
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { type CellId, isUuid } from '#common/ids.ts'
+import type { ServerGroupRule } from '#openapi/wire/instance.ts'
+import { serversInCells } from '../../db/instance-mappings.ts'
+import {
+  countGroupMembers,
+  deleteGroupMembers,
+  findServerGroup,
+  groupsOfServers,
+  insertGroupMembers,
+  lockServerGroup,
+  type ServerGroup,
+  setGroupCell,
+} from '../../db/server-groups.ts'
+import { lowerLimit } from '../quotas/quota-limits.ts'
+import { UNLIMITED } from '../quotas/resources.ts'
+import type { Caller } from '../request-context.ts'
+
+/** The group a boot's hint names; null: none. Throws `invalid` for one that is not there or another project's. */
+export async function groupForBoot(
+  db: Executor,
+  { projectId }: Pick<Caller, 'projectId'>,
+  hint: unknown,
+): Promise<ServerGroup | null> {
+  const [id] = [hint].flat()
+  if (typeof id !== 'string' || id === '') return null
+  const group = isUuid(id) ? await findServerGroup(db, id) : undefined
+  if (group === undefined || group.projectId !== projectId) throw noSuchGroup(id)
+  return group
+}
+
+export function noSuchGroup(id: string): Failure {
+  return new Failure('invalid', `Instance group ${id} could not be found.`)
+}
+
+/** What a cell is told of the group. */
+export function ruleOf({ id, policy, maxPerHost }: ServerGroup): ServerGroupRule {
+  return { id, policy, maxPerHost: maxPerHost ?? 1 }
+}
+
+/** The group's servers went to a cell that the plan did not know of: a new plan will. */
+export class GroupPlacedElsewhere extends Failure {
+  constructor(group: ServerGroup) {
+    super(
+      'conflict',
+      `Server group ${group.id} is being used by another request. Please try again.`,
+    )
+  }
+}
+
+export interface Joining {
+  readonly groupId: string
+  readonly userId: string
+  /** With the cell each was planned for; null: none would have it. */
+  readonly servers: readonly { readonly id: string; readonly cellId: CellId | null }[]
+}
+
+/**
+ * Afterwards the servers are members of the group, and the group is in their cell where its policy wants its servers
+ * together. Throws `invalid` for a group that is gone, `over-quota`, and `GroupPlacedElsewhere`.
+ */
+export async function joinServerGroup(
+  tx: Tx,
+  { groupId, userId, servers }: Joining,
+): Promise<void> {
+  const group = await lockServerGroup(tx, groupId)
+  if (group === undefined) throw noSuchGroup(groupId)
+  await limitMembers(tx, group, userId, servers.length)
+  await settleCell(tx, group, servers)
+  await insertGroupMembers(
+    tx,
+    groupId,
+    userId,
+    servers.map(({ id }) => id),
+  )
+}
+
+async function limitMembers(
+  tx: Tx,
+  group: ServerGroup,
+  userId: string,
+  more: number,
+): Promise<void> {
+  const limit = await lowerLimit(tx, { projectId: group.projectId, userId }, 'server_group_members')
+  if (limit === UNLIMITED) return
+  if ((await countGroupMembers(tx, group.id, userId)) + more > limit)
+    throw new Failure('over-quota', 'Quota exceeded, too many servers in group')
+}
+
+async function settleCell(tx: Tx, group: ServerGroup, servers: Joining['servers']): Promise<void> {
+  if (group.policy !== 'affinity' && group.policy !== 'soft-affinity') return
+  const cells = servers.flatMap(({ cellId }) => (cellId === null ? [] : [cellId]))
+  const [first] = cells
+  if (first === undefined) return
+  const cellId = group.cellId ?? first
+  if (group.policy === 'affinity' && cells.some((each) => each !== cellId))
+    throw new GroupPlacedElsewhere(group)
+  if (group.cellId === null) await setGroupCell(tx, group.id, cellId)
+}
+
+/** Afterwards the servers are in no group, and a group whose last server went is in no cell. */
+export async function leaveServerGroups(tx: Tx, serverIds: readonly string[]): Promise<void> {
+  if (serverIds.length === 0) return
+  const gone = new Set(serverIds)
+  for (const id of await groupsOfServers(tx, serverIds)) {
+    const group = await lockServerGroup(tx, id)
+    if (group === undefined || group.cellId === null) continue
+    if (group.members.every((member) => gone.has(member))) await setGroupCell(tx, id, null)
+  }
+  await deleteGroupMembers(tx, serverIds)
+}
+
+/**
+ * True when a server whose cell refused it may go to another as far as its group is concerned: a group whose servers
+ * must be together moves only while no other of them is anywhere. Nobody joins or leaves it until the transaction ends.
+ */
+export async function mayLeaveCell(
+  tx: Tx,
+  group: ServerGroupRule | undefined,
+  serverId: string,
+): Promise<boolean> {
+  if (group?.policy !== 'affinity') return true
+  const members = (await lockServerGroup(tx, group.id))?.members ?? []
+  const others = members.filter((id) => id !== serverId)
+  return (await serversInCells(tx, others)) === 0
+}
+
+/** Where the group of a server that is nowhere has others of it; null: it is in none. */
+export async function placeOfGroup(
+  tx: Tx,
+  group: ServerGroupRule | undefined,
+): Promise<Pick<ServerGroup, 'policy' | 'cellId'> | null> {
+  return group === undefined ? null : ((await lockServerGroup(tx, group.id)) ?? null)
+}
+
+/** Afterwards servers that shall be with this one are looked for in its new cell; null: nowhere. */
+export async function moveServerGroup(
+  tx: Tx,
+  group: ServerGroupRule | undefined,
+  cellId: CellId | null,
+): Promise<void> {
+  if (group?.policy === 'affinity') await setGroupCell(tx, group.id, cellId)
+}
+
+/** Afterwards the server's group, if it has one, is not held to this cell: the next of its servers may go to any. */
+export async function releaseServerGroup(tx: Tx, serverId: string, cellId: CellId): Promise<void> {
+  for (const id of await groupsOfServers(tx, [serverId])) {
+    const group = await lockServerGroup(tx, id)
+    if (group?.cellId === cellId) await setGroupCell(tx, id, null)
+  }
+}
