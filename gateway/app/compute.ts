@@ -8,8 +8,8 @@ import type { AskHost } from '../cells/host-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
 import type { OperationWatch } from './operations/operation-watch.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
-import type { ServerImages } from './servers/server-images.ts'
-import type { ServerNetwork } from './servers/server-network.ts'
+import type { ServerImages } from './servers/boot/server-images.ts'
+import type { ServerNetwork } from './servers/boot/server-network.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */
 export interface ComputeDeps {

@@ -35,8 +35,8 @@ import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { lookAfterCommits, watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
-import type { ServerImages } from './servers/server-images.ts'
-import type { ServerNetwork } from './servers/server-network.ts'
+import type { ServerImages } from './servers/boot/server-images.ts'
+import type { ServerNetwork } from './servers/boot/server-network.ts'
 
 /** What sagas are done with. */
 export interface ComputeDepsOptions {

@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import type { VmState } from '#common/states/instance-states.ts'
-import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { ServerRecord } from '../app/servers/list/server-record.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** What a user changes of a server without asking its cell; what is absent stays. */

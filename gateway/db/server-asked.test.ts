@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
-import type { AskedFor } from '#gateway/app/servers/asked-for.ts'
+import type { AskedFor } from '#gateway/app/servers/boot/asked-for.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { globalDatabase } from '#test/env/told-servers.ts'
 import { findServer } from './find-server.ts'

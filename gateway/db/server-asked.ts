@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import type { AskedFor } from '../app/servers/asked-for.ts'
+import type { AskedFor } from '../app/servers/boot/asked-for.ts'
 
 /** Of a server of which the index has null. */
 export const NOTHING_ASKED: AskedFor = {

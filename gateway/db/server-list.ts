@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { SharedReads } from '#common/db/shared-reads.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { ServerRecord } from '../app/servers/list/server-record.ts'
 import { after, inSlices, orderOf, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {

@@ -1,4 +1,4 @@
-import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { ServerRecord } from '../app/servers/list/server-record.ts'
 
 /** A server's addresses without what they are used for. */
 export function networkAddressesView(addresses: ServerRecord['addresses']) {

@@ -1,5 +1,5 @@
 import type { Cells } from '../app/hosts/host-state.ts'
-import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { ServerRecord } from '../app/servers/list/server-record.ts'
 
 /** Longer lists of cells are cut: a header has its limits. */
 const CELLS_MAX = 20

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import { buildRequest } from '#gateway/app/sagas/build-request.ts'
-import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
+import type { ServerRecord } from '#gateway/app/servers/list/server-record.ts'
 import { findRequestSpec } from '#gateway/db/request-specs.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 

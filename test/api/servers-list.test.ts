@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
-import type { NewServer } from '#gateway/app/servers/new-server.ts'
+import type { NewServer } from '#gateway/app/servers/boot/new-server.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
 import { insertServers } from '#gateway/db/server-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'

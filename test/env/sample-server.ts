@@ -1,5 +1,5 @@
 import { type CellId, type ImageId, type InstanceId, newId } from '#common/ids.ts'
-import type { NewServer } from '#gateway/app/servers/new-server.ts'
+import type { NewServer } from '#gateway/app/servers/boot/new-server.ts'
 
 /** A server as the gateway writes it when it promises it: building, in the cell given. */
 export function sampleServer(

@@ -1,7 +1,7 @@
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import type { ServerNetwork } from '#gateway/app/servers/server-network.ts'
+import type { ServerNetwork } from '#gateway/app/servers/boot/server-network.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
 import { insertMappings } from '#gateway/db/instance-mappings.ts'
 import { insertRequestSpecs } from '#gateway/db/request-specs.ts'

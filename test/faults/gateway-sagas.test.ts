@@ -10,7 +10,7 @@ import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { actOnServerSaga } from '#gateway/app/sagas/act-on-server.ts'
 import { createServerSaga } from '#gateway/app/sagas/create-server.ts'
 import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
-import { startServers } from '#gateway/app/servers/start-servers.ts'
+import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
 

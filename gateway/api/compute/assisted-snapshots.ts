@@ -2,7 +2,7 @@ import type { operations } from '#openapi/compute.gen.ts'
 import {
   refuseAssistedSnapshot,
   volumeToDeleteFrom,
-} from '../../app/servers/refuse-assisted-snapshot.ts'
+} from '../../app/servers/acts/refuse-assisted-snapshot.ts'
 import type { Handler } from '../../http/operation.ts'
 
 const createAssistedSnapshot: Handler<operations['createAssistedSnapshot']> = async (call) =>

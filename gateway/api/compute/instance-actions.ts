@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listServerActions, showServerAction } from '../../app/servers/server-actions.ts'
+import { listServerActions, showServerAction } from '../../app/servers/acts/server-actions.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
 import { instanceActionDetail, instanceActionView } from '../../views/instance-action.ts'

@@ -3,31 +3,38 @@ import type { operations } from '#openapi/compute.gen.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { enforce } from '../../app/policy.ts'
 import type { RequestContext } from '../../app/request-context.ts'
-import { actOnServer } from '../../app/servers/act-on-server.ts'
-import { addServerGroup, removeServerGroup } from '../../app/servers/change-server-groups.ts'
-import { consoleLog } from '../../app/servers/console-log.ts'
-import { deleteServer } from '../../app/servers/delete-server.ts'
-import {
-  addFixedIp,
-  refuseFloatingIp as refuse,
-  removeFixedIp,
-} from '../../app/servers/fixed-ips.ts'
-import { lockServer as lock, unlockServer as unlock } from '../../app/servers/lock-server.ts'
+import { actOnServer } from '../../app/servers/acts/act-on-server.ts'
+import { consoleLog } from '../../app/servers/acts/console-log.ts'
+import { deleteServer } from '../../app/servers/acts/delete-server.ts'
+import { lockServer as lock, unlockServer as unlock } from '../../app/servers/acts/lock-server.ts'
 import {
   evacuateServer as evacuate,
   liveMigrateServer as liveMigrate,
   migrateServer as migrate,
-} from '../../app/servers/move-server.ts'
-import { newPassword } from '../../app/servers/new-password.ts'
-import { powerServer } from '../../app/servers/power-server.ts'
-import { rebuildServer as rebuild } from '../../app/servers/rebuild-server.ts'
-import { refuseAction } from '../../app/servers/refuse-action.ts'
-import { rescueServer as rescue } from '../../app/servers/rescue-server.ts'
-import { resetServerState as reset } from '../../app/servers/reset-server-state.ts'
-import { resizeServer as resize } from '../../app/servers/resize-server.ts'
-import { backUpServer, saveServer, shelveServer as shelve } from '../../app/servers/save-server.ts'
-import { showServer } from '../../app/servers/show-server.ts'
-import { unshelveServer as unshelve } from '../../app/servers/unshelve-server.ts'
+} from '../../app/servers/acts/move-server.ts'
+import { newPassword } from '../../app/servers/acts/new-password.ts'
+import { powerServer } from '../../app/servers/acts/power-server.ts'
+import { rebuildServer as rebuild } from '../../app/servers/acts/rebuild-server.ts'
+import { refuseAction } from '../../app/servers/acts/refuse-action.ts'
+import { rescueServer as rescue } from '../../app/servers/acts/rescue-server.ts'
+import { resetServerState as reset } from '../../app/servers/acts/reset-server-state.ts'
+import { resizeServer as resize } from '../../app/servers/acts/resize-server.ts'
+import {
+  backUpServer,
+  saveServer,
+  shelveServer as shelve,
+} from '../../app/servers/acts/save-server.ts'
+import { unshelveServer as unshelve } from '../../app/servers/acts/unshelve-server.ts'
+import {
+  addServerGroup,
+  removeServerGroup,
+} from '../../app/servers/interfaces/change-server-groups.ts'
+import {
+  addFixedIp,
+  refuseFloatingIp as refuse,
+  removeFixedIp,
+} from '../../app/servers/interfaces/fixed-ips.ts'
+import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Links } from '../../http/links.ts'
 import type { Handler } from '../../http/operation.ts'
 import { isSince } from '../../views/since.ts'

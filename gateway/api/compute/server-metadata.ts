@@ -4,8 +4,8 @@ import {
   deleteMetadataItem,
   setMetadata,
   showMetadataItem,
-} from '../../app/servers/server-metadata.ts'
-import { showServer } from '../../app/servers/show-server.ts'
+} from '../../app/servers/edit/server-metadata.ts'
+import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 
 const listServerMetadata: Handler<operations['listServerMetadata']> = async (call) => {

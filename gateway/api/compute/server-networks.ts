@@ -1,10 +1,13 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { addressesOnNetwork } from '../../app/servers/addresses-on-network.ts'
-import { attachInterface } from '../../app/servers/attach-interface.ts'
-import { detachInterface } from '../../app/servers/detach-interface.ts'
-import { serverGroups } from '../../app/servers/server-groups-of-ports.ts'
-import { serverInterface, serverInterfaces } from '../../app/servers/server-interfaces.ts'
-import { showServer } from '../../app/servers/show-server.ts'
+import { addressesOnNetwork } from '../../app/servers/interfaces/addresses-on-network.ts'
+import { attachInterface } from '../../app/servers/interfaces/attach-interface.ts'
+import { detachInterface } from '../../app/servers/interfaces/detach-interface.ts'
+import { serverGroups } from '../../app/servers/interfaces/server-groups-of-ports.ts'
+import {
+  serverInterface,
+  serverInterfaces,
+} from '../../app/servers/interfaces/server-interfaces.ts'
+import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 import { interfaceView } from '../../views/interface-attachment.ts'
 import { networkAddressesView } from '../../views/network-addresses.ts'

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import type { RequestedNetworks } from '../../app/networks/nic-request.ts'
-import type { RequestedDisk, ServerRequest } from '../../app/servers/server-request.ts'
+import type { RequestedDisk, ServerRequest } from '../../app/servers/boot/server-request.ts'
 import type { BodyOf } from '../../http/operation.ts'
 
 type Body = BodyOf<operations['createServer']>

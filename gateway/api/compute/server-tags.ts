@@ -5,8 +5,8 @@ import {
   deleteTag,
   deleteTags,
   replaceTags,
-} from '../../app/servers/server-tags.ts'
-import { showServer } from '../../app/servers/show-server.ts'
+} from '../../app/servers/edit/server-tags.ts'
+import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 
 const listServerTags: Handler<operations['listServerTags']> = async (call) => {

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/compute.gen.ts'
-import { refuseNoShare, refuseShare } from '../../app/servers/refuse-share.ts'
-import { showServer } from '../../app/servers/show-server.ts'
+import { refuseNoShare, refuseShare } from '../../app/servers/acts/refuse-share.ts'
+import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 
 /** GET /servers/{server_id}/shares */

@@ -1,5 +1,5 @@
 import type { Cell, Resources } from '../../cells/cell.ts'
-import type { Reach } from '../servers/server-network.ts'
+import type { Reach } from '../servers/boot/server-network.ts'
 
 /** What a server needs of the cell it shall be built in. */
 export interface CellRequest {

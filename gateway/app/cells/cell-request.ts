@@ -5,7 +5,7 @@ import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
-import type { Reach } from '../servers/server-network.ts'
+import type { Reach } from '../servers/boot/server-network.ts'
 import type { CellRequest } from './cell-filters.ts'
 
 /** What of a server decides where it can go. */

@@ -8,8 +8,8 @@ import { reassignIndexed } from '../../db/server-index.ts'
 import { lockIntent, removeIntent } from '../../db/server-intents.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { releaseServerGroup } from '../server-groups/members.ts'
-import { lostCell } from '../servers/faults.ts'
-import { recordDeleted } from '../servers/record-deleted.ts'
+import { recordDeleted } from '../servers/acts/record-deleted.ts'
+import { lostCell } from '../servers/boot/faults.ts'
 
 /**
  * Afterwards the server is no longer the lost cell's: gone if it was to be deleted, on its way to another cell if it

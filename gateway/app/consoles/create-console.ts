@@ -4,7 +4,7 @@ import { insertConsoleSession } from '../../db/console-sessions.ts'
 import { hostHasCapability } from '../../db/host-capability.ts'
 import { tokenId } from '../identity/identity.ts'
 import type { RequestContext } from '../request-context.ts'
-import { placedServer } from '../servers/placed-server.ts'
+import { placedServer } from '../servers/boot/placed-server.ts'
 import type { ConsoleKind } from './console-session.ts'
 import type { Consoles } from './consoles.ts'
 

@@ -6,7 +6,7 @@ import { recordActions } from '../../db/server-actions.ts'
 import { setPortStatus } from '../../db/server-ports.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { type RequestContext, requesterOf } from '../request-context.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 /** What another service says has happened to a server. */
 export interface ExternalEvent {

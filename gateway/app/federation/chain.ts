@@ -5,7 +5,7 @@ import type { HostId } from '#common/ids.ts'
 import { findHost } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 /** Which server it is in other clouds. */
 export interface ServerChain {

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../db/server-action-list.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 import type { Decision } from './trace.ts'
 
 /** A part of a server's way from its request to its running. Milliseconds since the epoch, and of duration. */

@@ -1,6 +1,6 @@
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { InstanceMapping } from '../../db/instance-mappings.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 /** `unknown`: nobody can be asked now, or it is being changed. */
 export interface Verdict {

@@ -4,8 +4,8 @@ import { isUuid } from '#common/ids.ts'
 import type { ApiStatus } from '#common/states/instance-states.ts'
 import type { ServerCondition } from '../../db/server-conditions.ts'
 import { isServerListed, listServerPage } from '../../db/server-list.ts'
-import { statesOf } from '../servers/list-states.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import { statesOf } from '../servers/list/list-states.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 export interface OperatedServerQuery {
   readonly cellId?: string | undefined

@@ -5,8 +5,8 @@ import { findMapping } from '../../db/instance-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
 import type { Requester } from '../requester.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
-import { findVisibleServer } from '../servers/show-server.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
+import { findVisibleServer } from '../servers/list/show-server.ts'
 import {
   type Audit,
   cellVerdict,

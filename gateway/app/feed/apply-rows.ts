@@ -14,7 +14,7 @@ import { applyViews, ownServers } from '../../db/server-index.ts'
 import { applyMigrations } from '../../db/server-migrations.ts'
 import { recordTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { recordDeleted } from '../servers/record-deleted.ts'
+import { recordDeleted } from '../servers/acts/record-deleted.ts'
 import { stateEvent } from './state-event.ts'
 
 type Body<K extends FeedBody['kind']> = Extract<FeedBody, { kind: K }>

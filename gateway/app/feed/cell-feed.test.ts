@@ -7,7 +7,7 @@ import type { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { countMissing, markMissing } from '../../db/missing-servers.ts'
 import type { RunningCompute } from '../open-compute.ts'
-import { startServers } from '../servers/start-servers.ts'
+import { startServers } from '../servers/boot/start-servers.ts'
 
 let env: CoreEnv
 let core: RunningCompute

@@ -18,7 +18,7 @@ import {
 } from '../../db/flavors.ts'
 import { booleanText } from '../boolean-text.ts'
 import type { Caller } from '../request-context.ts'
-import { type TextPattern, textPattern } from '../servers/text-pattern.ts'
+import { type TextPattern, textPattern } from '../servers/list/text-pattern.ts'
 
 /** As a client words it; absent means Nova's default. */
 export interface FlavorListQuery {

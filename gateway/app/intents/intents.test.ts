@@ -10,9 +10,9 @@ import { instanceMappings } from '../../db/schema/servers.ts'
 import { listActionEvents, listActions } from '../../db/server-action-list.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { ANONYMOUS, type RequestContext } from '../request-context.ts'
-import { deleteServer } from '../servers/delete-server.ts'
-import { powerServer } from '../servers/power-server.ts'
-import { startServers } from '../servers/start-servers.ts'
+import { deleteServer } from '../servers/acts/delete-server.ts'
+import { powerServer } from '../servers/acts/power-server.ts'
+import { startServers } from '../servers/boot/start-servers.ts'
 import { cancelIntent, intentPage } from './intents.ts'
 
 // Goal: what is asked of servers of a dark cell is done once, in order, when it is back; two gateways compete for it.

@@ -13,7 +13,7 @@ import {
 } from '../../db/server-intents.ts'
 import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { Requester } from '../requester.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 /** A wish that waits for the server's cell. */
 export interface Intent {

@@ -7,9 +7,9 @@ import {
 } from '../../db/server-migration-list.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
-import { actOnServer } from '../servers/act-on-server.ts'
-import { refuseAction } from '../servers/refuse-action.ts'
-import { showServer } from '../servers/show-server.ts'
+import { actOnServer } from '../servers/acts/act-on-server.ts'
+import { refuseAction } from '../servers/acts/refuse-action.ts'
+import { showServer } from '../servers/list/show-server.ts'
 
 const LIVE = 'live-migration'
 const UNDER_WAY: readonly string[] = ['queued', 'preparing', 'running', 'post-migrating']

@@ -4,7 +4,7 @@ import type { MoveProgress } from '#openapi/wire/migration.ts'
 import type { RecordedMigration } from '../../db/server-migration-list.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
-import { placedServer } from '../servers/placed-server.ts'
+import { placedServer } from '../servers/boot/placed-server.ts'
 
 const UNKNOWN: MoveProgress = { memory: null, disks: null }
 /** Whoever looks on asks again soon. */

@@ -11,9 +11,9 @@ import type { RunningCompute } from '../open-compute.ts'
 import { promiseResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/members.ts'
-import { buildAnew } from '../servers/build-anew.ts'
-import { deleteServer } from '../servers/delete-server.ts'
-import { startServers } from '../servers/start-servers.ts'
+import { deleteServer } from '../servers/acts/delete-server.ts'
+import { buildAnew } from '../servers/boot/build-anew.ts'
+import { startServers } from '../servers/boot/start-servers.ts'
 
 // Goal: no server of a lost cell can be in two places, and a lost cell serves again only once it has nothing that is not its own.
 

@@ -14,7 +14,7 @@ import {
   passwordPurpose,
   type StoredAct,
   withoutSecrets,
-} from '../servers/server-act.ts'
+} from '../servers/acts/server-act.ts'
 import {
   type PlannedAct,
   plannedAct,

@@ -1,8 +1,8 @@
 import type { SavingAct } from '#openapi/wire/act.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
-import type { BuildSpec } from '../servers/build-spec.ts'
-import type { SnapshotOrder } from '../servers/server-images.ts'
-import type { ServerRecord } from '../servers/server-record.ts'
+import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import type { SnapshotOrder } from '../servers/boot/server-images.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
 
 /** What a rebuild changes of what is shown; what is absent stays. */
 export type Rebuilt = Partial<

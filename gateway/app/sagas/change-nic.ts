@@ -5,7 +5,7 @@ import { recordedName } from '#common/states/server-actions.ts'
 import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import type { ComputeDeps } from '../compute.ts'
-import type { Nic } from '../servers/server-network.ts'
+import type { Nic } from '../servers/boot/server-network.ts'
 
 export type ChangeNicParams = {
   readonly serverId: InstanceId

@@ -18,7 +18,7 @@ import {
 import { recordActions } from '../../db/server-actions.ts'
 import { markIndexedDeleting } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { recordDeleted } from '../servers/record-deleted.ts'
+import { recordDeleted } from '../servers/acts/record-deleted.ts'
 import type { Target } from './next-cell.ts'
 
 export type DeleteServerParams = {

@@ -4,7 +4,7 @@ import { lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { erasePasswords } from '../../db/request-specs.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { interruptedBuild } from '../servers/faults.ts'
+import { interruptedBuild } from '../servers/boot/faults.ts'
 
 /**
  * For a server of which no cell has anything left: it shows ERROR, in no cell, and can be deleted or rebuilt. Does

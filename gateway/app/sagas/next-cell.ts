@@ -12,7 +12,7 @@ import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
-import { noValidHost } from '../servers/faults.ts'
+import { noValidHost } from '../servers/boot/faults.ts'
 
 /** Where a server shall be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }

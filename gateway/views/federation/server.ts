@@ -1,6 +1,6 @@
 import type { CellId } from '#common/ids.ts'
 import { apiStatus } from '#common/states/instance-states.ts'
-import type { ServerRecord } from '../../app/servers/server-record.ts'
+import type { ServerRecord } from '../../app/servers/list/server-record.ts'
 
 /** A server as operators list it; `cellNames` by the cells' ids. */
 export function operatedServerView(server: ServerRecord, cellNames: ReadonlyMap<CellId, string>) {

@@ -1,0 +1,53 @@
+import { newId } from '#common/ids.ts'
+import { settledWithin } from '#common/settled-within.ts'
+import type { Compute } from '../../compute.ts'
+import { acceptIntent } from '../../intents/intents.ts'
+import { type RequestContext, requesterOf } from '../../request-context.ts'
+import { deleteServerSaga } from '../../sagas/delete-server.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import { showServer } from '../list/show-server.ts'
+import { refuseLocked } from './refuse-locked.ts'
+
+/** A cell that takes longer is not waited for: the delete is promised, and shown as such. */
+const WAIT_MS = 2_000
+
+/**
+ * Afterwards the server is going, whatever else is being done with it, also while its cell cannot be reached; gone
+ * already if its cell is quick. Repeating it is harmless. Throws `not-found`, and `conflict` for a locked server.
+ */
+export async function deleteServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+): Promise<void> {
+  await deleteShown(compute, context, await showServer(compute.db, context, id))
+}
+
+/** The same for a server that was just read. */
+export async function deleteShown(
+  compute: Compute,
+  context: RequestContext,
+  server: ServerRecord,
+): Promise<void> {
+  refuseLocked(server, context)
+  // Asked for before: whoever does it goes on.
+  if (server.taskState === 'deleting') return
+  const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
+  if (cell?.isAlive === false) {
+    await acceptIntent(compute.db, context, server, 'delete')
+    return
+  }
+  const { cellId, attempt, hostId } = server
+  const run = await compute.sagas.start(deleteServerSaga, {
+    subject: server.id,
+    params: {
+      serverId: server.id,
+      operationId: newId<string>(),
+      requester: requesterOf(context, server),
+      ...(cellId !== null && { seen: { cellId, attempt } }),
+      ...(hostId !== null && { hostId }),
+    },
+    work: context,
+  })
+  await settledWithin(compute.clock, WAIT_MS, run.finished)
+}

@@ -1,0 +1,179 @@
+import { Failure } from '#common/errors.ts'
+import type { InjectedFile } from '#openapi/wire/instance.ts'
+import { findRequestSpec, type RequestSpec } from '../../../db/request-specs.ts'
+import type { Compute } from '../../compute.ts'
+import { imageForBoot } from '../../images/image-for-boot.ts'
+import type { Images } from '../../images/images.ts'
+import { keypairForBoot } from '../../keypairs/keypairs.ts'
+import { canonicalIp } from '../../networks/ip.ts'
+import type { RequestContext } from '../../request-context.ts'
+import type { Rebuilt } from '../../sagas/act-plan.ts'
+import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
+import { buildAnew } from '../boot/build-anew.ts'
+import type { BuildSpec } from '../boot/build-spec.ts'
+import { limitFiles } from '../boot/limit-files.ts'
+import { refuseImageAgainstFlavor } from '../boot/refuse-image-against-flavor.ts'
+import { sanitizeHostname } from '../boot/server-names.ts'
+import { limitMetadata } from '../edit/limit-metadata.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import { showServer } from '../list/show-server.ts'
+import { actOnServer } from './act-on-server.ts'
+import { refuseAction } from './refuse-action.ts'
+
+/** What is undefined stays as it is. */
+export interface RebuildRequest {
+  readonly imageRef: string
+  readonly password: string
+  readonly keepsEphemeral: boolean
+  readonly name: string | undefined
+  readonly hostname: string | undefined
+  readonly description: string | null | undefined
+  readonly metadata: Readonly<Record<string, string>> | undefined
+  readonly diskConfig: 'AUTO' | 'MANUAL' | undefined
+  readonly accessIPv4: string | undefined
+  readonly accessIPv6: string | undefined
+  /** Null: none any more. */
+  readonly keyName: string | null | undefined
+  /** Base64; null: none any more. */
+  readonly userData: string | null | undefined
+  /** Those the guest is given; none of before are kept. */
+  readonly files: readonly InjectedFile[]
+  /** Null: none any more. */
+  readonly trustedCertificates: readonly string[] | null | undefined
+}
+
+/** What a client is told of at once, whether the cell has told of it or not. */
+export interface AcceptedRebuild {
+  readonly userData: string | null
+  readonly shown: Rebuilt
+}
+
+/**
+ * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that. One
+ * that is in no cell, such as one whose cell was lost, is on its way to a cell. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
+ */
+export async function rebuildServer(
+  { compute, images }: { readonly compute: Compute; readonly images: Images },
+  context: RequestContext,
+  id: string,
+  request: RebuildRequest,
+): Promise<AcceptedRebuild> {
+  const { db, secrets } = compute
+  const server = await showServer(db, context, id)
+  refuseAction(server, context, 'rebuild')
+  const before = await findRequestSpec(db, server.id)
+  if (before === undefined)
+    throw new Failure('not-found', `Instance ${server.id} could not be found.`)
+  await limitMetadata(db, server, request.metadata ?? {})
+  await limitFiles(db, server, request.files)
+  const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
+  const { files, keepsEphemeral, password } = request
+  const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
+  const seal = (text: string, what: SealedPart) =>
+    secrets.seal(text, sealingPurpose(server.id, what))
+  const sealedPassword = seal(password, 'password')
+  const sealedUserData = userData === null ? null : seal(userData, 'user-data')
+  const sealedFiles = files.length === 0 ? null : seal(JSON.stringify(files), 'files')
+  const sealed = { spec, shown, sealedPassword, sealedUserData, sealedFiles }
+  const keepsUserData = request.userData === undefined
+  if (server.cellId === null) await buildAnew(compute, context, server, sealed)
+  else
+    await actOnServer(compute, context, id, {
+      name: 'rebuild',
+      plan: { kind: 'rebuild', keepsEphemeral, keepsUserData, ...sealed },
+    })
+  return { userData, shown }
+}
+
+function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestSpec) {
+  if (sealedUserData === null) return null
+  return secrets.open(sealedUserData, sealingPurpose(serverId, 'user-data'))
+}
+
+/** What the cell is told, which is all of the server as it is now; and of that what the request changes. */
+async function wanted(
+  { compute, images }: { readonly compute: Compute; readonly images: Images },
+  context: RequestContext,
+  of: {
+    readonly server: ServerRecord
+    readonly before: RequestSpec
+    readonly request: RebuildRequest
+  },
+): Promise<{ readonly spec: BuildSpec; readonly shown: Rebuilt }> {
+  const { server, before, request } = of
+  const { flavor } = server
+  const image = await imageForBoot(images, context, request.imageRef, flavor)
+  refuseImageAgainstFlavor(image, flavor)
+  const { keyName } = request
+  const keypair =
+    keyName === undefined
+      ? before.spec.keypair
+      : (keyName && (await keypairForBoot(compute.db, context, keyName))) || null
+  const { accessIPv6 } = request
+  const shown = {
+    imageId: image.id,
+    ...said({
+      name: request.name,
+      hostname: request.hostname ?? hostnameOf(server, request),
+      metadata: request.metadata,
+      keyName,
+      description: request.description,
+      diskConfig: request.diskConfig,
+      accessIPv4: request.accessIPv4,
+      accessIPv6: accessIPv6 === undefined ? undefined : canonicalIp(accessIPv6, 'accessIPv6'),
+      // The drive is the only way by which a file reaches a guest.
+      configDrive: request.files.length > 0 ? true : undefined,
+    }),
+  }
+  const {
+    name,
+    hostname,
+    metadata,
+    description,
+    configDrive,
+    diskConfig,
+    accessIPv4,
+    accessIPv6: v6,
+  } = {
+    ...server,
+    ...shown,
+  }
+  const noted = { description, diskConfig, accessIPv4, accessIPv6: v6 }
+  const remarks = { ...remarksAfter(server, before, request), ...noted }
+  return {
+    spec: {
+      ...before.spec,
+      name,
+      hostname,
+      metadata,
+      flavor,
+      image,
+      keypair,
+      configDrive,
+      remarks,
+    },
+    shown,
+  }
+}
+
+/** What is said of it and no record of it shows. */
+function remarksAfter(
+  server: ServerRecord,
+  { spec }: RequestSpec,
+  { trustedCertificates: asked }: RebuildRequest,
+) {
+  const { trustedCertificates: own, ...others } = spec.remarks ?? { hints: {} }
+  const trusted = asked === undefined ? own : asked
+  const certificates = trusted && { trustedCertificates: [...trusted] }
+  return { tags: [...server.tags], ...others, ...certificates }
+}
+
+/** Without what is undefined. */
+function said(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** A new name is one for the guest, too (nova/compute/api.py: `rebuild`). */
+function hostnameOf(server: ServerRecord, { name }: RebuildRequest): string | undefined {
+  return name === undefined ? undefined : sanitizeHostname(name) || server.hostname
+}

@@ -1,0 +1,126 @@
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { SavingAct } from '#openapi/wire/act.ts'
+import { findRequestSpec } from '../../../db/request-specs.ts'
+import type { Compute } from '../../compute.ts'
+import type { RequestContext } from '../../request-context.ts'
+import type { SnapshotOrder } from '../boot/server-images.ts'
+import { limitMetadata } from '../edit/limit-metadata.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import { showServer } from '../list/show-server.ts'
+import { actOnServer } from './act-on-server.ts'
+import { refuseAction } from './refuse-action.ts'
+
+export interface ImageRequest {
+  readonly name: string
+  /** What the image gets as properties. */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export interface BackupRequest extends ImageRequest {
+  /** Backups of one type are counted together. */
+  readonly type: string
+  /** How many of them are kept once this one is there. */
+  readonly rotation: number
+}
+
+/** Properties that tell of the image itself, and would not be true of a copy (Nova: `non_inheritable_image_properties`). */
+const NOT_INHERITED: ReadonlySet<string> = new Set([
+  'cache_in_nova',
+  'bittorrent',
+  'img_signature_hash_method',
+  'img_signature',
+  'img_signature_key_type',
+  'img_signature_certificate_uuid',
+])
+
+/**
+ * Afterwards the server's cell has accepted to fill a new image with its disk. Returns the image's id. Throws as
+ * `actOnServer`, and `over-quota` for too many properties or images.
+ */
+export function saveServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  request: ImageRequest,
+): Promise<string> {
+  return save(compute, context, id, 'create-image', { ...request, purpose: 'image' })
+}
+
+/** The same for a backup: older ones of the type beyond the rotation go when it is there. */
+export function backUpServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  { type, rotation, ...request }: BackupRequest,
+): Promise<string> {
+  const backup = { purpose: 'backup', backupType: type, backupsKept: rotation } as const
+  return save(compute, context, id, 'create-backup', { ...request, ...backup })
+}
+
+/** Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back. */
+export async function shelveServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+): Promise<void> {
+  const { name } = await showServer(compute.db, context, id)
+  const wanted = { name: `${name}-shelved`, metadata: {}, purpose: 'shelve' } as const
+  await save(compute, context, id, 'shelve', wanted)
+}
+
+interface Wanted extends ImageRequest, Pick<SnapshotOrder, 'purpose'> {
+  readonly backupType?: string
+  readonly backupsKept?: number
+}
+
+async function save(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  action: SavingAct,
+  wanted: Wanted,
+): Promise<string> {
+  const server = await showServer(compute.db, context, id)
+  refuseAction(server, context, action)
+  const owner = context.projectId ?? server.projectId
+  await limitMetadata(compute.db, { projectId: owner, userId: context.userId }, wanted.metadata)
+  const order = await orderOf(compute, context, server, { ...wanted, owner })
+  await actOnServer(compute, context, id, { name: action, plan: { kind: 'save', order } })
+  return order.imageId
+}
+
+/** The image as Nova describes it (nova/compute/utils.py, `create_image`). */
+async function orderOf(
+  { db }: Compute,
+  { userId }: RequestContext,
+  server: ServerRecord,
+  { purpose, name, metadata, backupType, backupsKept, owner }: Wanted & { readonly owner: string },
+): Promise<SnapshotOrder> {
+  const request = await findRequestSpec(db, server.id)
+  if (request === undefined)
+    throw new Failure('not-found', `Instance ${server.id} could not be found.`)
+  const { image } = request.spec
+  const inherited = Object.entries(image.properties).filter(([key]) => !NOT_INHERITED.has(key))
+  const base = server.imageId === null ? {} : { base_image_ref: server.imageId }
+  const backup = backupType === undefined ? {} : { backup_type: backupType }
+  return {
+    imageId: newId<string>(),
+    serverId: server.id,
+    purpose,
+    backupsKept: backupsKept ?? null,
+    owner,
+    name,
+    minDiskGb: Math.max(image.minDiskGb, server.flavor.rootGb),
+    minRamMb: image.minRamMb,
+    properties: {
+      ...Object.fromEntries(inherited),
+      ...base,
+      instance_uuid: server.id,
+      user_id: userId,
+      image_type: purpose === 'backup' ? 'backup' : 'snapshot',
+      ...backup,
+      ...metadata,
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { isMeantForNova } from '../../images/nova-properties.ts'
+import type { BuildSpec } from './build-spec.ts'
+
+/** What was asked for a server and still holds, as far as it is shown. */
+export interface AskedFor {
+  /** The zone it does not leave; null: it may run in any. */
+  readonly zone: string | null
+  readonly hints: SchedulerHints
+  /** Of its image, as they were when it was made or rebuilt; only those that say something to Nova. */
+  readonly imageProperties: Readonly<Record<string, string>>
+  /** Ids of what a signature of its image may be checked with; null: none were named. */
+  readonly trustedCertificates: readonly string[] | null
+}
+
+/** What the scheduler was told when the server was made, every value in a list, as Nova keeps it. */
+export type SchedulerHints = Readonly<Record<string, readonly string[]>>
+
+/** What a request asks for; null where that is nothing, as of most servers. */
+export function askedFor(spec: Omit<BuildSpec, 'nics'>, hints: SchedulerHints): AskedFor | null {
+  const asked = { hints, ...askedOf(spec) }
+  const { zone, imageProperties, trustedCertificates } = asked
+  const isNothing = zone === null && trustedCertificates === null
+  return isNothing && isEmpty(hints) && isEmpty(imageProperties) ? null : asked
+}
+
+/** What a request says of it that a later one may say otherwise. */
+export function askedOf({
+  zone,
+  image,
+  remarks,
+}: Omit<BuildSpec, 'nics'>): Omit<AskedFor, 'hints'> {
+  const properties = Object.entries(image.properties).filter(([name]) => isMeantForNova(name))
+  return {
+    zone,
+    imageProperties: Object.fromEntries(properties),
+    trustedCertificates: remarks?.trustedCertificates ?? null,
+  }
+}
+
+function isEmpty(value: object): boolean {
+  for (const _name in value) return false
+  return true
+}

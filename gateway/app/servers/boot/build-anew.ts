@@ -1,0 +1,47 @@
+import { Failure } from '#common/errors.ts'
+import { markBuildPending } from '../../../db/pending-mappings.ts'
+import { type RequestSpec, replaceRequestSpec } from '../../../db/request-specs.ts'
+import { recordActions } from '../../../db/server-actions.ts'
+import { showRebuilt } from '../../../db/show-rebuilt.ts'
+import type { Compute } from '../../compute.ts'
+import { type RequestContext, requesterOf } from '../../request-context.ts'
+import type { Rebuilt } from '../../sagas/act-plan.ts'
+import { operationIds } from '../../sagas/build-rounds.ts'
+import { retryBuildSaga } from '../../sagas/retry-build.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import { askedOf } from './asked-for.ts'
+import { refuseAllDark } from './choose-cells.ts'
+
+/** What a server is to be, and shall show. */
+export interface Anew extends Omit<RequestSpec, 'serverId'> {
+  readonly shown: Rebuilt
+}
+
+/**
+ * Afterwards a server that is in no cell is being built in one, with the ports and the quota it has; where none fits it is in
+ * ERROR again, and says why. A host that was insisted on was one of the cell it lost. Throws `conflict` where another
+ * request changes it, `unavailable` when every cell is dark.
+ */
+export async function buildAnew(
+  compute: Compute,
+  context: RequestContext,
+  server: ServerRecord,
+  { spec, shown, ...sealed }: Anew,
+): Promise<void> {
+  const { id: serverId, attempt } = server
+  refuseAllDark(compute.cells.cells())
+  await compute.sagas.start(retryBuildSaga, {
+    subject: serverId,
+    params: { serverId, attempt, operationIds: operationIds() },
+    work: context,
+    before: async (tx) => {
+      if (!(await markBuildPending(tx, { serverId, attempt })))
+        throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
+      const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
+      await replaceRequestSpec(tx, request, askedOf(spec))
+      await showRebuilt(tx, serverId, shown)
+      const who = { requestId: context.requestId, ...requesterOf(context, server) }
+      recordActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
+    },
+  })
+}

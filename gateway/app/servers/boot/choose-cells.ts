@@ -1,0 +1,94 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
+import type { Cell, Resources } from '../../../cells/cell.ts'
+import { cellRequest, nearGroup, type Wish } from '../../cells/cell-request.ts'
+import { areHostsComingBack, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
+import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'
+import type { ComputeDeps } from '../../compute.ts'
+
+type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
+
+/** How long a request waits for hosts that were up a short while ago. */
+const COMING_BACK_MS = 5_000
+const LOOK_EVERY_MS = 250
+/** What removes a cell that is dark or whose hosts are not heard yet: it may be there in a moment. */
+const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
+
+/**
+ * A cell for each of `count` equal servers, each choice knowing of those before it. Hosts that were up a short while ago
+ * are waited for, where none else is left. Throws `unavailable` when every cell is dark, or those hosts do not come back in
+ * time: asking again later makes sense, unlike when none fits.
+ */
+export async function chooseCells(
+  deps: Deps,
+  db: Executor,
+  wish: Wish,
+  count: number,
+): Promise<readonly CellChoice[]> {
+  refuseAllDark(deps.cells.cells())
+  const { clock } = deps
+  for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
+    const choices = await chooseNow(deps, db, wish, count)
+    if (!PASSING.has(choices[0]?.emptiedBy)) return choices
+    if (!(await areHostsComingBack(db, deps.cells.cells()))) return choices
+    if (clock.elapsed() >= end)
+      throw new Failure(
+        'unavailable',
+        'The hosts that could take the server are not back yet. Please try again.',
+      )
+  }
+}
+
+/** What the cells said last may be a second old: where it leaves none, the index of their hosts is asked besides. */
+async function chooseNow(
+  deps: Deps,
+  db: Executor,
+  wish: Wish,
+  count: number,
+): Promise<readonly CellChoice[]> {
+  const cells = deps.cells.cells()
+  const choices = await chooseAmong(deps, db, { cells, wish, count })
+  if (choices.every(({ chosen }) => chosen !== undefined)) return choices
+  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), wish, count })
+}
+
+async function chooseAmong(
+  deps: Deps,
+  db: Executor,
+  {
+    cells,
+    wish,
+    count,
+  }: { readonly cells: readonly Cell[]; readonly wish: Wish; readonly count: number },
+): Promise<readonly CellChoice[]> {
+  let request = await cellRequest(db, wish, [])
+  const sources = { now: () => deps.clock.now(), random: deps.random }
+  const choices: CellChoice[] = []
+  let left = cells
+  for (let index = 0; index < count; index += 1) {
+    const choice = chooseCell(left, request, sources)
+    choices.push(choice)
+    if (choice.chosen !== undefined && wish.group !== null && request.group === null)
+      request = { ...request, group: nearGroup(wish.group.policy, choice.chosen.id) }
+    left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, wish) : cell))
+  }
+  return choices
+}
+
+/** Throws `unavailable` when every cell is dark. */
+export function refuseAllDark(cells: readonly Cell[]): void {
+  const enabled = cells.filter((cell) => cell.isEnabled)
+  if (enabled.length === 0 || enabled.some((cell) => cell.isAlive)) return
+  throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')
+}
+
+function less(cell: Cell, { flavor }: Wish): Cell {
+  const taken = flavorResources(flavor)
+  const promised: Resources = {
+    vcpus: cell.promised.vcpus + taken.vcpus,
+    memoryMb: cell.promised.memoryMb + taken.memoryMb,
+    diskGb: cell.promised.diskGb + taken.diskGb,
+  }
+  return { ...cell, promised }
+}

@@ -1,0 +1,49 @@
+import { markSnapshot, unneededSnapshots } from '../../../db/image-snapshots.ts'
+import { findImage, insertImage } from '../../../db/images.ts'
+import { chargeImage } from '../../images/image-quota.ts'
+import type { Images } from '../../images/images.ts'
+import { removeImage, removeImageRow } from '../../images/remove-image.ts'
+import { issueTicket } from '../../images/ticket.ts'
+import type { ServerImages } from './server-images.ts'
+
+/** A disk may have to be copied on its host before the upload begins. */
+const TICKET_LIFE_MS = 24 * 3_600_000
+const TIDIED_MAX = 100
+
+/** Saves servers in images of the gateway's own image service. */
+export function embeddedImages(images: Images): ServerImages {
+  return {
+    async promise(tx, { imageId, owner, name, minDiskGb, minRamMb, properties, ...mark }) {
+      await chargeImage(tx, owner, images.limits)
+      const fields = {
+        name,
+        visibility: 'private',
+        owner,
+        // Known once the host has made it.
+        diskFormat: null,
+        containerFormat: null,
+        minDiskGb,
+        minRamMb,
+        isProtected: false,
+        isHidden: false,
+        properties,
+        tags: [],
+      } as const
+      await insertImage(tx, { id: imageId, fields, now: new Date(images.clock.now()) })
+      await markSnapshot(tx, imageId, mark)
+    },
+    async withdraw(tx, imageId) {
+      const image = await findImage(tx, imageId)
+      if (image !== undefined) await removeImageRow(tx, image)
+    },
+    fillTicket(imageId, cellId) {
+      const expiresAtMs = images.clock.now() + TICKET_LIFE_MS
+      return issueTicket(images.ticketKey, { use: 'fill', imageId, cellId, expiresAtMs })
+    },
+    async tidy() {
+      const ids = await unneededSnapshots(images.db, TIDIED_MAX)
+      for (const id of ids) await removeImage(images, id)
+      return ids.length
+    },
+  }
+}

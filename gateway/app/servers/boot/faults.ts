@@ -1,0 +1,64 @@
+import type { Fault } from '#openapi/wire/instance.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
+import { lastRefusal } from '../../cells/last-refusal.ts'
+
+/** How the last cell that was asked ended a build: by its decision, and in its words. */
+export interface LastCell {
+  /** Undefined: none is kept. */
+  readonly trace: Trace | undefined
+  readonly reason: string
+}
+
+/** Nova's sentence (nova/exception.py, `NoValidHost`, with its scheduler's reason). */
+const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
+
+/**
+ * What a server shows when no cell is left that could build it: Nova's words, and which filter left nobody. The
+ * details are for operators. `choice`: the decision that found no cell; `last`: of the cell asked before.
+ */
+export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault {
+  const filter = choice.filters.at(-1)
+  const examples = (filter?.examples ?? []).map((each) => `${each.candidate} ${each.reason}`)
+  const emptied =
+    filter === undefined
+      ? 'No cell is left to be asked.'
+      : `${filter.name} left no cell: ${examples.join('; ')}.`
+  return {
+    code: 500,
+    message: `${NO_VALID_HOST} ${whatLeftNobody(choice, last?.trace)}`,
+    details: last === undefined ? emptied : `${emptied} The last cell asked said: ${last.reason}`,
+    createdAt: now,
+  }
+}
+
+/** A cell that was asked knows better than the choice after it, which only finds that cell tried. */
+function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
+  const refusal = lastRefusal(lastInCell ?? choice)
+  const isTried = refusal?.level === 'hosts' && refusal.filter === 'RetryFilter'
+  if (refusal === undefined || isTried) return 'The hosts that were tried could not build it.'
+  const { filter, considered, level } = refusal
+  const all = considered === 1 ? level.slice(0, -1) : `of ${considered} ${level}`
+  if (considered === 0) return `There are no ${level}.`
+  if (filter === null) return `The last ${all} filled up while it was claimed.`
+  return `${filter} removed the last ${all}.`
+}
+
+/** What a server shows that ran in a cell which was given up. */
+export function lostCell(now: number, cell: string): Fault {
+  return {
+    code: 500,
+    message: 'The server was lost with the machines it ran on.',
+    details: `Cell ${cell} was declared lost.`,
+    createdAt: now,
+  }
+}
+
+/** What a server shows whose building was begun by another version of this program and given up. */
+export function interruptedBuild(now: number): Fault {
+  return {
+    code: 500,
+    message: 'Build of the server was interrupted.',
+    details: 'Its saga was begun by a version with other steps, and was unwound.',
+    createdAt: now,
+  }
+}

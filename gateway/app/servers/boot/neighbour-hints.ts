@@ -1,0 +1,32 @@
+import type { Executor } from '#common/db/database.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { serversOfProject } from '../../../db/known-servers.ts'
+import type { Requester } from '../../requester.ts'
+import type { ServerRequest } from './server-request.ts'
+
+type NeighbourHints = Pick<InstanceBuild, 'sameHost' | 'differentHost'>
+
+/**
+ * The servers that the hints name as neighbours, wanted or not; a hint that names none is none, as in Nova. Those of other
+ * projects are as good as not there: else anybody could put a server beside another's, and find out where that is.
+ */
+export async function neighbourHints(
+  db: Executor,
+  requester: Pick<Requester, 'isAdmin' | 'projectId'>,
+  { same_host, different_host }: ServerRequest['hints'],
+): Promise<NeighbourHints> {
+  const [same, different] = [serverIds(same_host), serverIds(different_host)]
+  const seen = await serversOfProject(
+    db,
+    requester.isAdmin ? undefined : (requester.projectId ?? ''),
+    [...same, ...different],
+  )
+  return {
+    ...(same.length > 0 && { sameHost: same.filter((id) => seen.has(id)) }),
+    ...(different.length > 0 && { differentHost: different.filter((id) => seen.has(id)) }),
+  }
+}
+
+function serverIds(hint: unknown): string[] {
+  return [hint].flat().filter((id): id is string => typeof id === 'string' && id !== '')
+}

@@ -1,0 +1,39 @@
+import type { CellId } from '#common/ids.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import type { AskedFor } from './asked-for.ts'
+
+/** What the gateway writes of a server when it promises it. */
+export interface NewServer
+  extends Pick<
+    ServerRecord,
+    | 'id'
+    | 'projectId'
+    | 'userId'
+    | 'name'
+    | 'hostname'
+    | 'description'
+    | 'metadata'
+    | 'tags'
+    | 'flavor'
+    | 'imageId'
+    | 'keyName'
+    | 'configDrive'
+    | 'addresses'
+    | 'securityGroups'
+    | 'reservationId'
+    | 'launchIndex'
+    | 'diskConfig'
+    | 'requestedZone'
+    | 'accessIPv4'
+    | 'accessIPv6'
+    | 'vmState'
+    | 'taskState'
+    | 'fault'
+  > {
+  /** The cell it shall be built in; null when none will have it. */
+  readonly cellId: CellId | null
+  /** Null: nothing. */
+  readonly asked: AskedFor | null
+  /** The first one: greater than of any server that had its id before. */
+  readonly attempt: number
+}

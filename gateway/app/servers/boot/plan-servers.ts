@@ -1,0 +1,177 @@
+import { randomInt } from 'node:crypto'
+import { type InstanceId, newId } from '#common/ids.ts'
+import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { ServerGroup } from '../../../db/server-groups.ts'
+import type { CellChoice } from '../../cells/choose-cell.ts'
+import { flavorForBoot } from '../../flavors/flavors.ts'
+import { type BootImage, imageForBoot } from '../../images/image-for-boot.ts'
+import { keypairForBoot } from '../../keypairs/keypairs.ts'
+import { canonicalIp } from '../../networks/ip.ts'
+import { enforce } from '../../policy.ts'
+import type { RequestContext } from '../../request-context.ts'
+import { groupForBoot, ruleOf } from '../../server-groups/members.ts'
+import { limitMetadata } from '../edit/limit-metadata.ts'
+import { remarksOf } from '../edit/server-remarks.ts'
+import type { PlannedServer, ServerOrder } from '../list/server-order.ts'
+import type { Boot } from './boot.ts'
+import { chooseCells } from './choose-cells.ts'
+import { planEmbeddedNics } from './embedded-network.ts'
+import { noValidHost } from './faults.ts'
+import { limitFiles } from './limit-files.ts'
+import { neighbourHints } from './neighbour-hints.ts'
+import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
+import { refuseBlankBeyond } from './requested-disks.ts'
+import { serverName } from './server-names.ts'
+import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
+import type { ServerRequest } from './server-request.ts'
+
+/** What all servers of a request have in common. */
+interface Common {
+  readonly projectId: string
+  readonly userId: string
+  readonly request: ServerRequest
+  readonly flavor: FlavorSnapshot
+  readonly image: BootImage
+  readonly keypair: InstanceBuild['keypair']
+  readonly place: Place
+  readonly securityGroups: readonly string[]
+  readonly needsFirewall: boolean
+  readonly reservationId: string
+  readonly group: ServerGroup | null
+  readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
+}
+
+const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const RESERVATION_LENGTH = 8
+
+/**
+ * Decides everything about `count` servers of a request and writes nothing. Throws what Nova answers for what cannot
+ * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is dark.
+ */
+export async function planServers(
+  boot: Boot,
+  context: RequestContext & { readonly projectId: string },
+  request: ServerRequest,
+  count: number,
+): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId'>> {
+  const { compute, images, networks } = boot
+  const { db } = compute
+  const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
+  const place = placeOf(request, cells, (rule) => enforce(context, rule))
+  await refuseUnknownHost(db, place)
+  const flavor = await flavorForBoot(db, context, request.flavorRef)
+  refuseBlankBeyond(request.disks, flavor)
+  const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
+  refuseImageAgainstFlavor(image, flavor)
+  refuseWithoutDisk(flavor, context)
+  const keypair =
+    request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
+  await limitMetadata(db, context, request.metadata)
+  await limitFiles(db, context, request.files)
+  const nics = await planEmbeddedNics(networks, context, {
+    networks: request.networks,
+    securityGroups: request.securityGroups,
+    serversMax: count,
+  })
+  const group = await groupForBoot(db, context, request.hints['group'])
+  const { zone, host: requestedHost } = place
+  const neighbours = await neighbourHints(db, context, request.hints)
+  const { sameHost } = neighbours
+  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
+  const choices = await chooseCells(compute, db, wish, count)
+  const { projectId, userId } = context
+  const { securityGroups, needsFirewall } = nics
+  const reservationId = newReservationId()
+  const common = {
+    projectId,
+    userId,
+    request,
+    flavor,
+    image,
+    keypair,
+    place,
+    securityGroups,
+    needsFirewall,
+    reservationId,
+    group,
+    neighbours,
+  }
+  const now = compute.clock.now()
+  return {
+    nics,
+    groupId: group?.id ?? null,
+    servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
+  }
+}
+
+function newReservationId(): string {
+  const chars = Array.from(
+    { length: RESERVATION_LENGTH },
+    () => RESERVATION_CHARS[randomInt(RESERVATION_CHARS.length)],
+  )
+  return `r-${chars.join('')}`
+}
+
+function plan(
+  common: Common,
+  choice: CellChoice,
+  launchIndex: number,
+  { count, now }: { readonly count: number; readonly now: number },
+): PlannedServer {
+  const { request, projectId, userId, flavor, image, keypair, place, reservationId } = common
+  const id = newId<InstanceId>()
+  const { name, hostname } = serverName(request, id, launchIndex, count)
+  const isPlaced = choice.chosen !== undefined
+  const { metadata, files, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  // The drive is the only way by which a file reaches a guest.
+  const configDrive = request.configDrive || files.length > 0
+  const canonicalIPv6 = accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6')
+  return {
+    row: {
+      id,
+      projectId,
+      userId,
+      cellId: choice.chosen?.id ?? null,
+      attempt: 1,
+      name,
+      hostname,
+      description: request.description,
+      metadata,
+      tags,
+      flavor,
+      imageId: image.id,
+      keyName: request.keyName,
+      configDrive,
+      securityGroups: common.securityGroups,
+      reservationId,
+      launchIndex,
+      diskConfig,
+      requestedZone: place.zone,
+      accessIPv4,
+      accessIPv6: canonicalIPv6,
+      vmState: isPlaced ? 'building' : 'error',
+      taskState: isPlaced ? 'scheduling' : null,
+      fault: isPlaced ? null : noValidHost(now, choice.trace),
+    },
+    spec: {
+      projectId,
+      userId,
+      name,
+      hostname,
+      metadata,
+      flavor,
+      image,
+      keypair,
+      configDrive,
+      zone: place.zone,
+      requestedHost: place.host,
+      launchIndex,
+      reservationId,
+      ...(common.group !== null && { group: ruleOf(common.group) }),
+      ...common.neighbours,
+      ...(common.needsFirewall && { needsFirewall: true }),
+      remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
+    },
+    trace: choice.trace,
+  }
+}

@@ -1,0 +1,24 @@
+import type { Tx } from '#common/db/database.ts'
+import type { SnapshotMark } from '../../../db/image-snapshots.ts'
+
+/** An image that a server is to be saved in. */
+export interface SnapshotOrder extends SnapshotMark {
+  readonly imageId: string
+  readonly owner: string
+  readonly name: string
+  readonly minDiskGb: number
+  readonly minRamMb: number
+  readonly properties: Readonly<Record<string, string>>
+}
+
+/** What saving servers needs of the image service. */
+export interface ServerImages {
+  /** Afterwards the image waits for its content. Throws `over-quota`. */
+  promise(tx: Tx, order: SnapshotOrder): Promise<void>
+  /** Afterwards there is no such image. */
+  withdraw(tx: Tx, imageId: string): Promise<void>
+  /** Proof for the image service that this cell may fill this image. */
+  fillTicket(imageId: string, cellId: string): string
+  /** Removes images that no server is saved in any more; the answer is how many. */
+  tidy(): Promise<number>
+}

@@ -1,0 +1,145 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import type { Transactional, Tx } from '#common/db/database.ts'
+import { newId } from '#common/ids.ts'
+import { MortalDatabase } from '#common/saga/testing.ts'
+import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
+import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { FreeAddresses } from '../../networks/free-addresses.ts'
+import type { Networks } from '../../networks/networks.ts'
+import type { RunningCompute } from '../../open-compute.ts'
+import { planEmbeddedNics } from './embedded-network.ts'
+import { startServers } from './start-servers.ts'
+
+let env: CoreEnv
+let core: RunningCompute
+
+beforeAll(async () => {
+  env = await CoreEnv.open('boot', ['north', 'south'])
+  core = await env.core()
+})
+afterAll(async () => {
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
+})
+
+const isActive = ({ vmState }: { vmState: string }) => vmState === 'active'
+
+test('a server that is promised is built in its cell and shown as the cell says', async () => {
+  const order = orderFor(env.cells[0]!)
+  const { id } = order.servers[0]!.row
+
+  const [run] = await startServers(core, work(), order)
+
+  expect(await env.server(id)).toMatchObject({ vmState: 'building', cellId: env.cells[0]!.id })
+  expect(await run!.finished).toBe('done')
+  const server = await env.until(id, isActive)
+  expect(server).toMatchObject({ attempt: 1, version: 2, host: 'north-host-1', powerState: 1 })
+  expect(env.cells[0]!.builds.filter((build) => build.operation.serverId === id)).toHaveLength(1)
+})
+
+test('a boot costs two durable commits: one before the answer, one at the cell’s', async () => {
+  const counting = new MortalDatabase(env.db, Number.POSITIVE_INFINITY, 'after')
+  // Never the feed's leaseholder here: batched feed writes are counted apart.
+  await using other = await env.core({ db: counting })
+  const order = orderFor(env.cells[0]!)
+  const before = counting.transactions
+
+  const [run] = await startServers(other, work(), order)
+  const atAnswer = counting.transactions - before
+  await run!.finished
+
+  expect(atAnswer).toBe(1)
+  expect(counting.transactions - before).toBe(2)
+})
+
+interface Counted {
+  commits: number
+  waits: number
+}
+
+/** Counts transactions and the answers that are waited for in them, of what runs in `counts` and not beside it. */
+function countingWaits(db: Transactional) {
+  const counts = new AsyncLocalStorage<Counted>()
+  const waited = new Set<string | symbol>(['run', 'rows', 'flush', 'orm'])
+  const countedTx = (tx: Tx, counted: Counted) =>
+    new Proxy(tx, {
+      get: (target, name) => {
+        if (waited.has(name)) counted.waits += 1
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+  const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
+  const transaction = counting.transaction.bind(counting)
+  counting.transaction = (run) => {
+    const counted = counts.getStore()
+    if (counted === undefined) return transaction(run)
+    counted.commits += 1
+    return transaction((tx) => run(countedTx(tx, counted)))
+  }
+  return { counting, counts }
+}
+
+async function onNetwork(addresses: FreeAddresses) {
+  const owner = { projectId: newId<string>().replaceAll('-', ''), isAdmin: false }
+  const networks: Networks = {
+    db: env.db,
+    clock: systemClock,
+    freeAddresses: addresses,
+    mtuMax: 1_500,
+  }
+  const network = await createNetwork(networks, owner, {})
+  const draft = { network_id: network.id, cidr: '10.1.0.0/16', ip_version: 4 } as const
+  const subnet = await createSubnet(networks, owner, draft)
+  // The project's first use of ports and servers makes the rows that count them.
+  await createPort(networks, owner, { network_id: network.id })
+  const plan = () =>
+    planEmbeddedNics(networks, owner, {
+      networks: [{ networkId: network.id }],
+      securityGroups: [],
+      serversMax: 1,
+    })
+  const order = async () =>
+    orderFor(env.cells[0]!, { projectId: owner.projectId, nics: await plan() })
+  return { networks, subnet, order }
+}
+
+test('a boot on a network waits for no answer before the one commit of its promise', async () => {
+  const { order } = await onNetwork(new FreeAddresses(systemClock))
+  const { counting, counts } = countingWaits(env.db)
+  await using other = await env.core({ db: counting })
+  // The project's first server makes the rows that count them.
+  await startServers(other, work(), await order())
+  const next = await order()
+
+  const counted = { commits: 0, waits: 0 }
+  const atAnswer = await counts.run(counted, async () => {
+    await startServers(other, work(), next)
+    return { ...counted }
+  })
+
+  expect(atAnswer).toEqual({ commits: 1, waits: 0 })
+  const server = await env.server(next.servers[0]!.row.id)
+  expect(Object.values(server!.addresses).flat()).toMatchObject([
+    { addr: expect.stringMatching(/^10\.1\./) as string },
+  ])
+})
+
+test('where an address that was free is taken meanwhile, the boot has another', async () => {
+  const { networks, subnet, order } = await onNetwork(new FreeAddresses(systemClock))
+  const before = await order()
+  await startServers(core, work(), before)
+  const [taken] = Object.values((await env.server(before.servers[0]!.row.id))!.addresses).flat()
+  const offset = BigInt(taken!.addr.split('.').reduce((sum, part) => sum * 256 + Number(part), 0))
+  networks.freeAddresses.take = async () => [
+    { subnetId: subnet.id, address: taken!.addr, offset: offset - BigInt(0x0a010000) },
+  ]
+
+  const next = await order()
+  await startServers(core, work(), next)
+
+  const [address] = Object.values((await env.server(next.servers[0]!.row.id))!.addresses).flat()
+  expect(address!.addr).not.toBe(taken!.addr)
+})

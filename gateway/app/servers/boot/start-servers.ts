@@ -1,0 +1,196 @@
+import type { WorkContext } from '#common/context.ts'
+import type { Tx } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
+import { newId, type SagaId } from '#common/ids.ts'
+import type { SagaRun } from '#common/saga/engine.ts'
+import { takeIdempotencyKey } from '../../../db/idempotency-keys.ts'
+import { insertMappings } from '../../../db/instance-mappings.ts'
+import { insertRequestSpecs, type RequestSpec } from '../../../db/request-specs.ts'
+import { recordActions } from '../../../db/server-actions.ts'
+import { insertServers } from '../../../db/server-index.ts'
+import { recordTraces } from '../../../db/traces.ts'
+import type { Compute } from '../../compute.ts'
+import { chargeQuota, NotCharged, queueQuotaCharge } from '../../quotas/charge-quota.ts'
+import type { QuotaDeltas } from '../../quotas/resources.ts'
+import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
+import { operationIds } from '../../sagas/build-rounds.ts'
+import { createServerSaga } from '../../sagas/create-server.ts'
+import { joinServerGroup } from '../../server-groups/members.ts'
+import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
+import { askedFor } from './asked-for.ts'
+import type { NewServer } from './new-server.ts'
+import type { ServerNics } from './server-network.ts'
+
+interface Begun {
+  readonly planned: PlannedServer
+  readonly sagaId: SagaId
+}
+
+/**
+ * Afterwards the servers are promised: one commit holds all that is known of them, the first step of their building,
+ * and the quota they take. Throws `over-quota`, or `conflict` when an address, port or idempotency key was taken
+ * meanwhile; then nothing is kept.
+ */
+export async function startServers(
+  compute: Compute,
+  work: WorkContext,
+  order: ServerOrder,
+): Promise<readonly SagaRun[]> {
+  const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
+  const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
+  const start = (way: Way) => begin(compute, work, { order, begun, way })
+  const runs = await start(QUICK)
+    .catch((error: unknown) => {
+      if (error instanceof NotCharged || order.nics.quick?.isRefusal(error) === true)
+        return start(THOROUGH)
+      throw error
+    })
+    .catch((error: unknown) => {
+      serverIds(order).forEach(forget)
+      throw error
+    })
+  for (const [index, { row }] of order.servers.entries()) {
+    void runs[index]!.finished.finally(() => forget(row.id))
+    if (row.cellId !== null) compute.cells.promise(row.cellId, flavorResources(row.flavor))
+  }
+  return runs
+}
+
+/** How NICs are made, and the quota charged. */
+interface Way {
+  nics(tx: Tx, order: ServerOrder, row: PlannedServer['row']): Promise<ServerNics> | ServerNics
+  /** Runs last. */
+  charge(tx: Tx, order: ServerOrder): Promise<void> | void
+}
+
+/** Without an answer before the commit; anything unusual ends the transaction. */
+const QUICK: Way = {
+  nics: (tx, order, row) =>
+    order.nics.quick?.place(tx, row.id, row.requestedZone) ?? THOROUGH.nics(tx, order, row),
+  charge: (tx, order) => {
+    order.nics.quick?.charge(tx, order.servers.length)
+    queueQuotaCharge(tx, order.servers[0]!.row, quotaDeltas(order))
+  },
+}
+
+/** Looks, and says what is in the way. */
+const THOROUGH: Way = {
+  nics: (tx, order, row) => order.nics.allocate(tx, row.id, row.requestedZone),
+  charge: (tx, order) => chargeQuota(tx, order.servers[0]!.row, quotaDeltas(order)),
+}
+
+interface Beginning {
+  readonly order: ServerOrder
+  readonly begun: readonly Begun[]
+  readonly way: Way
+}
+
+function begin(
+  compute: Compute,
+  work: WorkContext,
+  beginning: Beginning,
+): Promise<readonly SagaRun[]> {
+  const { order, begun, way } = beginning
+  return compute.sagas.startTogether(
+    createServerSaga,
+    begun.map(({ planned: { row }, sagaId }) => ({
+      id: sagaId,
+      subject: row.id,
+      params: {
+        serverId: row.id,
+        cellId: row.cellId,
+        attempt: row.attempt,
+        operationIds: operationIds(),
+      },
+      work,
+    })),
+    {
+      before: (tx) => record(tx, compute, work, beginning),
+      after: (tx) => way.charge(tx, order),
+    },
+  )
+}
+
+async function record(
+  tx: Tx,
+  compute: Compute,
+  work: WorkContext,
+  { order, begun, way }: Beginning,
+): Promise<void> {
+  const reservationId = order.servers[0]!.row.reservationId
+  if (order.key !== null)
+    await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
+  insertMappings(tx, begun.map(mappingOf))
+  const rows: NewServer[] = []
+  const specs: RequestSpec[] = []
+  for (const { row, spec } of order.servers) {
+    const { nics, addresses } = await way.nics(tx, order, row)
+    rows.push({ ...row, addresses, asked: askedFor(spec, order.hints) })
+    specs.push(sealed(compute, order, row.id, { ...spec, nics }))
+  }
+  insertServers(tx, rows)
+  await joinGroup(tx, order)
+  insertRequestSpecs(tx, specs)
+  for (const spec of specs) compute.promisedSpecs.keep(spec)
+  recordActions(
+    tx,
+    rows.map((row) => createAction(row, work)),
+  )
+  recordTraces(
+    tx,
+    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: row.attempt, trace })),
+  )
+}
+
+async function joinGroup(tx: Tx, { groupId, servers }: ServerOrder): Promise<void> {
+  const [first] = servers
+  if (groupId === null || first === undefined) return
+  const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
+  await joinServerGroup(tx, { groupId, userId: first.row.userId, servers: joining })
+}
+
+function mappingOf({ planned: { row }, sagaId }: Begun) {
+  return {
+    serverId: row.id,
+    projectId: row.projectId,
+    cores: row.flavor.vcpus,
+    ramMb: row.flavor.memoryMb,
+    cellId: row.cellId,
+    attempt: row.attempt,
+    // No saga has anything left to do for a server that is in ERROR from the start.
+    sagaId: row.cellId === null ? null : sagaId,
+  }
+}
+
+function sealed(
+  { secrets }: Compute,
+  { userData, files, adminPassword }: ServerOrder,
+  serverId: string,
+  spec: RequestSpec['spec'],
+): RequestSpec {
+  const seal = (text: string | null, what: SealedPart) =>
+    text === null ? null : secrets.seal(text, sealingPurpose(serverId, what))
+  return {
+    serverId,
+    spec,
+    sealedUserData: seal(userData, 'user-data'),
+    sealedFiles: seal(files.length === 0 ? null : JSON.stringify(files), 'files'),
+    sealedPassword: seal(adminPassword, 'password'),
+  }
+}
+
+function createAction(row: NewServer, work: WorkContext) {
+  const { id: serverId, projectId, userId, fault } = row
+  const message = fault === null ? null : fault.message
+  return { serverId, projectId, userId, requestId: work.requestId, action: 'create', message }
+}
+
+function quotaDeltas({ servers }: ServerOrder): QuotaDeltas {
+  const sum = (of: (flavor: NewServer['flavor']) => number) =>
+    servers.reduce((total, { row }) => total + of(row.flavor), 0)
+  return {
+    instances: servers.length,
+    cores: sum(({ vcpus }) => vcpus),
+    ram: sum(({ memoryMb }) => memoryMb),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { changeServer, type ServerChange } from '../../../db/change-server.ts'
+import type { Requester } from '../../requester.ts'
+import type { ServerRecord } from '../list/server-record.ts'
+import { showServer } from '../list/show-server.ts'
+
+/** Decides on what is true now; undefined: nothing has to be changed. Throws for what must not be. */
+export type ServerDecision = (
+  server: ServerRecord,
+) => ServerChange | undefined | Promise<ServerChange | undefined>
+
+/** Each lost race was won by another request, so this many must have hit one server at the same time. */
+const TRIES_MAX = 16
+
+/**
+ * Afterwards the server is as decided, on the state it had when that was written; it is shown so at once. Returns
+ * the change, undefined when there was nothing to change. Throws `not-found`, and `conflict` when others keep
+ * changing the server. `write` is false when the server has changed since it was read.
+ */
+export async function editServer(
+  db: Executor,
+  requester: Requester,
+  id: string,
+  decide: ServerDecision,
+  write = (server: ServerRecord, change: ServerChange) => changeServer(db, server, change),
+): Promise<ServerChange | undefined> {
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const server = await showServer(db, requester, id)
+    const change = await decide(server)
+    if (change === undefined || (await write(server, change))) return change
+  }
+  throw new Failure('conflict', `Instance ${id} is being changed by others. Please try again.`)
+}

@@ -1,0 +1,28 @@
+import type { PassthroughAttributes } from '#openapi/wire/instance.ts'
+import { keptHints } from '../boot/kept-hints.ts'
+import type { ServerRequest } from '../boot/server-request.ts'
+
+/** Hints that are heeded here, and name what only we know. */
+const HEEDED_HINTS: readonly string[] = ['group', 'same_host', 'different_host']
+
+/** What a request says of a server besides what its cell needs to build it. */
+export function remarksOf({
+  description,
+  tags,
+  diskConfig,
+  accessIPv4,
+  accessIPv6,
+  hints,
+  trustedCertificates,
+}: ServerRequest): PassthroughAttributes {
+  const others = Object.entries(keptHints(hints)).filter(([name]) => !HEEDED_HINTS.includes(name))
+  return {
+    description,
+    tags: [...tags],
+    diskConfig,
+    accessIPv4,
+    accessIPv6,
+    ...(trustedCertificates !== null && { trustedCertificates: [...trustedCertificates] }),
+    hints: Object.fromEntries(others.map(([name, values]) => [name, [...values]])),
+  }
+}
