@@ -8,7 +8,7 @@ import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { AccountKeeper } from './bus/account-keeper.ts'
-import { CellAccess } from './cells/cell-access.ts'
+import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig, NatsOperator } from './config.ts'
 import { listKeptAccounts } from './db/cell-accounts.ts'
 

@@ -1,10 +1,10 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
-import type { Attempts } from './attempts.ts'
 import type { Fence } from './fence.ts'
-import type { ImageTarget } from './image-client.ts'
-import type { InstanceWorkQueue } from './instance-work-queue.ts'
+import type { Attempts } from './guests/attempts.ts'
+import type { ImageTarget } from './guests/image-client.ts'
+import type { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 
 /** Where the disks of servers are saved. */
 export interface ImageFiller {

@@ -2,7 +2,7 @@ import type { Env } from '#common/env.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { configFromEnv } from './config.ts'
 import { startCompute } from './context.ts'
-import { ImageClient } from './image-client.ts'
+import { ImageClient } from './guests/image-client.ts'
 
 /** The compute that COMPUTE_* variables tell of, with their driver, until disposed. Several may live in one process. */
 export async function computeFromEnv(env: Env): Promise<AsyncDisposable> {

@@ -6,24 +6,24 @@ import { withinWork } from '#common/current-work.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
-import { act } from './act.ts'
-import { changeNic } from './change-nic.ts'
 import type { Compute } from './compute.ts'
-import { consoleLog } from './console-log.ts'
-import { destroy } from './destroy.ts'
-import { diagnostics } from './diagnostics.ts'
-import { filterPorts } from './filter-ports.ts'
-import { label } from './label.ts'
+import { consoleLog } from './consoles/console-log.ts'
+import { act } from './guests/act.ts'
+import { changeNic } from './guests/change-nic.ts'
+import { destroy } from './guests/destroy.ts'
+import { diagnostics } from './guests/diagnostics.ts'
+import { filterPorts } from './guests/filter-ports.ts'
+import { label } from './guests/label.ts'
 import {
   listMoveFiles,
   moveProgress,
   readMoveFile,
   steerMove,
   writeMoveFile,
-} from './move-files.ts'
+} from './guests/move-files.ts'
+import { spawn } from './guests/spawn.ts'
+import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport } from './report.ts'
-import { spawn } from './spawn.ts'
-import { unmanagedGuests } from './unmanaged-guests.ts'
 import { uptime } from './uptime.ts'
 
 type Handlers = {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { resyncCell } from '#gateway/cells/resync-cell.ts'
+import { resyncCell } from '#gateway/app/cells/resync-cell.ts'
 import { activeServer, deleteServer, showServer } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { instanceSpec } from '#cells/compute/instance-spec.ts'
+import { instanceSpec } from '#cells/compute/guests/instance-spec.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'

@@ -49,12 +49,12 @@ export const FOLDER_RULES: readonly FolderRule[] = [
   },
   {
     folder: 'gateway/api/',
-    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cells/'],
+    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cell-client/'],
     why: 'handlers decide nothing and store nothing',
   },
   {
     folder: 'gateway/http/',
-    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cells/'],
+    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cell-client/'],
     why: 'the HTTP layer stores nothing',
   },
   {
@@ -69,7 +69,7 @@ export const FOLDER_RULES: readonly FolderRule[] = [
   },
   {
     folder: 'gateway/views/',
-    never: [...DATABASE, ...BUS, ...HTTP, 'gateway/db/', 'gateway/cells/'],
+    never: [...DATABASE, ...BUS, ...HTTP, 'gateway/db/', 'gateway/cell-client/'],
     why: 'a view is a pure function of what it shows',
     // The model of an image: values without storage.
     allows: ['gateway/db/image.ts'],
@@ -83,7 +83,7 @@ export const FOLDER_RULES: readonly FolderRule[] = [
   },
   {
     folder: 'gateway/db/',
-    never: [...BUS, ...HTTP, 'gateway/api/', 'gateway/http/', 'gateway/cells/'],
+    never: [...BUS, ...HTTP, 'gateway/api/', 'gateway/http/', 'gateway/cell-client/'],
     why: 'storage is below everything else',
   },
   {

@@ -12,7 +12,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'common/bus/credential.ts': 'the bus compares the end of a credential with the time of day',
   'common/bus/keep-credential.ts': 'the same',
   'gateway/app/identity/signature-tokens.ts': 'signatures bear the time of day of who signed',
-  'cells/compute/attempts.ts': 'kept on disk for days',
+  'cells/compute/guests/attempts.ts': 'kept on disk for days',
   'cells/compute/fence.ts': 'kept on disk: the time that passed while the compute was off',
   'cells/feed/trim-feed.ts': 'rows are kept for hours',
   'cells/hosts/host-registry.ts': 'another process wrote it down',

@@ -29,7 +29,7 @@ export function addCellCommand(program: Command, operator: Operator): void {
     .description('Rebuild what the gateways show of a cell from a full copy')
     .action(async (name: string) => {
       const { openDatabase } = await import('../../upkeep/open-database.ts')
-      const { resyncCell } = await import('#gateway/cells/resync-cell.ts')
+      const { resyncCell } = await import('#gateway/app/cells/resync-cell.ts')
       await using db = openDatabase(layoutIn(), 'weir')
       await resyncCell(db, name)
       say(`A gateway reads a full copy of ${name} as soon as it hears it.`)

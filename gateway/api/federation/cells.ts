@@ -1,11 +1,11 @@
 import type { operations } from '#openapi/federation.gen.ts'
+import { declareLost } from '../../app/cells/declare-lost.ts'
+import { leave } from '../../app/cells/leave-cell.ts'
 import {
   findOperatedCell,
   listOperatedCells,
   updateCell as update,
-} from '../../app/federation/cells.ts'
-import { declareLost } from '../../app/federation/declare-lost.ts'
-import { leave } from '../../app/federation/leave.ts'
+} from '../../app/cells/operated-cells.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { madeBefore } from '../../app/once-per-key.ts'
 import { requireMatch } from '../../http/entity-tag.ts'

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isFailure } from '#common/errors.ts'
 import type { operations } from '#openapi/federation.gen.ts'
+import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import {
   type EventQuery,
   eventPage,
@@ -8,7 +9,6 @@ import {
   visibleEvents,
 } from '../../app/events/event-page.ts'
 import { followEvents } from '../../app/events/follow-events.ts'
-import { findOperatedCell } from '../../app/federation/cells.ts'
 import { isAllowed } from '../../app/policy.ts'
 import {
   EVENT_STREAM_HEADERS,

@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { findOperatedCell } from '../../app/federation/cells.ts'
+import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import { imageCopies } from '../../app/federation/image-copies.ts'
 import type { Handler } from '../../http/operation.ts'
 import { imageCopyView, unreachableHostView } from '../../views/federation/image-copy.ts'

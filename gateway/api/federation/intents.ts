@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { findOperatedCell } from '../../app/federation/cells.ts'
+import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import { assertMayNameCell, cancelIntent as cancel, intentPage } from '../../app/intents/intents.ts'
 import type { Handler } from '../../http/operation.ts'
 import { intentView } from '../../views/federation/intent.ts'

@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { adoptOrphan as adopt } from '../../app/federation/adopt-orphan.ts'
-import { findOperatedCell } from '../../app/federation/cells.ts'
-import { endOrphan as end, listOrphans as list } from '../../app/federation/orphans.ts'
+import { adoptOrphan as adopt } from '../../app/adoption/adopt-orphan.ts'
+import { endOrphan as end, listOrphans as list } from '../../app/adoption/orphans.ts'
+import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import type { Handler } from '../../http/operation.ts'
 
 /** POST /v1/cells/{cell}/orphans/{orphan}/adopt */

@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { findOperatedCell, listOperatedCells } from '../../app/federation/cells.ts'
+import { findOperatedCell, listOperatedCells } from '../../app/cells/operated-cells.ts'
 import { chainOf } from '../../app/federation/chain.ts'
 import { repairServer as repair } from '../../app/federation/repair-server.ts'
 import { operatedServerPage } from '../../app/federation/servers.ts'

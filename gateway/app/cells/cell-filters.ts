@@ -1,4 +1,4 @@
-import type { Cell, Resources } from '../../cells/cell.ts'
+import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Reach } from '../servers/boot/server-network.ts'
 
 /** What a server needs of the cell it shall be built in. */

@@ -1,5 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { type IndexedHosts, indexedHosts } from '../../db/host-index.ts'
 
 /**

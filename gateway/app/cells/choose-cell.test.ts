@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
 

@@ -1,5 +1,5 @@
 import type { Trace } from '#openapi/wire/trace.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
 
 export interface CellChoice {

@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
-import type { CellRef } from '../../cells/client.ts'
+import type { CellRef } from '../../cell-client/client.ts'
 import { currentAttempts } from '../../db/lost-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 

@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { findServer } from '../../db/find-server.ts'
 import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
 import { takeFromCell } from '../../db/lost-cells.ts'

@@ -6,7 +6,7 @@ import {
   type ConsoleAsk,
   type ConsoleOperation,
 } from '#openapi/wire/console.ts'
-import type { CellRef } from '../../cells/client.ts'
+import type { CellRef } from '../../cell-client/client.ts'
 import { deleteConsoleSession, renewConsoleSession } from '../../db/console-sessions.ts'
 import type { ConsoleKind, ConsoleSession } from './console-session.ts'
 import { type Consoles, mayHaveConsole } from './consoles.ts'

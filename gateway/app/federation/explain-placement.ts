@@ -1,5 +1,5 @@
 import type { CellAsk } from '#openapi/wire/cell.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { cellRequest, type Wish } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'

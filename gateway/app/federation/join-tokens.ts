@@ -1,7 +1,7 @@
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
-import type { CellAccess } from '../../cells/cell-access.ts'
+import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { findCellAccount } from '../../db/cell-accounts.ts'
 import { type CellMapping, listCellMappings } from '../../db/cell-mappings.ts'
 import { hostsNamed } from '../../db/host-list.ts'

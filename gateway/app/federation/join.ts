@@ -3,8 +3,7 @@ import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { WIRE_VERSIONS } from '#openapi/wire.ts'
 import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.ts'
-import type { CellAccess } from '../../cells/cell-access.ts'
-import { registerCell } from '../../cells/register-cell.ts'
+import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
 import { type CellAccountRecord, findCellAccount } from '../../db/cell-accounts.ts'
 import { addEvents } from '../../db/event-inbox.ts'
@@ -14,6 +13,7 @@ import {
   type JoinTokenRecord,
   useJoinToken,
 } from '../../db/join-tokens.ts'
+import { registerCell } from '../cells/register-cell.ts'
 import { joinSecretHash, readJoinToken } from './join-token.ts'
 
 export interface JoinRequest {

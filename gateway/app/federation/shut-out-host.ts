@@ -1,6 +1,6 @@
 import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellAccess } from '../../cells/cell-access.ts'
+import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { countHostKeys, shutOutHostKeys } from '../../db/bus-keys.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 

@@ -6,8 +6,8 @@ import { HeldLease } from '#common/saga/lease.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
-import { isMissed } from '../../cells/cell.ts'
-import type { CellRef } from '../../cells/client.ts'
+import { isMissed } from '../../cell-client/cell.ts'
+import type { CellRef } from '../../cell-client/client.ts'
 import {
   advanceFeed,
   type FeedPosition,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
-import type { CellRef } from '../../cells/client.ts'
+import type { CellRef } from '../../cell-client/client.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { CellFeed } from './cell-feed.ts'
 

@@ -2,7 +2,7 @@ import { type WorkContext, workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import type { CellRef } from '../../cells/client.ts'
+import type { CellRef } from '../../cell-client/client.ts'
 import { cellsOfSaga, keepCellSagas, openCellSagas } from '../../db/cell-sagas.ts'
 import type { Compute } from '../compute.ts'
 

@@ -1,7 +1,7 @@
 import { isFailure } from '#common/errors.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import type { Cell } from '../../cells/cell.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
 import { clearReturned } from '../cells/clear-returned.ts'
 import { takeFromLostCell } from '../cells/take-from-lost-cell.ts'

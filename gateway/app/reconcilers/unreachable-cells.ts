@@ -1,5 +1,5 @@
 import type { Reconciler } from '#common/reconciler.ts'
-import { isMissed } from '../../cells/cell.ts'
+import { isMissed } from '../../cell-client/cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 const EVERY_MS = 1_000

@@ -1,5 +1,5 @@
 import type { CellSummary } from '#openapi/wire/feed.ts'
-import type { OperatedCell } from '../../app/federation/cells.ts'
+import type { OperatedCell } from '../../app/cells/operated-cells.ts'
 import { resources } from './resources.ts'
 
 /** A cell as the federation API shows it. */

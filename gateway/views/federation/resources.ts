@@ -1,4 +1,4 @@
-import type { Resources } from '../../cells/cell.ts'
+import type { Resources } from '../../cell-client/cell.ts'
 
 /** Memory in MiB, disk in GiB. */
 export function resources({ vcpus, memoryMb, diskGb }: Resources) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
-import { ImageClient } from '#cells/compute/image-client.ts'
+import { ImageClient } from '#cells/compute/guests/image-client.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'

@@ -1,7 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
-import type { Cell, Resources } from '../../../cells/cell.ts'
+import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import { cellRequest, nearGroup, type Wish } from '../../cells/cell-request.ts'
 import { areHostsComingBack, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'

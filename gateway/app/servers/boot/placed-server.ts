@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { Cell } from '../../../cells/cell.ts'
+import type { Cell } from '../../../cell-client/cell.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import type { RequestContext } from '../../request-context.ts'
 import type { ServerRecord } from '../list/server-record.ts'

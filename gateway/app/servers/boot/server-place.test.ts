@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Cell } from '../../../cells/cell.ts'
+import type { Cell } from '../../../cell-client/cell.ts'
 import { placeOf } from './server-place.ts'
 
 const CELLS = [{ summary: { zones: ['north'] } }] as unknown as readonly Cell[]

@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { Cell } from '../../../cells/cell.ts'
+import type { Cell } from '../../../cell-client/cell.ts'
 import { cellsWithHost } from '../../../db/host-index.ts'
 import { cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import type { ServerRequest } from './server-request.ts'

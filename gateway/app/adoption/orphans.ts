@@ -3,9 +3,9 @@ import { Failure } from '#common/errors.ts'
 import { isUuid, newId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { knownServers } from '../../db/known-servers.ts'
+import type { OperatedCell } from '../cells/operated-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
-import type { OperatedCell } from './cells.ts'
 
 type OrphanDeps = Pick<ComputeDeps, 'db' | 'askCell' | 'log'>
 

@@ -1,13 +1,13 @@
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellAccess } from '../../cells/cell-access.ts'
-import { KNOWN_EVERYWHERE_MS } from '../../cells/registry.ts'
+import type { CellAccess } from '../../cell-client/cell-access.ts'
+import { KNOWN_EVERYWHERE_MS } from '../../cell-client/registry.ts'
 import { addEvents } from '../../db/event-inbox.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
 import { oncePerKey } from '../once-per-key.ts'
-import type { OperatedCell } from './cells.ts'
+import type { OperatedCell } from './operated-cells.ts'
 
 export interface LostDeps {
   readonly db: Transactional

@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PortFilter } from '#openapi/wire/firewall.ts'
 import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 import { nicSpec } from './instance-spec.ts'
 
 const TIMEOUT_MS = 30_000

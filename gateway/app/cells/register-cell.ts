@@ -1,7 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, parseId } from '#common/ids.ts'
-import { insertCellMapping } from '../db/cell-mappings.ts'
+import { insertCellMapping } from '../../db/cell-mappings.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 

@@ -2,7 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 
 const TIMEOUT_MS = 30_000
 

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 
 const TIMEOUT_MS = 10_000
 

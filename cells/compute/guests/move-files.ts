@@ -3,8 +3,8 @@ import type { InstanceId } from '#common/ids.ts'
 import type { SteerKind } from '#drivers/move.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MoveProgress } from '#openapi/wire/migration.ts'
-import type { Compute } from './compute.ts'
-import { driverPart } from './driver-part.ts'
+import type { Compute } from '../compute.ts'
+import { driverPart } from '../driver-part.ts'
 
 const TIMEOUT_MS = 20_000
 

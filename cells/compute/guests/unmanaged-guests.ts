@@ -1,7 +1,7 @@
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { UnmanagedGuest } from '#openapi/wire/host.ts'
-import type { Compute } from './compute.ts'
-import { driverPart } from './driver-part.ts'
+import type { Compute } from '../compute.ts'
+import { driverPart } from '../driver-part.ts'
 
 const TIMEOUT_MS = 20_000
 

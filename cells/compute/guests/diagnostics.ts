@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { GuestFigures } from '#openapi/wire/diagnostics.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 
 const TIMEOUT_MS = 10_000
 

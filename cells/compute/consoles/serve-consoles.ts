@@ -8,7 +8,7 @@ import {
   type ConsoleOperation,
 } from '#openapi/wire/console.ts'
 import { directSubject } from '#openapi/wire.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 import type { Consoles } from './consoles.ts'
 
 type Handlers = {

@@ -1,8 +1,8 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { HostMoveAct } from '#openapi/wire/act.ts'
-import type { Compute } from './compute.ts'
-import { driverPart } from './driver-part.ts'
+import type { Compute } from '../compute.ts'
+import { driverPart } from '../driver-part.ts'
 import { instanceSpec } from './instance-spec.ts'
 
 interface MoveOptions {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
-import type { Compute } from './compute.ts'
+import type { Compute } from '../compute.ts'
 import { nicSpec } from './instance-spec.ts'
 
 type Ask = Static<(typeof HOST_OPERATIONS)['change-nic']['ask']>

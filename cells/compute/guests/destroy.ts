@@ -2,8 +2,8 @@ import type { InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { answerOf } from './answer.ts'
-import type { Compute } from './compute.ts'
+import { answerOf } from '../answer.ts'
+import type { Compute } from '../compute.ts'
 import { RANKS } from './instance-work-queue.ts'
 
 /**

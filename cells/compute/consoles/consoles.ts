@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
 import type { ConsoleAnswer, ConsoleAsk } from '#openapi/wire/console.ts'
-import type { Attempts } from './attempts.ts'
+import type { Attempts } from '../guests/attempts.ts'
 import { ConsoleSession } from './console-session.ts'
 
 interface Open {

@@ -1,10 +1,10 @@
 import type { Clock } from '#common/clock.ts'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellAccess } from '../../cells/cell-access.ts'
+import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { addEvents } from '../../db/event-inbox.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
-import { type OperatedCell, updateCell } from './cells.ts'
+import { type OperatedCell, updateCell } from './operated-cells.ts'
 
 export interface LeaveDeps {
   readonly db: Transactional
