@@ -6,7 +6,7 @@ import {
 } from '#common/states/server-actions.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import type { Conductor } from './conductor.ts'
 import { faultOf, type Instance, instanceView } from './instance.ts'
 
@@ -42,7 +42,7 @@ export function tellEnded(
   to: Instance,
   ended: Omit<EndedEvent, 'serverId'>,
 ): void {
-  addToFeed(tx, [
+  queueFeedRow(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event: endedEvent({ ...ended, serverId: to.id }) },
   ])

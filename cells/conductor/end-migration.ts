@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { MigrationStatus } from '#openapi/wire/migration.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { newestMigration, updateMigration } from '../db/server-migrations.ts'
 import { release } from '../placement/release.ts'
 import type { Conductor } from './conductor.ts'
@@ -28,5 +28,5 @@ export async function endMigration(
   await release(tx, migration.id)
   const view = { ...migration, version: migration.version + 1, status, updatedAt: clock.now() }
   await updateMigration(tx, view)
-  addToFeed(tx, [{ kind: 'migration', view }])
+  queueFeedRow(tx, [{ kind: 'migration', view }])
 }

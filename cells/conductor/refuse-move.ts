@@ -4,7 +4,7 @@ import type { CellAct } from '#openapi/wire/act.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { updateSeenInstance } from '../db/instances.ts'
 import { insertOperation } from '../db/operations.ts'
 import { insertMigration } from '../db/server-migrations.ts'
@@ -60,7 +60,7 @@ export async function refuseMove(
       await insertMigration(tx, migration)
       told.push({ kind: 'migration', view: migration })
     }
-    addToFeed(tx, told)
+    queueFeedRow(tx, told)
     return true
   })
   if (!isWritten) return undefined

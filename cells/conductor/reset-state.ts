@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { updateSeenInstance } from '../db/instances.ts'
 import { insertOperation } from '../db/operations.ts'
 import type { Conductor } from './conductor.ts'
@@ -25,7 +25,7 @@ export async function resetState(
   const isWritten = await db.transaction(async (tx) => {
     if (!(await updateSeenInstance(tx, instance, { to }))) return false
     await insertOperation(tx, operation, { outcome: 'accepted', reason: null })
-    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    queueFeedRow(tx, [{ kind: 'instance', view: instanceView(to) }])
     return true
   })
   feedChanged()

@@ -94,7 +94,7 @@ const OLDEST = statement(
 const INSERTS = new Map<number, Statement>()
 
 /** Tells the gateways of changes once the transaction has committed. */
-export function addToFeed(tx: Tx, bodies: readonly FeedBody[]): void {
+export function queueFeedRow(tx: Tx, bodies: readonly FeedBody[]): void {
   if (bodies.length === 0) return
   const values: Record<string, unknown> = {}
   bodies.forEach((body, index) => {

@@ -161,7 +161,7 @@ const PAGE = statement(
 )
 
 /** Throws a duplicate-key error when the cell has a row of this server already. */
-export function insertInstance(tx: Tx, instance: Instance, sealed: SealedBuild): void {
+export function queueInstance(tx: Tx, instance: Instance, sealed: SealedBuild): void {
   const { record: sealedRecord, secrets: sealedSecrets } = sealed
   tx.queue(INSERT, { ...instance, ...instance.placed, sealedRecord, sealedSecrets })
 }

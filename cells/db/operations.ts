@@ -182,7 +182,7 @@ export async function deletedAttempts(
 }
 
 /** Afterwards the attempt is known to be over here. */
-export function endAttempt(
+export function queueAttemptEnd(
   tx: Tx,
   { id, attempt }: { readonly id: InstanceId; readonly attempt: number },
   ended: AttemptEnd,

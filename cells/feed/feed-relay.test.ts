@@ -7,7 +7,7 @@ import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import { type TestCell, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
-import { addToFeed, readFeedState } from '../db/feed.ts'
+import { queueFeedRow, readFeedState } from '../db/feed.ts'
 
 // Goal: nothing committed is ever skipped, though rows become visible in another order than they were written in.
 
@@ -42,7 +42,7 @@ async function writeAll(): Promise<string[]> {
       const id = newId()
       ids.push(id)
       await db.transaction(async (tx) => {
-        addToFeed(tx, [bodyOf(id)])
+        queueFeedRow(tx, [bodyOf(id)])
         await tx.flush()
         await sleep((writer * 7 + row * 13) % 40)
       })

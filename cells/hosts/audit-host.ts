@@ -13,7 +13,7 @@ import { OPEN_MIGRATIONS } from '../conductor/end-migration.ts'
 import { faultOf, type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
 import { stateOf } from '../conductor/sagas/boot/activate.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { endBelief, isHostBelieved } from '../db/hosts.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
@@ -134,7 +134,7 @@ async function believe(
       event: ownEvent(instance, recordedAs, conductor.clock.now()),
     })
   await conductor.db.transaction(async (tx) => {
-    if (await updateSeenInstance(tx, instance, { to })) addToFeed(tx, told)
+    if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, told)
   })
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
 }

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { Conductor } from '../conductor/conductor.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { findHosts, updateHost } from '../db/hosts.ts'
 import { type Host, hostView } from './host.ts'
 
@@ -29,7 +29,7 @@ export async function changeHost(
     const isWritten = await db.transaction(async (tx) => {
       if (!(await updateHost(tx, host.version, next))) return false
       await also(tx)
-      addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
+      queueFeedRow(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })
     if (!isWritten) continue

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { HostReport, Inventory } from '#openapi/wire/host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
-import { addToFeed } from '../db/feed.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { findHosts, insertHost, updateHost } from '../db/hosts.ts'
 import { putInventory } from '../placement/inventory.ts'
 import { limitsOf, ratiosOf } from '../placement/ratios.ts'
@@ -36,7 +36,7 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
         const ownRatios = ratiosOf(next.inventory, ratios)
         await putInventory(tx, { provider, name, total, ratios: ownRatios })
       }
-      addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
+      queueFeedRow(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })
     if (!isWritten) continue

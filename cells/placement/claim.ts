@@ -3,7 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
-import { giveBack } from './give-back.ts'
+import { queueGiveBack } from './give-back.ts'
 import { RESOURCE_CLASSES, type Resources } from './resources.ts'
 
 const p = sql.placeholder
@@ -81,7 +81,7 @@ export async function claim(
     const taken = await tx.run(TAKE_CUSTOM, { provider, resourceClass, amount })
     if (taken.affectedRows === 1) continue
     const before = Object.fromEntries(Object.entries(custom).slice(0, index))
-    giveBack(tx, provider, { ...counted, custom: before })
+    queueGiveBack(tx, provider, { ...counted, custom: before })
     return false
   }
   queueAllocations(tx, provider, consumer, resources)

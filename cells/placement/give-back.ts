@@ -33,7 +33,7 @@ const GIVE_BACK_CUSTOM = statement(
 )
 
 /** Counts one consumer less on the provider, with what it held there. */
-export function giveBack(tx: Tx, provider: HostId, { custom = {}, ...held }: Resources): void {
+export function queueGiveBack(tx: Tx, provider: HostId, { custom = {}, ...held }: Resources): void {
   tx.queue(GIVE_BACK, { provider, ...held })
   for (const [resourceClass, amount] of Object.entries(custom))
     tx.queue(GIVE_BACK_CUSTOM, { provider, resourceClass, amount })

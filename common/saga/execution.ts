@@ -7,9 +7,9 @@ import type { Lease } from './lease.ts'
 import {
   type Hold,
   hasBegun,
-  holdSaga,
-  insertSaga,
   markSaga,
+  queueSaga,
+  queueSagaHold,
   SagaLost,
   type SagaRecord,
 } from './log.ts'
@@ -114,7 +114,7 @@ async function begin(execution: Execution, way: Way): Promise<Progress> {
   const { record, lease } = execution
   const progress = new Progress()
   const next = await runLocals(execution, way, progress)
-  insertSaga(way.tx, record, lease, holdBefore(next, execution, progress))
+  queueSaga(way.tx, record, lease, holdBefore(next, execution, progress))
   return progress
 }
 
@@ -168,7 +168,7 @@ async function commit(
       failed = undefined
       const entering = (step: AnyStep) => (failed = step)
       const next = await runLocals(execution, { tx, isUsual, entering }, progress)
-      holdSaga(tx, record.id, lease, holdBefore(next, execution, progress))
+      queueSagaHold(tx, record.id, lease, holdBefore(next, execution, progress))
       return progress
     })
     return undefined
@@ -273,7 +273,7 @@ async function fail(
   }
   const progress = execution.progress.with([...before, failed])
   await db.transaction((tx) => {
-    holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
+    queueSagaHold(tx, record.id, lease, { state: 'unwinding', log: progress.log })
   })
   execution.progress = progress
   return unwind(execution)
@@ -310,7 +310,7 @@ async function undoStep(
     await untilUnchanged(() =>
       db.transaction(async (tx) => {
         if (step.kind === 'local') await undoLocal(execution, step, tx)
-        holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
+        queueSagaHold(tx, record.id, lease, { state: 'unwinding', log: progress.log })
       }),
     )
     execution.progress = progress

@@ -6,7 +6,7 @@ import { Database } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, insertSaga, letGoOf, markSaga } from './log.ts'
+import { adoptSagas, letGoOf, markSaga, queueSaga } from './log.ts'
 
 let db: Database
 
@@ -26,7 +26,7 @@ test('what was in hand when a process ended is a suspect until it has taken a st
   await db.transaction(async (tx) => {
     for (const id of ids) {
       const record = { id, name: 'sample', version: 1, subject: id, params: { id } }
-      insertSaga(tx, { ...record, work: workContext({}) }, before, { state: 'running' })
+      queueSaga(tx, { ...record, work: workContext({}) }, before, { state: 'running' })
     }
   })
   await markSaga(db, resting, before, { state: 'running', pauseMs: 1 })
@@ -63,7 +63,7 @@ test('a saga that rests goes on although the clock of the database was an hour a
   await db.transaction(async (tx) => {
     for (const id of [ahead, resting]) {
       const record = { id, name: 'sample', version: 1, subject: id, params: { id } }
-      insertSaga(tx, { ...record, work: workContext({}) }, lease, { state: 'running' })
+      queueSaga(tx, { ...record, work: workContext({}) }, lease, { state: 'running' })
     }
     await tx.flush()
     await tx.orm.execute(
@@ -92,7 +92,7 @@ test('sagas at work do not keep a process from taking up those that rest', async
   })
   const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
   await db.transaction(async (tx) => {
-    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease, { state: 'running' })
+    for (const id of [busy, resting, late]) queueSaga(tx, record(id), lease, { state: 'running' })
     await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
       where id = ${late}`)
   })

@@ -84,7 +84,7 @@ export async function hasBegun(db: Transactional, saga: SagaId): Promise<boolean
 }
 
 /** Begins the saga's row, with all that has been done of it. */
-export function insertSaga(
+export function queueSaga(
   tx: Tx,
   saga: SagaRecord,
   lease: Lease,
@@ -112,14 +112,14 @@ export interface Hold {
  * Sets the saga's state if this process still owns it; fails with `SagaLost` when another process has taken it. Part of
  * every transaction of a step: it is the fence that rolls back what a process without the lease did.
  */
-export function holdSaga(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
+export function queueSagaHold(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
   tx.queue(HOLD, holdValues(saga, lease, hold), {
     rows: 1,
     otherwise: () => new SagaLost(saga),
   })
 }
 
-/** Like `holdSaga`, where nothing else is to be written: at once, and due again after a pause. */
+/** Like `queueSagaHold`, where nothing else is to be written: at once, and due again after a pause. */
 export async function markSaga(
   db: Executor,
   saga: SagaId,

@@ -4,7 +4,7 @@ import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import type { Loss } from './lost-cells.ts'
 import { cellMappings } from './schema/cells.ts'
 
@@ -150,7 +150,7 @@ export async function updateCellMapping(
   const { disabledReason: message } = choices
   const details = { state: choices.isDisabled ? 'disabled' : 'enabled', message }
   if (choices.isDisabled !== isDisabled)
-    addEvents(tx, [{ type: 'cell.state', cellId: id, details }])
+    queueEvents(tx, [{ type: 'cell.state', cellId: id, details }])
   return true
 }
 
@@ -194,7 +194,7 @@ export async function readFeedPosition(
  * Moves the position from where the caller read it. Throws `conflict` when another process has moved it since: then
  * nothing of the caller's transaction may commit.
  */
-export function advanceFeed(
+export function queueFeedAdvance(
   tx: Tx,
   cell: CellId,
   was: FeedPosition,
@@ -228,7 +228,7 @@ export async function noteDark(tx: Tx, cell: CellId, isDark: boolean): Promise<v
   const { affectedRows } = await tx.run(SET_DARK, { cellId: cell, isDark })
   if (affectedRows === 0) return
   const details = { state: isDark ? 'unreachable' : 'reachable' }
-  addEvents(tx, [{ type: 'cell.state', cellId: cell, details }])
+  queueEvents(tx, [{ type: 'cell.state', cellId: cell, details }])
 }
 
 /** Afterwards the cell's leaseholder reads a full copy of the cell. False when there is no such cell. */

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { SagaState } from '#common/saga/saga.ts'
 import type { ShownSaga } from '#common/saga/stuck.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import type { OperationRecord } from './operations.ts'
 import { operationOf, type ShownState, shownStates, stuckEvent } from './saga-operations.ts'
 import { cellSagas } from './schema/operations.ts'
@@ -49,7 +49,7 @@ export async function keepCellSagas(
       .onDuplicateKeyUpdate({ set: rest })
   }
   const stuck = changed.filter(({ state }) => state === 'stuck')
-  addEvents(
+  queueEvents(
     tx,
     stuck.map((saga) => stuckEvent(saga, cellId)),
   )

@@ -5,8 +5,8 @@ import { type CellId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { unconfirmedResizes } from './due-acts.ts'
-import { insertMappings } from './instance-mappings.ts'
-import { insertServers } from './server-index.ts'
+import { queueMappings } from './instance-mappings.ts'
+import { queueServers } from './server-index.ts'
 
 let db: Database
 
@@ -24,8 +24,8 @@ test('a resize that ended while the clock was an hour ahead waits for its time f
   const server = sampleServer(owner, null, { vmState: 'resized', taskState: null })
   const mapping = { serverId: server.id, projectId: owner.projectId, cores: 1, ramMb: 1, cellId }
   await db.transaction(async (tx) => {
-    insertMappings(tx, [{ ...mapping, attempt: 1, sagaId: null }])
-    insertServers(tx, [{ ...server, addresses: {} }])
+    queueMappings(tx, [{ ...mapping, attempt: 1, sagaId: null }])
+    queueServers(tx, [{ ...server, addresses: {} }])
   })
   await db.orm.execute('UPDATE instance_mappings SET is_resizing = true')
   await db.orm.execute('UPDATE server_index SET updated_at = now(3) + INTERVAL 1 HOUR')

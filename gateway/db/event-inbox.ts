@@ -75,7 +75,7 @@ const TAKE = sqlStatement(sql`
   straight_join event_inbox i on i.id = v.id`)
 
 /** Tells of what happens in the transaction, once it has committed. */
-export function addEvents(tx: Tx, added: readonly NewEvent[]): void {
+export function queueEvents(tx: Tx, added: readonly NewEvent[]): void {
   INSERT.queue(
     tx,
     added.map(({ type, serverId = null, cellId = null, details }) => ({

@@ -3,7 +3,7 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { isFailure } from '#common/errors.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import { beginEvents, eventsAfter, numberEvents, purgeEvents, readEventState } from './events.ts'
 
 const WRITERS = 6
@@ -24,7 +24,7 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 /** Commits an event, which others may overtake until `held` resolves. */
 function tell(name: string, held?: Promise<unknown>): Promise<void> {
   return db.transaction(async (tx) => {
-    addEvents(tx, [{ type: 'cell.state', details: { state: name } }])
+    queueEvents(tx, [{ type: 'cell.state', details: { state: name } }])
     await tx.flush()
     await held
   })

@@ -6,7 +6,7 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
-import { addEvents, type NewEvent } from './event-inbox.ts'
+import { type NewEvent, queueEvents } from './event-inbox.ts'
 import { hostIndex } from './schema/cells.ts'
 import { ascii } from './server-attempts.ts'
 
@@ -95,7 +95,7 @@ export async function applyHostViews(
       return { cellId, hostId, name, version, view }
     }),
   )
-  addEvents(
+  queueEvents(
     tx,
     ordered.flatMap((view) => {
       const owner = owners.get(view.hostId)

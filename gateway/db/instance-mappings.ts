@@ -123,7 +123,7 @@ const MARK_SEEN_DELETING = statement(
 )
 
 /** Adds the mappings of new servers. */
-export function insertMappings(tx: Tx, rows: readonly NewMapping[]): void {
+export function queueMappings(tx: Tx, rows: readonly NewMapping[]): void {
   INSERT.queue(tx, rows)
 }
 
@@ -172,12 +172,12 @@ export async function takeServer(
 }
 
 /** Ends the saga's ownership, if it still has it. */
-export function releaseServer(tx: Tx, server: string, saga: SagaId): void {
+export function queueServerRelease(tx: Tx, server: string, saga: SagaId): void {
   tx.queue(RELEASE, { serverId: server, sagaId: saga })
 }
 
 /** From now on no cell may be given the server, and every other saga finds that it has lost it. */
-export function markMappingDeleting(tx: Tx, server: string, saga: SagaId): void {
+export function queueMarkDeleting(tx: Tx, server: string, saga: SagaId): void {
   tx.queue(MARK_DELETING, { serverId: server, sagaId: saga })
 }
 

@@ -99,7 +99,7 @@ export type Onward =
   | { readonly to: 'next-cell'; readonly cellId: CellId; readonly reason: string }
 
 /** Afterwards nothing that the cell has of the server is current: its attempt is raised, and no saga owns it. */
-export function takeFromCell(tx: Tx, serverId: string, onward: Onward): void {
+export function queueTakeFromCell(tx: Tx, serverId: string, onward: Onward): void {
   const isNext = onward.to === 'next-cell'
   tx.queue(TAKE, {
     serverId,

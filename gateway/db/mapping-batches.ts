@@ -52,7 +52,7 @@ export async function lockDeleting(
 }
 
 /** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */
-export function removeMappings(tx: Tx, servers: readonly ServerAttempt[]): void {
+export function queueMappingRemoval(tx: Tx, servers: readonly ServerAttempt[]): void {
   const values = { servers: JSON.stringify(servers) }
   tx.queue(REMOVE, values)
   tx.queue(REMOVE_SPECS, values)

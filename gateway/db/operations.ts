@@ -2,7 +2,7 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import { operations } from './schema/operations.ts'
 
 export type OperationState = 'running' | 'done' | 'failed' | 'cancelled'
@@ -70,7 +70,7 @@ export async function beginHostDrain(
     .where(eq(operations.slot, slot))
   if (running === undefined) throw new Error('A drain that was just begun is not there')
   const details = { host, action: HOST_DRAIN, state: 'running' }
-  if (running.id === id) addEvents(tx, [{ type: 'operation.state', cellId, details }])
+  if (running.id === id) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
   return running.id
 }
 
@@ -132,7 +132,7 @@ export async function endDrain(
     .where(and(eq(operations.id, id), eq(operations.state, 'running')))
   if (result.affectedRows === 0) return false
   const details = { host, action: HOST_DRAIN, state, message }
-  addEvents(tx, [{ type: 'operation.state', cellId, details }])
+  queueEvents(tx, [{ type: 'operation.state', cellId, details }])
   return true
 }
 

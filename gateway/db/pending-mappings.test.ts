@@ -3,7 +3,7 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { insertMappings, markMappingDeleting, releaseServer } from './instance-mappings.ts'
+import { queueMappings, queueMarkDeleting, queueServerRelease } from './instance-mappings.ts'
 import { listUnownedDeletes, releaseOrphans } from './pending-mappings.ts'
 
 let db: Database
@@ -23,9 +23,9 @@ async function owed(cellId: CellId | null, minutesAgo: number): Promise<Instance
   const owner = { serverId, projectId: 'p'.repeat(32), sagaId: null }
   const mapping = { ...owner, cores: 1, ramMb: 1, cellId, attempt: 1 }
   await db.transaction(async (tx) => {
-    insertMappings(tx, [mapping])
-    markMappingDeleting(tx, serverId, saga)
-    releaseServer(tx, serverId, saga)
+    queueMappings(tx, [mapping])
+    queueMarkDeleting(tx, serverId, saga)
+    queueServerRelease(tx, serverId, saga)
   })
   await db.orm.execute(
     `UPDATE instance_mappings SET changed_at = now(3) - INTERVAL ${minutesAgo} MINUTE WHERE server_id = '${serverId}'`,

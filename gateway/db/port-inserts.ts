@@ -87,7 +87,7 @@ const bindGroup = builder
 const BIND_GROUP = statement(inShareMode(bindGroup))
 
 /** Afterwards the port has these groups besides those it had. Fails the transaction with `not-found` for one that went. */
-export function bindGroups(tx: Tx, portId: string, groupIds: readonly string[]): void {
+export function queueGroupBindings(tx: Tx, portId: string, groupIds: readonly string[]): void {
   for (const groupId of groupIds)
     tx.queue(
       BIND_GROUP,

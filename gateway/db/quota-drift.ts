@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 
 /** What a ledger says that an owner uses, where that differs from what is there. */
 export interface QuotaDrift {
@@ -158,7 +158,7 @@ function repair(
     if (recorded === counted) return undefined
     await tx.run(ledger.set, { ...of, counted })
     const message = `Quota usage of ${of.resource} of ${of.ownerId} was recorded as ${recorded}, and is ${counted}.`
-    addEvents(tx, [{ type: 'quota.repaired', details: { state: 'repaired', message } }])
+    queueEvents(tx, [{ type: 'quota.repaired', details: { state: 'repaired', message } }])
     return { ...of, recorded, counted }
   })
 }

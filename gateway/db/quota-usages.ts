@@ -152,7 +152,7 @@ function togetherStatement(count: number): Statement {
 }
 
 /** Afterwards the owner's use is lower by so much, but not below zero. */
-export function refundUsage(
+export function queueUsageRefund(
   tx: Tx,
   entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
   units: number,
@@ -168,7 +168,7 @@ const ADD = statement(
 )
 
 /** Afterwards the owner's use is higher by so much, whatever the limit: it is there already. */
-export function chargeAnyway(
+export function queueUsageCharge(
   tx: Tx,
   entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
   units: number,

@@ -7,7 +7,7 @@ import type { CellId } from '#common/ids.ts'
 import type { AskedFor } from '../app/servers/boot/asked-for.ts'
 import type { BuildSpec } from '../app/servers/boot/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
-import { showAsked } from './server-asked.ts'
+import { queueAsked } from './server-asked.ts'
 import { SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
 
 /** What the user asked for, with the secrets still sealed. */
@@ -76,7 +76,7 @@ const ERASE = sqlStatement(sql`
   where r.sealed_password is not null and m.attempt = v.attempt
     and m.cell_id <=> ${sql.placeholder('cellId')}`)
 
-export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void {
+export function queueRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void {
   INSERT.queue(tx, specs)
 }
 
@@ -99,7 +99,7 @@ export async function replaceRequestSpec(
   asked: Omit<AskedFor, 'hints'>,
 ): Promise<void> {
   await tx.run(REPLACE, { ...request, spec: JSON.stringify(request.spec) })
-  showAsked(tx, request.serverId, asked)
+  queueAsked(tx, request.serverId, asked)
 }
 
 /** Undefined once the server is gone. */
@@ -157,7 +157,7 @@ export async function findRequestAttributes(
 }
 
 /** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */
-export function erasePasswords(
+export function queuePasswordErasure(
   tx: Tx,
   cellId: CellId | null,
   servers: readonly ServerAttempt[],

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import { newId } from '#common/ids.ts'
 import type { Lease } from '#common/saga/lease.ts'
 import { leases } from '#common/saga/schema.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import type { OperationRecord } from './operations.ts'
 import { operationOf, type ShownState, shownStates, stuckEvent } from './saga-operations.ts'
 import { rowsInHand } from './schema/operations.ts'
@@ -93,7 +93,7 @@ export async function setRowAside(
       .set({ hand: 'stuck', why: why.slice(0, WHY_MAX) })
       .where(ofReconciler(reconciler, [row]))
     const told = { name: reconciler, subject: row, why }
-    if (result.affectedRows === 1) addEvents(tx, [stuckEvent(told, null)])
+    if (result.affectedRows === 1) queueEvents(tx, [stuckEvent(told, null)])
   })
 }
 

@@ -5,7 +5,7 @@ import type { SagaRecord } from '#common/saga/log.ts'
 import type { SagaState } from '#common/saga/saga.ts'
 import { sagas } from '#common/saga/schema.ts'
 import { SHOWN_COLUMNS, type ShownSaga, shownSaga } from '#common/saga/stuck.ts'
-import { addEvents, type NewEvent } from './event-inbox.ts'
+import { type NewEvent, queueEvents } from './event-inbox.ts'
 import type { OperationRecord, OperationState } from './operations.ts'
 
 const STATES: Readonly<Record<SagaState, OperationState>> = {
@@ -32,7 +32,7 @@ export async function tellStuck(
 ): Promise<void> {
   const [row] = await db.orm.select({ why: sagas.why }).from(sagas).where(eq(sagas.id, id))
   const why = row?.why ?? null
-  await db.transaction((tx) => addEvents(tx, [stuckEvent({ name, subject, why }, null)]))
+  await db.transaction((tx) => queueEvents(tx, [stuckEvent({ name, subject, why }, null)]))
 }
 
 /** That a saga waits for an operator; `cellId` is null for one of a gateway. */

@@ -4,7 +4,7 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
-import { addEvents, type NewEvent } from './event-inbox.ts'
+import { type NewEvent, queueEvents } from './event-inbox.ts'
 import { serverActionEvents, serverActions } from './schema/servers.ts'
 import { ascii } from './server-attempts.ts'
 
@@ -60,9 +60,9 @@ const FAIL = sqlStatement(sql`
   set a.message = 'Error', a.updated_at = now(3)`)
 
 /** Adds actions, and tells of them; of one that is known already only the failure and its time are new. */
-export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
+export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
-  addEvents(
+  queueEvents(
     tx,
     actions.map(({ serverId, requestId, userId, action, message }) => ({
       type: 'server.action',
@@ -75,7 +75,7 @@ export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
 const FAILED = { result: 'error' } as const
 
 /** Adds steps of actions, or their ends, and tells of the ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
-export function recordActionEvents(
+export function queueActionEvents(
   tx: Tx,
   cellId: CellId | null,
   events: readonly ActionEvent[],
@@ -87,7 +87,7 @@ export function recordActionEvents(
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
   INSERT_EVENTS.queue(tx, rows)
-  addEvents(tx, events.flatMap(ended))
+  queueEvents(tx, events.flatMap(ended))
   // An action one of whose steps failed has failed (nova: `action_event_finish`).
   const failed = rows.filter(({ result }) => result === 'Error')
   if (failed.length > 0) tx.queue(FAIL, { events: JSON.stringify(failed) })

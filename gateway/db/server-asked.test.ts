@@ -4,9 +4,9 @@ import type { AskedFor } from '#gateway/app/servers/boot/asked-for.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { globalDatabase } from '#test/env/told-servers.ts'
 import { findServer } from './find-server.ts'
-import { insertRequestSpecs } from './request-specs.ts'
-import { NOTHING_ASKED, pinServer, showAsked } from './server-asked.ts'
-import { insertServers } from './server-index.ts'
+import { queueRequestSpecs } from './request-specs.ts'
+import { NOTHING_ASKED, pinServer, queueAsked } from './server-asked.ts'
+import { queueServers } from './server-index.ts'
 
 let db: Database
 
@@ -22,8 +22,8 @@ async function server(asked: AskedFor | null): Promise<string> {
   const spec = { zone: asked?.zone ?? null } as never
   const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
   await db.transaction((tx) => {
-    insertServers(tx, [made])
-    insertRequestSpecs(tx, [{ serverId: made.id, spec, ...sealed }])
+    queueServers(tx, [made])
+    queueRequestSpecs(tx, [{ serverId: made.id, spec, ...sealed }])
   })
   return made.id
 }
@@ -50,8 +50,8 @@ test('what is asked anew takes the place of what was, and the hints stay', async
   const now = { zone: null, imageProperties: { os_type: "it's" }, trustedCertificates: null }
 
   await db.transaction((tx) => {
-    showAsked(tx, id, now)
-    showAsked(tx, other, { ...now, trustedCertificates })
+    queueAsked(tx, id, now)
+    queueAsked(tx, other, { ...now, trustedCertificates })
   })
 
   expect(await shown(id)).toEqual({ ...now, hints })

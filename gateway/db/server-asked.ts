@@ -21,7 +21,7 @@ const SHOW = sqlStatement(sql`
   where s.server_id = ${p('serverId')} and s.deleted_at is null`)
 
 /** Afterwards the server shows what is asked for it now; its hints stay. */
-export function showAsked(tx: Tx, serverId: string, now: Omit<AskedFor, 'hints'>): void {
+export function queueAsked(tx: Tx, serverId: string, now: Omit<AskedFor, 'hints'>): void {
   tx.queue(SHOW, {
     serverId,
     zone: now.zone,

@@ -5,7 +5,7 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { NewServer } from '../app/servers/boot/new-server.ts'
-import { addEvents } from './event-inbox.ts'
+import { queueEvents } from './event-inbox.ts'
 import { serverIndex } from './schema/servers.ts'
 import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
@@ -176,7 +176,7 @@ const OWN = sqlStatement(sql`
   where s.cell_id = ${sql.placeholder('cellId')}`)
 
 /** Adds what is shown of new servers before any cell has spoken. */
-export function insertServers(tx: Tx, servers: readonly NewServer[]): void {
+export function queueServers(tx: Tx, servers: readonly NewServer[]): void {
   INSERT.queue(
     tx,
     servers.map((server) => ({
@@ -198,15 +198,15 @@ export interface ReassignedView {
 }
 
 /** Shows the server as pointed at another cell, or at none, and tells of it; what the earlier cell said is forgotten. */
-export function reassignIndexed(tx: Tx, to: ReassignedView): void {
+export function queueIndexReassignment(tx: Tx, to: ReassignedView): void {
   const { serverId, vmState: state, taskState, fault } = to
   tx.queue(REASSIGN, { ...to, fault: fault === null ? null : JSON.stringify(fault) })
   const details = { state, taskState, message: fault?.message ?? null }
-  addEvents(tx, [{ type: 'server.state', serverId, details }])
+  queueEvents(tx, [{ type: 'server.state', serverId, details }])
 }
 
 /** Shows the server as being deleted, until it is gone. */
-export function markIndexedDeleting(tx: Tx, serverId: string): void {
+export function queueIndexedDeleting(tx: Tx, serverId: string): void {
   tx.queue(MARK_DELETING, { serverId })
 }
 
@@ -214,7 +214,7 @@ export function markIndexedDeleting(tx: Tx, serverId: string): void {
  * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
  * `resync`: also older ones, after the cell's database was restored from a copy.
  */
-export function applyViews(
+export function queueViews(
   tx: Tx,
   cellId: CellId,
   views: readonly InstanceView[],
@@ -239,7 +239,7 @@ export function applyViews(
 }
 
 /** Shows servers as deleted; their rows stay for the retention time. */
-export function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): void {
+export function queueIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): void {
   tx.queue(MARK_DELETED, { servers: JSON.stringify(servers) })
 }
 

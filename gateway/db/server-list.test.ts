@@ -6,7 +6,7 @@ import { newId } from '#common/ids.ts'
 import { orderFor } from '#test/env/compute-core.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { serverIndex } from './schema/servers.ts'
-import { insertServers } from './server-index.ts'
+import { queueServers } from './server-index.ts'
 import { listServerPage, newestServers } from './server-list.ts'
 
 const COUNT = 300
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { servers } = orderFor(null, { count: COUNT, projectId })
   // Many have one time, so that their ids decide the order.
   await db.transaction((tx) =>
-    insertServers(
+    queueServers(
       tx,
       servers.map(({ row }) => ({ ...row, addresses: {}, asked: null })),
     ),

@@ -5,7 +5,7 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { findMigrationByUuid } from './server-migration-list.ts'
-import { applyMigrations } from './server-migrations.ts'
+import { queueMigrations } from './server-migrations.ts'
 
 const cell = newId<CellId>()
 let db: Database
@@ -43,7 +43,7 @@ test('a migration shows what its newest version says, in whatever order they com
     { ...first, version: 2, status: 'finished' },
   ]
   for (const view of [first, ...later])
-    await db.transaction(async (tx) => applyMigrations(tx, cell, [view]))
+    await db.transaction(async (tx) => queueMigrations(tx, cell, [view]))
 
   expect(await findMigrationByUuid(db, first.id)).toMatchObject({
     status: 'confirmed',
@@ -53,14 +53,14 @@ test('a migration shows what its newest version says, in whatever order they com
 
 test('a migration of one cell is not changed by another that names it', async () => {
   const first = sample()
-  await db.transaction(async (tx) => applyMigrations(tx, cell, [first]))
+  await db.transaction(async (tx) => queueMigrations(tx, cell, [first]))
 
   const forged = { ...first, version: 9, status: 'error' } as const
-  await db.transaction(async (tx) => applyMigrations(tx, newId<CellId>(), [forged]))
+  await db.transaction(async (tx) => queueMigrations(tx, newId<CellId>(), [forged]))
   expect(await findMigrationByUuid(db, first.id)).toMatchObject({ status: 'migrating' })
 
   await db.transaction(async (tx) =>
-    applyMigrations(tx, cell, [{ ...first, version: 2, status: 'finished' }]),
+    queueMigrations(tx, cell, [{ ...first, version: 2, status: 'finished' }]),
   )
   expect(await findMigrationByUuid(db, first.id)).toMatchObject({ status: 'finished' })
 })

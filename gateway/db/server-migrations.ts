@@ -39,7 +39,7 @@ const INSERT = rowsInsert(
 )
 
 /** Keeps migrations that are newer than those known; others change nothing. At most one view of each. */
-export function applyMigrations(tx: Tx, cellId: CellId, views: readonly MigrationView[]): void {
+export function queueMigrations(tx: Tx, cellId: CellId, views: readonly MigrationView[]): void {
   const rows = views.map(({ id, createdAt, ...view }) => ({
     ...view,
     uuid: id,

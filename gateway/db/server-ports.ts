@@ -158,7 +158,7 @@ const BIND_TO_HOSTS = sqlStatement(sql`
     and (p.binding_host <> v.host or p.status <> if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'))`)
 
 /** Afterwards the servers' ports say which host they are on and whether they work there. */
-export function bindPortsToHosts(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
+export function queuePortBindings(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
   if (views.length === 0) return
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
   const said = ordered.map(({ serverId, attempt, version, host, powerState }) => {

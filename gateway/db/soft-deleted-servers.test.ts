@@ -5,8 +5,8 @@ import type { InstanceId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
-import { insertMappings } from './instance-mappings.ts'
-import { insertServers } from './server-index.ts'
+import { queueMappings } from './instance-mappings.ts'
+import { queueServers } from './server-index.ts'
 import { markSoftDeleted, unsettledServers } from './soft-deleted-servers.ts'
 
 let db: Database
@@ -27,8 +27,8 @@ async function kept(vmState: VmState, isCharged: boolean, minutesAgo: number): P
   const charged = { serverId: server.id, projectId, cores: 1, ramMb: 1 }
   const mapping = { ...charged, cellId: null, attempt: 1, sagaId: null }
   await db.transaction(async (tx) => {
-    insertMappings(tx, [mapping])
-    insertServers(tx, [{ ...server, addresses: {} }])
+    queueMappings(tx, [mapping])
+    queueServers(tx, [{ ...server, addresses: {} }])
     await markSoftDeleted(tx, server.id, { isKept: true, isCharged })
   })
   await db.orm.execute(

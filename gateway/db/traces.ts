@@ -17,7 +17,7 @@ const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'decidedAt', 
 })
 
 /** Keeps scheduling decisions; one that is known already is replaced by what is told of it now. */
-export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
+export function queueTraces(tx: Tx, rows: readonly ServerTrace[]): void {
   INSERT.queue(
     tx,
     rows.map(({ serverId, attempt, trace }) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
-import { insertServers } from '#gateway/db/server-index.ts'
+import { queueServers } from '#gateway/db/server-index.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { type ApiClient, type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
     // They are listed in the order in which they were heard of, which is not that of one report.
     for (const view of [host, sampleHost('west-2')])
       await applyHostViews(tx, api.cells[0]!.id, [view])
-    insertServers(
+    queueServers(
       tx,
       [1, 2].map(() => sampleServer(alice, api.cells[0]!.id)),
     )

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordActionEvents, recordActions } from '#gateway/db/server-actions.ts'
-import { insertServers } from '#gateway/db/server-index.ts'
+import { queueActionEvents, queueActions } from '#gateway/db/server-actions.ts'
+import { queueServers } from '#gateway/db/server-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { type ApiClient, type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
@@ -21,10 +21,10 @@ beforeAll(async () => {
   const server = sampleServer(alice, cellId)
   serverId = server.id
   const { db } = api.gateway
-  await db.transaction((tx) => insertServers(tx, [server]))
+  await db.transaction((tx) => queueServers(tx, [server]))
   for (const requestId of REQUESTS) {
     const action = { serverId, requestId, action: 'reboot', message: null, ...alice }
-    await db.transaction((tx) => recordActions(tx, [action]))
+    await db.transaction((tx) => queueActions(tx, [action]))
   }
   const event = {
     serverId,
@@ -36,7 +36,7 @@ beforeAll(async () => {
     host: 'west-1',
     details: 'for operators',
   }
-  await db.transaction((tx) => recordActionEvents(tx, cellId, [event]))
+  await db.transaction((tx) => queueActionEvents(tx, cellId, [event]))
 })
 
 afterAll(() => api?.[Symbol.asyncDispose]())

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { NewServer } from '#gateway/app/servers/boot/new-server.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
-import { insertServers } from '#gateway/db/server-index.ts'
+import { queueServers } from '#gateway/db/server-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { type ApiClient, type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
@@ -25,7 +25,7 @@ interface OneServer {
 async function add(owner: ApiClient, second: number, server: Partial<NewServer>, cell = 0) {
   const { db } = api.gateway
   const row = sampleServer(owner, api.cells[cell]!.id, server)
-  await db.transaction((tx) => insertServers(tx, [row]))
+  await db.transaction((tx) => queueServers(tx, [row]))
   const at = new Date(Date.UTC(2026, 10, 21, 7, 0, second))
   await db.orm
     .update(serverIndex)

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
-import { insertServers } from '#gateway/db/server-index.ts'
+import { queueServers } from '#gateway/db/server-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { type ApiClient, type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
@@ -16,7 +16,7 @@ const at = (time: string) => new Date(`2026-10-${time}:00:00Z`)
 async function ran(owner: ApiClient, name: string, started: string | null, ended: string | null) {
   const server = sampleServer(owner, null, { name, vmState: 'active', taskState: null })
   const { db } = api.gateway
-  await db.transaction(async (tx) => insertServers(tx, [{ ...server, addresses: {} }]))
+  await db.transaction(async (tx) => queueServers(tx, [{ ...server, addresses: {} }]))
   await db.orm
     .update(serverIndex)
     .set({

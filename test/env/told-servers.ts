@@ -3,9 +3,9 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import type { ServerNetwork } from '#gateway/app/servers/boot/server-network.ts'
-import { insertMappings } from '#gateway/db/instance-mappings.ts'
-import { insertRequestSpecs } from '#gateway/db/request-specs.ts'
-import { insertServers } from '#gateway/db/server-index.ts'
+import { queueMappings } from '#gateway/db/instance-mappings.ts'
+import { queueRequestSpecs } from '#gateway/db/request-specs.ts'
+import { queueServers } from '#gateway/db/server-index.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { freshDatabase } from './fresh-database.ts'
@@ -40,10 +40,10 @@ export async function addServer(
   const server = sampleServer(owner, cellId, { attempt })
   const { id: serverId, projectId } = server
   await db.transaction((tx) => {
-    insertMappings(tx, [{ serverId, projectId, ...charge, cellId, attempt, sagaId: null }])
+    queueMappings(tx, [{ serverId, projectId, ...charge, cellId, attempt, sagaId: null }])
     const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: 'sealed' }
-    insertRequestSpecs(tx, [{ serverId, spec: {} as never, ...sealed }])
-    insertServers(tx, [server])
+    queueRequestSpecs(tx, [{ serverId, spec: {} as never, ...sealed }])
+    queueServers(tx, [server])
     return Promise.resolve()
   })
   return serverId

@@ -4,7 +4,7 @@ import { newId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Act, ActNamed } from '#openapi/wire/act.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
 import { claim } from '../../placement/claim.ts'
 import { release } from '../../placement/release.ts'
@@ -33,7 +33,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
       )
     const migration = newMigration(acted, placed)
     await insertMigration(tx, migration)
-    addToFeed(tx, [{ kind: 'migration', view: migration }])
+    queueFeedRow(tx, [{ kind: 'migration', view: migration }])
     return {}
   },
   done: async (tx, acted) => {
@@ -95,7 +95,7 @@ async function moveMigration(
   if (migration === undefined) return
   const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
   await updateMigration(tx, view)
-  addToFeed(tx, [{ kind: 'migration', view }])
+  queueFeedRow(tx, [{ kind: 'migration', view }])
 }
 
 function newMigration(

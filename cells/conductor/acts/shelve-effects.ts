@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
@@ -31,7 +31,7 @@ export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
     })
     if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
     const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
-    addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+    queueFeedRow(tx, [{ kind: 'trace', serverId, attempt, trace }])
     return { placed }
   },
   done: async (_tx, { at }) => ({ launchedAt: at }),

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import { joinGroup, leaveGroup } from '../../placement/group.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
@@ -36,7 +36,7 @@ export async function claimDestination(tx: Tx, moving: Moving): Promise<Places> 
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
   const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
-  addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+  queueFeedRow(tx, [{ kind: 'trace', serverId, attempt, trace }])
   return { source: { ...source }, dest: { ...placed } }
 }
 

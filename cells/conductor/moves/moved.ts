@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { MigrationStatus, MigrationType, MigrationView } from '#openapi/wire/migration.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
 import { release } from '../../placement/release.ts'
 import type { Instance, PlacedOn } from '../instance.ts'
@@ -50,7 +50,7 @@ export async function recordMigration(
     updatedAt: at,
   }
   await insertMigration(tx, view)
-  addToFeed(tx, [{ kind: 'migration', view }])
+  queueFeedRow(tx, [{ kind: 'migration', view }])
 }
 
 /** Afterwards the server's newest migration has the status. One that is `over` holds nothing any more. */
@@ -65,5 +65,5 @@ export async function markMigration(
   if (over) await release(tx, migration.id)
   const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
   await updateMigration(tx, view)
-  addToFeed(tx, [{ kind: 'migration', view }])
+  queueFeedRow(tx, [{ kind: 'migration', view }])
 }

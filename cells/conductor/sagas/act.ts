@@ -6,7 +6,7 @@ import type { Secrets } from '#common/secrets.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import {
   findInstance,
   findOwner,
@@ -232,7 +232,7 @@ async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<v
     failure: 'Another action on the server ended it.',
     isOwn,
   })
-  addToFeed(tx, [{ kind: 'action-event', event }])
+  queueFeedRow(tx, [{ kind: 'action-event', event }])
   tx.afterCommit(deps.feedChanged)
 }
 

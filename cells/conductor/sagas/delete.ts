@@ -10,9 +10,9 @@ import {
 } from '#common/saga/saga.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { addToFeed } from '../../db/feed.ts'
+import { queueFeedRow } from '../../db/feed.ts'
 import { queueRemoval, queueSeenInstance, removeOwnInstance } from '../../db/instances.ts'
-import { endAttempt } from '../../db/operations.ts'
+import { queueAttemptEnd } from '../../db/operations.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
 import { type Held, heldBy, queueRelease, release } from '../../placement/release.ts'
 import { endedEvent } from '../action-event.ts'
@@ -125,7 +125,7 @@ function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
 
 function tellDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
   const { operation, instance, startedAt } = params
-  endAttempt(tx, instance, 'deleted', null)
+  queueAttemptEnd(tx, instance, 'deleted', null)
   const at = deps.clock.now()
   const event = endedEvent({
     serverId: instance.id,
@@ -135,7 +135,7 @@ function tellDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
     finishedAt: at,
     host: instance.placed?.host ?? null,
   })
-  addToFeed(tx, [
+  queueFeedRow(tx, [
     { kind: 'deleted', serverId: instance.id, attempt: operation.attempt, at },
     { kind: 'action-event', event },
   ])

@@ -3,13 +3,13 @@ import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, type ImageId, type InstanceId, isUuid } from '#common/ids.ts'
 import type { InstanceRecord, InstanceView } from '#openapi/wire/instance.ts'
-import { insertMappings, setCharge } from '../../db/instance-mappings.ts'
+import { queueMappings, setCharge } from '../../db/instance-mappings.ts'
 import { knownServers } from '../../db/known-servers.ts'
 import { idsNamed } from '../../db/named-resources.ts'
-import { insertRequestSpecs } from '../../db/request-specs.ts'
-import { recordActions } from '../../db/server-actions.ts'
+import { queueRequestSpecs } from '../../db/request-specs.ts'
+import { queueActions } from '../../db/server-actions.ts'
 import { findServerGroup } from '../../db/server-groups.ts'
-import { applyViews, insertServers } from '../../db/server-index.ts'
+import { queueServers, queueViews } from '../../db/server-index.ts'
 import type { OperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { idOf } from '../federation/named.ts'
@@ -151,7 +151,7 @@ async function record(
   const flavor = view.flavor ?? spec.flavor
   const { cores, ramMb } = chargeOf(orphan)
   const { attempt } = view
-  insertMappings(tx, [{ serverId: id, projectId, cores, ramMb, cellId, attempt, sagaId: null }])
+  queueMappings(tx, [{ serverId: id, projectId, cores, ramMb, cellId, attempt, sagaId: null }])
   const securityGroupIds = groups.map((each) => each.id)
   const zone = spec.zone ?? ''
   const now = new Date(clock.now())
@@ -160,16 +160,16 @@ async function record(
   const securityGroups = groups.map(({ name }) => name)
   const shown = { ...newServer(orphan), id, flavor, securityGroups }
   const asked = askedFor(spec, {})
-  insertServers(tx, [{ ...shown, asked, addresses: serverAddresses(restored) }])
+  queueServers(tx, [{ ...shown, asked, addresses: serverAddresses(restored) }])
   const kept = { ...spec, nics: [...nicSpecs(restored)], ...(hasGroup && group && { group }) }
   const noSecrets = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
-  insertRequestSpecs(tx, [{ serverId: id, spec: kept, ...noSecrets }])
+  queueRequestSpecs(tx, [{ serverId: id, spec: kept, ...noSecrets }])
   if (view.vmState === 'resized') await setCharge(tx, id, { cores, ramMb, isResizing: true })
   if (hasGroup && group !== undefined)
     await joinServerGroup(tx, { groupId: group.id, userId, servers: [{ id, cellId }] })
   const action = { action: 'create', message: null, requestId }
-  recordActions(tx, [{ serverId: id, projectId, userId, ...action }])
-  applyViews(tx, cellId, [view])
+  queueActions(tx, [{ serverId: id, projectId, userId, ...action }])
+  queueViews(tx, cellId, [view])
   await network.bind(tx, cellId, [view])
   await chargeQuota(tx, { projectId, userId }, { instances: 1, cores, ram: ramMb })
 }

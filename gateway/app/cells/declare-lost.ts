@@ -3,7 +3,7 @@ import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { KNOWN_EVERYWHERE_MS } from '../../cell-client/registry.ts'
-import { addEvents } from '../../db/event-inbox.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
 import { oncePerKey } from '../once-per-key.ts'
@@ -37,7 +37,7 @@ export async function declareLost(
       throw new Failure('conflict', `Cell ${cell.name} was declared lost before.`)
     await access.revoke(tx, cell.id)
     const details = { userId: loss.by, state: 'lost', message: loss.statement }
-    addEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
+    queueEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
     return { cellId: cell.id }
   })
   await access.keep()

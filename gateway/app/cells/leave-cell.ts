@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cell-client/cell-access.ts'
-import { addEvents } from '../../db/event-inbox.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
 import { type OperatedCell, updateCell } from './operated-cells.ts'
 
@@ -37,7 +37,7 @@ export async function leave(
     await access.revoke(tx, cell.id)
     await removeCell(tx, cell.id)
     const details = { state: 'left', message: `Cell ${cell.name} has left.` }
-    addEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
+    queueEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
   })
   await access.keep()
 }

@@ -3,8 +3,8 @@ import type { InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { findServer } from '../../db/find-server.ts'
 import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
-import { takeFromCell } from '../../db/lost-cells.ts'
-import { reassignIndexed } from '../../db/server-index.ts'
+import { queueTakeFromCell } from '../../db/lost-cells.ts'
+import { queueIndexReassignment } from '../../db/server-index.ts'
 import { lockIntent, removeIntent } from '../../db/server-intents.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { releaseServerGroup } from '../server-groups/members.ts'
@@ -27,7 +27,7 @@ export async function takeFromLostCell(
   const intent = await lockIntent(tx, serverId)
   if (mapping.isDeleting || intent?.wish === 'delete') {
     if (intent !== undefined) await removeIntent(tx, intent)
-    takeFromCell(tx, serverId, { to: 'deletion' })
+    queueTakeFromCell(tx, serverId, { to: 'deletion' })
     await recordDeleted(tx, deps, null, [{ serverId, attempt: mapping.attempt + 1 }])
     return
   }
@@ -41,8 +41,12 @@ function retryElsewhere(
   { id: cellId, name }: Cell,
   { serverId, attempt }: InstanceMapping,
 ) {
-  takeFromCell(tx, serverId, { to: 'next-cell', cellId, reason: `Cell ${name} was declared lost.` })
-  reassignIndexed(tx, {
+  queueTakeFromCell(tx, serverId, {
+    to: 'next-cell',
+    cellId,
+    reason: `Cell ${name} was declared lost.`,
+  })
+  queueIndexReassignment(tx, {
     serverId,
     cellId,
     attempt: attempt + 1,
@@ -54,8 +58,8 @@ function retryElsewhere(
 
 function giveUp(tx: Tx, { clock }: ComputeDeps, { name }: Cell, mapping: InstanceMapping): void {
   const { serverId, attempt } = mapping
-  takeFromCell(tx, serverId, { to: 'nowhere' })
-  reassignIndexed(tx, {
+  queueTakeFromCell(tx, serverId, { to: 'nowhere' })
+  queueIndexReassignment(tx, {
     serverId,
     cellId: null,
     attempt: attempt + 1,

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { isUuid } from '#common/ids.ts'
 import { own } from '#common/own.ts'
 import { findServer } from '../../db/find-server.ts'
-import { recordActions } from '../../db/server-actions.ts'
+import { queueActions } from '../../db/server-actions.ts'
 import { setPortStatus } from '../../db/server-ports.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { type RequestContext, requesterOf } from '../request-context.ts'
@@ -73,5 +73,5 @@ async function heed(
   const action = own(ACTIONS, name)
   if (action === undefined) return
   const who = { requestId: context.requestId, ...requesterOf(context, server) }
-  recordActions(tx, [{ serverId: server.id, action, message: null, ...who }])
+  queueActions(tx, [{ serverId: server.id, action, message: null, ...who }])
 }

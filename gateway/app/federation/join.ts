@@ -6,7 +6,7 @@ import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.
 import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
 import { type CellAccountRecord, findCellAccount } from '../../db/cell-accounts.ts'
-import { addEvents } from '../../db/event-inbox.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import {
   findJoinToken,
   findJoinTokenBySecret,
@@ -102,7 +102,7 @@ async function admitted(
     if (isKnown || (await findCellAccount(tx, token.cellId)) !== undefined) return
     await registerCell(tx, { id: token.cellId, name: token.cellName })
     const details = { state: 'joined', message: `Cell ${token.cellName} was let in.` }
-    addEvents(tx, [{ type: 'cell.state', cellId: token.cellId, details }])
+    queueEvents(tx, [{ type: 'cell.state', cellId: token.cellId, details }])
     await access.admit(tx, token.cellId, fresh)
   })
   const account = await findCellAccount(db, token.cellId)

@@ -1,7 +1,7 @@
-import { addEvents } from '../../db/event-inbox.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import { findServer } from '../../db/find-server.ts'
 import { findMapping, lockMapping } from '../../db/instance-mappings.ts'
-import { applyViews } from '../../db/server-index.ts'
+import { queueViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { stateEvent } from '../feed/state-event.ts'
 import { reachable } from '../hosts/host-state.ts'
@@ -40,9 +40,9 @@ async function showAsInCell(
     const shown = await findServer(tx, serverId)
     const isSame = mapping?.cellId === cell.id && mapping.attempt === view.attempt
     if (!isSame || shown === undefined || shown.version > view.version) return false
-    applyViews(tx, cell.id, [view], 'resync')
+    queueViews(tx, cell.id, [view], 'resync')
     await network.bind(tx, cell.id, [view])
-    addEvents(tx, [stateEvent(view)])
+    queueEvents(tx, [stateEvent(view)])
     log.warn({ instance: serverId, cell: cell.name }, 'what is shown was repaired')
     return true
   })

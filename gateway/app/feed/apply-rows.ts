@@ -4,15 +4,15 @@ import type { ActionEvent, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { addEvents } from '../../db/event-inbox.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
-import { erasePasswords } from '../../db/request-specs.ts'
-import { recordActionEvents, recordActions, type ServerAction } from '../../db/server-actions.ts'
-import { applyViews, ownServers } from '../../db/server-index.ts'
-import { applyMigrations } from '../../db/server-migrations.ts'
-import { recordTraces } from '../../db/traces.ts'
+import { queuePasswordErasure } from '../../db/request-specs.ts'
+import { queueActionEvents, queueActions, type ServerAction } from '../../db/server-actions.ts'
+import { ownServers, queueViews } from '../../db/server-index.ts'
+import { queueMigrations } from '../../db/server-migrations.ts'
+import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/acts/record-deleted.ts'
 import { stateEvent } from './state-event.ts'
@@ -49,10 +49,10 @@ export async function applyRows(
   const own = await ownServers(tx, cell, spokenOf(batch))
   await recordDeleted(tx, deps, cell, batch.deleted)
   markNotBuilt(tx, cell, batch.notBuilt)
-  applyViews(tx, cell, batch.views)
+  queueViews(tx, cell, batch.views)
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)
-  erasePasswords(tx, cell, launched)
+  queuePasswordErasure(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
@@ -85,7 +85,7 @@ async function recordOwnActions(tx: Tx, events: readonly ActionEvent[]): Promise
     const { projectId } = mapping
     actions.push({ serverId, requestId, action: action!, projectId, userId: null, message })
   }
-  recordActions(tx, actions)
+  queueActions(tx, actions)
 }
 
 /** `own`: the servers that are in the cell, at their attempts. */
@@ -95,11 +95,11 @@ async function applyHistory(
   { views, traces, events, migrations }: Batch,
   own: ReadonlyMap<string, number>,
 ): Promise<void> {
-  addEvents(
+  queueEvents(
     tx,
     views.filter(({ serverId, attempt }) => own.get(serverId) === attempt).map(stateEvent),
   )
-  recordTraces(
+  queueTraces(
     tx,
     traces.filter(({ serverId, attempt, trace }) => {
       return own.get(serverId) === attempt && trace.level === 'hosts'
@@ -107,8 +107,8 @@ async function applyHistory(
   )
   const ownEvents = events.filter(({ serverId }) => own.has(serverId))
   await recordOwnActions(tx, ownEvents)
-  recordActionEvents(tx, cell, ownEvents)
-  applyMigrations(
+  queueActionEvents(tx, cell, ownEvents)
+  queueMigrations(
     tx,
     cell,
     migrations.filter(({ serverId }) => own.has(serverId)),

@@ -9,10 +9,10 @@ import { eventSubject } from '#openapi/wire.ts'
 import { isMissed } from '../../cell-client/cell.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import {
-  advanceFeed,
   type FeedPosition,
   noteDark,
   noteHeartbeat,
+  queueFeedAdvance,
   readFeedPosition,
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -252,7 +252,7 @@ export class CellFeed implements AsyncDisposable {
     const next = { ...was, incarnation: was.incarnation!, position: rows.at(-1)!.n }
     const applied = await deps.db.transaction(async (tx) => {
       // First, so that of two processes that both believe they hold the lease only one gets further.
-      advanceFeed(tx, cell.id, was, next)
+      queueFeedAdvance(tx, cell.id, was, next)
       return applyRows(tx, deps, cell.id, rows)
     })
     this.#at = next

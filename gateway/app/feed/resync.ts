@@ -6,11 +6,11 @@ import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { CellRef } from '../../cell-client/client.ts'
-import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
+import { type FeedPosition, queueFeedAdvance } from '../../db/cell-mappings.ts'
 import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
 import { markMissing } from '../../db/missing-servers.ts'
-import { applyViews, ownServers } from '../../db/server-index.ts'
-import { applyMigrations } from '../../db/server-migrations.ts'
+import { ownServers, queueViews } from '../../db/server-index.ts'
+import { queueMigrations } from '../../db/server-migrations.ts'
 import { supersededServers } from '../../db/superseded-servers.ts'
 import type { ComputeDeps } from '../compute.ts'
 
@@ -79,8 +79,8 @@ async function applyPage(
   const mode = page.incarnation === was.incarnation ? 'newer' : 'resync'
   return deps.db.transaction(async (tx) => {
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
-    advanceFeed(tx, cell.id, was, was)
-    applyViews(tx, cell.id, page.instances, mode)
+    queueFeedAdvance(tx, cell.id, was, was)
+    queueViews(tx, cell.id, page.instances, mode)
     await applyOwnMigrations(tx, cell.id, page.migrations ?? [])
     const launched = page.instances.filter((view) => view.launchedAt !== null)
     await deps.network.bind(tx, cell.id, launched)
@@ -105,7 +105,7 @@ async function applyOwnMigrations(
   migrations: readonly MigrationView[],
 ): Promise<void> {
   const own = await ownServers(tx, cellId, new Set(migrations.map(({ serverId }) => serverId)))
-  applyMigrations(
+  queueMigrations(
     tx,
     cellId,
     migrations.filter(({ serverId }) => own.has(serverId)),
@@ -148,7 +148,7 @@ async function finish(
   const hosts = await readHosts(deps, cell, incarnation)
   const next = { incarnation, position, needsResync: false }
   await deps.db.transaction(async (tx) => {
-    advanceFeed(tx, cell.id, was, { ...next, isResynced: true })
+    queueFeedAdvance(tx, cell.id, was, { ...next, isResynced: true })
     if (incarnation !== was.incarnation) await forgetHostVersions(tx, cell.id)
     await applyHostViews(tx, cell.id, hosts)
   })

@@ -3,7 +3,7 @@ import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, type InstanceId, isUuid, newId } from '#common/ids.ts'
 import type { Wish } from '#common/states/wishes.ts'
-import { recordActions } from '../../db/server-actions.ts'
+import { queueActions } from '../../db/server-actions.ts'
 import {
   addIntent,
   findIntent,
@@ -88,7 +88,7 @@ export async function acceptIntent(
     await supersede(tx, serverId)
     if (!(await addIntent(tx, intent)))
       throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-    recordActions(tx, [{ serverId, requestId, action: wish, message: null, ...requester }])
+    queueActions(tx, [{ serverId, requestId, action: wish, message: null, ...requester }])
   })
 }
 
@@ -126,5 +126,5 @@ export async function cancelIntent(
 /** Notes why nothing was done of what was asked, where the server's actions are listed. */
 export function endIntent(tx: Tx, intent: Intent, message: string): void {
   const { serverId, wish: action, projectId, userId, work } = intent
-  recordActions(tx, [{ serverId, requestId: work.requestId, action, projectId, userId, message }])
+  queueActions(tx, [{ serverId, requestId: work.requestId, action, projectId, userId, message }])
 }

@@ -10,7 +10,12 @@ import {
   listKeypairs as listRows,
   type StoredKeypair,
 } from '../../db/keypairs.ts'
-import { chargeUsage, refundUsage, type UsageEntry, usageAndLimit } from '../../db/quota-usages.ts'
+import {
+  chargeUsage,
+  queueUsageRefund,
+  type UsageEntry,
+  usageAndLimit,
+} from '../../db/quota-usages.ts'
 import { userLimits } from '../../db/user-quota-limits.ts'
 import { DEFAULT_LIMITS, UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
@@ -141,7 +146,7 @@ export async function deleteKeypair(
   const ownerId = keypairOwner(caller, userId)
   await db.transaction(async (tx) => {
     if (!(await deleteRow(tx, ownerId, name))) throw keypairNotFound(name, ownerId)
-    refundUsage(tx, { ownerId, resource: 'key_pairs' }, 1)
+    queueUsageRefund(tx, { ownerId, resource: 'key_pairs' }, 1)
   })
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { FixedIp, Port, Subnet } from '../../db/network.ts'
-import { bindGroups, holdNetwork, insertPort } from '../../db/port-inserts.ts'
+import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { charge } from './quotas.ts'
 
@@ -37,7 +37,7 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
     wishes === undefined
       ? await addressPerVersion(tx, draft)
       : await wishedAddresses(tx, draft, wishes)
-  bindGroups(tx, draft.id, draft.securityGroupIds)
+  queueGroupBindings(tx, draft.id, draft.securityGroupIds)
   await charge(tx, draft.projectId, 'port')
   return { ...port, macAddress: mac, fixedIps }
 }

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { Port } from '../../db/network.ts'
 import { queueCharge } from '../../db/network-quotas.ts'
 import { queueAddress } from '../../db/port-addresses.ts'
-import { bindGroups, queuePort } from '../../db/port-inserts.ts'
+import { queueGroupBindings, queuePort } from '../../db/port-inserts.ts'
 import type { FreeAddress } from './free-addresses.ts'
 import type { Networks } from './networks.ts'
 import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
@@ -83,7 +83,7 @@ function queued(
   queuePort(tx, placed, notPlaced)
   for (const { subnetId, address, offset } of addresses)
     queueAddress(tx, { portId: port.id, subnetId, address, offset }, notPlaced)
-  bindGroups(tx, port.id, port.securityGroupIds)
+  queueGroupBindings(tx, port.id, port.securityGroupIds)
   const fixedIps = addresses.map(({ subnetId, address }) => ({ subnetId, address }))
   return { ...placed, fixedIps }
 }

@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { FixedIp, Network, Port, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { releaseAddress } from '../../db/port-addresses.ts'
-import { bindGroups, holdNetwork, unbindGroups } from '../../db/port-inserts.ts'
+import { holdNetwork, queueGroupBindings, unbindGroups } from '../../db/port-inserts.ts'
 import { findPorts, updatePort as writePort } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
@@ -65,7 +65,7 @@ async function changePort(
     await writePort(tx, after, new Date(networks.clock.now()))
     if (groups !== undefined) {
       await unbindGroups(tx, id)
-      bindGroups(tx, id, groups)
+      queueGroupBindings(tx, id, groups)
     }
     if (wishes !== undefined) await replaceAddresses(tx, before, wishes)
     for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)

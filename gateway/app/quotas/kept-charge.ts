@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
-import { chargeAnyway } from '../../db/quota-usages.ts'
+import { queueUsageCharge } from '../../db/quota-usages.ts'
 import { markSoftDeleted } from '../../db/soft-deleted-servers.ts'
 import { userOfServer } from '../../db/user-usages.ts'
 import { chargeQuota } from './charge-quota.ts'
@@ -34,7 +34,7 @@ export async function endKeeping(tx: Tx, serverId: string): Promise<void> {
   await markSoftDeleted(tx, serverId, { isKept: false, isCharged: true })
   if (mapping.isCharged) return
   for (const [resource, units] of Object.entries(chargeOf(mapping)))
-    chargeAnyway(tx, { ownerId: mapping.projectId, resource }, units)
+    queueUsageCharge(tx, { ownerId: mapping.projectId, resource }, units)
 }
 
 function chargeOf({ cores, ramMb }: InstanceMapping): QuotaDeltas {

@@ -7,7 +7,7 @@ import { HeldLease } from '#common/saga/lease.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
-import { recordActionEvents } from '../../db/server-actions.ts'
+import { queueActionEvents } from '../../db/server-actions.ts'
 import { type DueIntent, dueIntents, removeIntent } from '../../db/server-intents.ts'
 import type { Compute } from '../compute.ts'
 import { endIntent } from '../intents/intents.ts'
@@ -136,7 +136,7 @@ async function recordFailure(
     host: null,
     details: failure?.message ?? null,
   }
-  await db.transaction((tx) => recordActionEvents(tx, null, [event]))
+  await db.transaction((tx) => queueActionEvents(tx, null, [event]))
 }
 
 /** The intent ends as a failed action of its server: as for one that is gone, which cannot be started or stopped. */

@@ -4,10 +4,10 @@ import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
 import type { CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
-import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
+import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
 import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
-import { recordActions, type ServerAction } from '../../db/server-actions.ts'
-import { applyViews } from '../../db/server-index.ts'
+import { queueActions, type ServerAction } from '../../db/server-actions.ts'
+import { queueViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import {
   type MoveAct,
@@ -45,15 +45,15 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     const planned = plannedOf(params)
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-    recordActions(tx, [recordOf(params, work.requestId, null)])
+    queueActions(tx, [recordOf(params, work.requestId, null)])
     if (planned !== undefined) await promisePlan(tx, deps, planned)
     return null
   },
   undo: async (tx, { deps, params, sagaId, work }) => {
     const planned = plannedOf(params)
     if (planned !== undefined) await withdrawPlan(tx, deps, planned)
-    releaseServer(tx, params.serverId, sagaId)
-    recordActions(tx, [recordOf(params, work.requestId, 'Error')])
+    queueServerRelease(tx, params.serverId, sagaId)
+    queueActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -139,10 +139,10 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   run: async (tx, call) => {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
-    applyViews(tx, params.cellId, [view])
+    queueViews(tx, params.cellId, [view])
     const planned = plannedOf(params)
     if (planned !== undefined) await settlePlan(tx, planned)
-    releaseServer(tx, params.serverId, sagaId)
+    queueServerRelease(tx, params.serverId, sagaId)
     return null
   },
   forwardOnly: true,

@@ -4,10 +4,10 @@ import { type CellId, type InstanceId, newId } from '#common/ids.ts'
 import type { Json, LocalStep, RemoteStep, Step, StepCall } from '#common/saga/saga.ts'
 import type { BuildAnswer } from '#openapi/wire/cell.ts'
 import type { CellRef } from '../../cell-client/client.ts'
-import { findMapping, lockMapping, releaseServer } from '../../db/instance-mappings.ts'
+import { findMapping, lockMapping, queueServerRelease } from '../../db/instance-mappings.ts'
 import type { RequestSpec } from '../../db/request-specs.ts'
-import { applyViews } from '../../db/server-index.ts'
-import { recordTraces } from '../../db/traces.ts'
+import { queueViews } from '../../db/server-index.ts'
+import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { buildRequest } from './build-request.ts'
 import { giveUpBuild } from './give-up-build.ts'
@@ -142,16 +142,16 @@ async function settle<P extends BuildParams>(
   answer: BuildOutcome,
 ): Promise<Settled> {
   const { serverId } = params
-  if (answer.outcome === 'accepted') applyViews(tx, to.cellId, [answer.view])
+  if (answer.outcome === 'accepted') queueViews(tx, to.cellId, [answer.view])
   if (answer.outcome === 'accepted' || answer.outcome === 'refused')
-    recordTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])
+    queueTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])
   if (answer.outcome === 'refused') {
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined || mapping.attempt !== to.attempt) return { next: null }
     const owners = { owner: sagaId, next: sagaId, reason: answer.reason }
     return { next: (await assignNextCell(tx, deps, mapping, owners)) ?? null }
   }
-  releaseServer(tx, serverId, sagaId)
+  queueServerRelease(tx, serverId, sagaId)
   return { next: null }
 }
 

@@ -2,8 +2,8 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
-import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
-import { recordActions } from '../../db/server-actions.ts'
+import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
+import { queueActions } from '../../db/server-actions.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { Nic } from '../servers/boot/server-network.ts'
 
@@ -31,14 +31,14 @@ const take: LocalStep<ComputeDeps, ChangeNicParams> = {
     const nic = await deps.network.nicOf(tx, serverId, portId)
     if (nic === undefined)
       throw new Failure('not-found', `Instance ${serverId} does not have a port with id ${portId}`)
-    recordActions(tx, [actionOf(params, work.requestId, null)])
+    queueActions(tx, [actionOf(params, work.requestId, null)])
     return nic
   },
   undo: async (tx, { deps, params, sagaId, work }) => {
     const { serverId, action, portId } = params
     if (action === 'attach-interface') await deps.network.releaseNic(tx, serverId, portId)
-    releaseServer(tx, serverId, sagaId)
-    recordActions(tx, [actionOf(params, work.requestId, 'Error')])
+    queueServerRelease(tx, serverId, sagaId)
+    queueActions(tx, [actionOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -73,7 +73,7 @@ const settle: LocalStep<ComputeDeps, ChangeNicParams> = {
     if (action === 'detach-interface') await deps.network.releaseNic(tx, serverId, portId)
     // The cell tells of no NIC by itself: its next view may be far away.
     else await deps.network.bindNic(tx, serverId, portId)
-    releaseServer(tx, serverId, sagaId)
+    queueServerRelease(tx, serverId, sagaId)
     return null
   },
   forwardOnly: true,

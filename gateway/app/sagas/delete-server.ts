@@ -12,11 +12,11 @@ import type { DeleteAnswer } from '#openapi/wire/cell.ts'
 import {
   findMapping,
   lockMapping,
-  markMappingDeleting,
   queueMappingDeleting,
+  queueMarkDeleting,
 } from '../../db/instance-mappings.ts'
-import { recordActions } from '../../db/server-actions.ts'
-import { markIndexedDeleting } from '../../db/server-index.ts'
+import { queueActions } from '../../db/server-actions.ts'
+import { queueIndexedDeleting } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/acts/record-deleted.ts'
 import type { Target } from './next-cell.ts'
@@ -46,7 +46,7 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined)
       throw new Failure('not-found', `Instance ${serverId} could not be found.`)
-    markMappingDeleting(tx, serverId, sagaId)
+    queueMarkDeleting(tx, serverId, sagaId)
     showDeleting(tx, call)
     const { cellId, attempt } = mapping
     if (cellId !== null) return { target: { cellId, attempt } }
@@ -67,10 +67,10 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
 
 function showDeleting(tx: Tx, { params, work }: Call): void {
   const { serverId, requester } = params
-  markIndexedDeleting(tx, serverId)
+  queueIndexedDeleting(tx, serverId)
   if (requester === null) return
   const action = { serverId, requestId: work.requestId, action: 'delete', message: null }
-  recordActions(tx, [{ ...action, ...requester }])
+  queueActions(tx, [{ ...action, ...requester }])
 }
 
 function targetOf(call: Call): Target | undefined {

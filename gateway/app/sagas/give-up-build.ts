@@ -1,8 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId, SagaId } from '#common/ids.ts'
 import { lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
-import { erasePasswords } from '../../db/request-specs.ts'
-import { reassignIndexed } from '../../db/server-index.ts'
+import { queuePasswordErasure } from '../../db/request-specs.ts'
+import { queueIndexReassignment } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { interruptedBuild } from '../servers/boot/faults.ts'
 
@@ -21,7 +21,7 @@ export async function giveUpBuild(
   const { attempt, triedCells } = mapping
   const nowhere = { serverId, attempt, sagaId, cellId: null, triedCells, nextSagaId: null }
   if (!(await reassignMapping(tx, nowhere))) return
-  reassignIndexed(tx, {
+  queueIndexReassignment(tx, {
     serverId,
     cellId: null,
     attempt: attempt + 1,
@@ -29,5 +29,5 @@ export async function giveUpBuild(
     taskState: null,
     fault: interruptedBuild(deps.clock.now()),
   })
-  erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+  queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
 }

@@ -4,9 +4,9 @@ import type { CellId, SagaId } from '#common/ids.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
-import { erasePasswords, findRequestSpec } from '../../db/request-specs.ts'
-import { reassignIndexed } from '../../db/server-index.ts'
-import { listTraces, recordTraces } from '../../db/traces.ts'
+import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts'
+import { queueIndexReassignment } from '../../db/server-index.ts'
+import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
@@ -57,7 +57,7 @@ export async function assignNextCell(
   if (mayGo && !(isAnew && chosen === null)) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
   const fault = isLast ? await faultOf(tx, deps, mapping, choice.trace, round.reason) : null
-  reassignIndexed(tx, {
+  queueIndexReassignment(tx, {
     serverId,
     cellId: chosen,
     attempt: attempt + 1,
@@ -65,9 +65,9 @@ export async function assignNextCell(
     taskState: isLast ? null : 'scheduling',
     fault,
   })
-  recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
+  queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
-    erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+    queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
   tx.afterCommit(() => deps.cells.promise(chosen, flavorResources(flavor)))

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { instanceView } from '#cells/conductor/instance.ts'
-import { addToFeed } from '#cells/db/feed.ts'
+import { queueFeedRow } from '#cells/db/feed.ts'
 import { instancePage, queueSeenInstance } from '#cells/db/instances.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { Database } from '#common/db/database.ts'
@@ -85,7 +85,7 @@ async function changerOf(
     servers[place] = to
     await db.transaction((tx) => {
       queueSeenInstance(tx, seen, { to }, () => new Error(`${seen.id} has changed by itself`))
-      addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+      queueFeedRow(tx, [{ kind: 'instance', view: instanceView(to) }])
     })
     bus.publish(innerSubject(id, 'feed-changed'))
     return { serverId: to.id, version: to.version }

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { LocalStep } from '#common/saga/saga.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
-import { addToFeed } from '../../../db/feed.ts'
+import { queueFeedRow } from '../../../db/feed.ts'
 import { lockOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
 import { recordTrace } from '../../../db/operations.ts'
 import { release } from '../../../placement/release.ts'
@@ -55,11 +55,11 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   const ended = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
   const trace = withRefusals(ended, refusalsBefore(call, nth))
   await recordTrace(tx, { id, attempt }, trace)
-  addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+  queueFeedRow(tx, [{ kind: 'trace', serverId, attempt, trace }])
   if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
   const to = building(params, placed, before.version + 1, sagaId)
   await updateOwnInstance(tx, sagaId, { to, keepsSecrets: true })
-  addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+  queueFeedRow(tx, [{ kind: 'instance', view: instanceView(to) }])
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
 }
 

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
-import { insertInstance } from '../../../db/instances.ts'
+import { queueInstance } from '../../../db/instances.ts'
 import { queueClaim } from '../../../placement/claim.ts'
 import { claimCandidate } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
@@ -49,6 +49,6 @@ function insertOn(tx: Tx, call: BootCall, placed: PlacedOn, lost: readonly strin
   const { deps, params, sagaId } = call
   const { serverId, attempt } = params.operation
   const sealed = deps.builds.sealed({ id: serverId as InstanceId, attempt })
-  insertInstance(tx, building(params, placed, 1, sagaId), sealed)
+  queueInstance(tx, building(params, placed, 1, sagaId), sealed)
   return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }
 }

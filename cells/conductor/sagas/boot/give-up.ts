@@ -1,9 +1,9 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { LocalStep } from '#common/saga/saga.ts'
-import { addToFeed } from '../../../db/feed.ts'
+import { queueFeedRow } from '../../../db/feed.ts'
 import { removeOwnInstance } from '../../../db/instances.ts'
-import { endAttempt } from '../../../db/operations.ts'
+import { queueAttemptEnd } from '../../../db/operations.ts'
 import { release } from '../../../placement/release.ts'
 import { endedEvent } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
@@ -30,7 +30,7 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
   const id = serverId as InstanceId
   if (!(await removeOwnInstance(tx, sagaId, { id, attempt }))) return false
   await release(tx, serverId)
-  endAttempt(tx, { id, attempt }, 'not-built', reason)
+  queueAttemptEnd(tx, { id, attempt }, 'not-built', reason)
   const { claimed } = latest(call)
   const at = deps.clock.now()
   const event = endedEvent({
@@ -42,7 +42,7 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
     host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
     failure: reason,
   })
-  addToFeed(tx, [
+  queueFeedRow(tx, [
     { kind: 'not-built', serverId, attempt, reason, at },
     { kind: 'action-event', event },
   ])

@@ -1,5 +1,5 @@
 import type { LocalStep } from '#common/saga/saga.ts'
-import { addToFeed } from '../../../db/feed.ts'
+import { queueFeedRow } from '../../../db/feed.ts'
 import { endedEvent } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
 import { isPreempted, latest } from './outputs.ts'
@@ -22,7 +22,7 @@ export const tellPreempted: LocalStep<Conductor, BootParams> = {
       host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
       failure: 'The server was deleted while it was being built.',
     })
-    addToFeed(tx, [{ kind: 'action-event', event }])
+    queueFeedRow(tx, [{ kind: 'action-event', event }])
     tx.afterCommit(deps.feedChanged)
     return null
   },

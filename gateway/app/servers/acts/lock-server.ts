@@ -1,7 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { Transactional, Tx } from '#common/db/database.ts'
 import { changeServer, type ServerChange } from '../../../db/change-server.ts'
-import { recordActionEvents, recordActions } from '../../../db/server-actions.ts'
+import { queueActionEvents, queueActions } from '../../../db/server-actions.ts'
 import { enforce } from '../../policy.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { editServer } from '../edit/edit-server.ts'
@@ -73,8 +73,8 @@ function record(
   const serverId = server.id
   const times = { startedAt: at, finishedAt: at }
   const event = { serverId, requestId, event: `api_${action}`, host: null, details: null }
-  recordActions(tx, [
+  queueActions(tx, [
     { serverId, requestId, action, message: null, ...requesterOf(context, server) },
   ])
-  recordActionEvents(tx, null, [{ ...event, ...times, result: 'Success' }])
+  queueActionEvents(tx, null, [{ ...event, ...times, result: 'Success' }])
 }

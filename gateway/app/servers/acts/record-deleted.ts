@@ -1,10 +1,10 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
-import { addEvents } from '../../../db/event-inbox.ts'
+import { queueEvents } from '../../../db/event-inbox.ts'
 import type { InstanceMapping } from '../../../db/instance-mappings.ts'
-import { lockDeleting, removeMappings } from '../../../db/mapping-batches.ts'
+import { lockDeleting, queueMappingRemoval } from '../../../db/mapping-batches.ts'
 import type { ServerAttempt } from '../../../db/server-attempts.ts'
-import { markIndexedDeleted } from '../../../db/server-index.ts'
+import { queueIndexedDeleted } from '../../../db/server-index.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { refundQuota } from '../../quotas/refund-quota.ts'
 import { leaveServerGroups } from '../../server-groups/members.ts'
@@ -23,9 +23,9 @@ export async function recordDeleted(
   if (servers.length === 0) return 0
   const going = await lockDeleting(tx, cell, inOrder(servers))
   if (going.length === 0) return 0
-  removeMappings(tx, going)
-  markIndexedDeleted(tx, going)
-  addEvents(
+  queueMappingRemoval(tx, going)
+  queueIndexedDeleted(tx, going)
+  queueEvents(
     tx,
     going.map(({ serverId }) => {
       return { type: 'server.deleted', serverId, details: { state: 'deleted' } }

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { markBuildPending } from '../../../db/pending-mappings.ts'
 import { type RequestSpec, replaceRequestSpec } from '../../../db/request-specs.ts'
-import { recordActions } from '../../../db/server-actions.ts'
+import { queueActions } from '../../../db/server-actions.ts'
 import { showRebuilt } from '../../../db/show-rebuilt.ts'
 import type { Compute } from '../../compute.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
@@ -41,7 +41,7 @@ export async function buildAnew(
       await replaceRequestSpec(tx, request, askedOf(spec))
       await showRebuilt(tx, serverId, shown)
       const who = { requestId: context.requestId, ...requesterOf(context, server) }
-      recordActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
+      queueActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
     },
   })
 }

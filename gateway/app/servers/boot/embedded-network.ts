@@ -1,6 +1,6 @@
 import { isDuplicate } from '#common/db/failures.ts'
 import { findSecurityGroups } from '../../../db/security-groups.ts'
-import { bindPortsToHosts, bindPortToHost } from '../../../db/server-ports.ts'
+import { bindPortToHost, queuePortBindings } from '../../../db/server-ports.ts'
 import { nicsReach } from '../../networks/cells-reaching.ts'
 import type { Networks } from '../../networks/networks.ts'
 import type { NicPlan, NicRequest, ServerNic } from '../../networks/nic-request.ts'
@@ -21,7 +21,7 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       return (cellId) => nicsReach(nics, cellId)
     },
     bind: async (tx, cellId, views) => {
-      bindPortsToHosts(tx, cellId, views)
+      queuePortBindings(tx, cellId, views)
       await showMachineNics(tx, cellId, views)
     },
     nicOf: async (tx, serverId, portId) => {

@@ -4,11 +4,11 @@ import { flavorResources } from '#common/flavor-resources.ts'
 import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../../db/idempotency-keys.ts'
-import { insertMappings } from '../../../db/instance-mappings.ts'
-import { insertRequestSpecs, type RequestSpec } from '../../../db/request-specs.ts'
-import { recordActions } from '../../../db/server-actions.ts'
-import { insertServers } from '../../../db/server-index.ts'
-import { recordTraces } from '../../../db/traces.ts'
+import { queueMappings } from '../../../db/instance-mappings.ts'
+import { queueRequestSpecs, type RequestSpec } from '../../../db/request-specs.ts'
+import { queueActions } from '../../../db/server-actions.ts'
+import { queueServers } from '../../../db/server-index.ts'
+import { queueTraces } from '../../../db/traces.ts'
 import type { Compute } from '../../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../../quotas/resources.ts'
@@ -120,7 +120,7 @@ async function record(
   const reservationId = order.servers[0]!.row.reservationId
   if (order.key !== null)
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
-  insertMappings(tx, begun.map(mappingOf))
+  queueMappings(tx, begun.map(mappingOf))
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
@@ -128,15 +128,15 @@ async function record(
     rows.push({ ...row, addresses, asked: askedFor(spec, order.hints) })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
-  insertServers(tx, rows)
+  queueServers(tx, rows)
   await joinGroup(tx, order)
-  insertRequestSpecs(tx, specs)
+  queueRequestSpecs(tx, specs)
   for (const spec of specs) compute.promisedSpecs.keep(spec)
-  recordActions(
+  queueActions(
     tx,
     rows.map((row) => createAction(row, work)),
   )
-  recordTraces(
+  queueTraces(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: row.attempt, trace })),
   )

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { Port } from '../../../db/network.ts'
-import { bindGroups, unbindGroup } from '../../../db/port-inserts.ts'
+import { queueGroupBindings, unbindGroup } from '../../../db/port-inserts.ts'
 import { securityGroupsNamed } from '../../../db/security-groups.ts'
 import type { Networks } from '../../networks/networks.ts'
 import { refuseWithoutEffect } from '../../networks/refuse-without-effect.ts'
@@ -34,7 +34,7 @@ export async function addServerGroup(
       `Every port of instance ${id} has security group ${nameOrId} already.`,
     )
   await networks.db.transaction(async (tx) => {
-    for (const port of without) bindGroups(tx, port.id, [groupId])
+    for (const port of without) queueGroupBindings(tx, port.id, [groupId])
     await showServerNics(tx, id)
   })
 }
