@@ -1079,6 +1079,12 @@ export interface components {
             /** @description Who asked for it. */
             readonly user_id: string;
             /** @enum {string} */
+            readonly action: "start" | "stop" | "delete";
+            /**
+             * @deprecated
+             * @description The former name of `action`. It goes with release 0.2.
+             * @enum {string}
+             */
             readonly wish: "start" | "stop" | "delete";
             /** @description Of the request that asked for it; its action of the server tells the outcome. */
             readonly request_id: string;

@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNotNull, isNull, like, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import { ROOT_DEVICE, type Task, type VmState } from '#common/states/instance-states.ts'
-import { taskOfWish, WISHES } from '#common/states/wishes.ts'
+import { INTENT_ACTIONS, taskOfIntent } from '#common/states/intent-actions.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** What was asked for shows as the task, whatever the cell last said. */
@@ -8,8 +8,8 @@ const task = sql`case when ${serverIndex.deletedAt} is not null then ${serverInd
   when ${serverIndex.isDeleting} then 'deleting' ${wishTasks()} else ${serverIndex.taskState} end`
 
 function wishTasks(): SQL {
-  const cases = WISHES.map(
-    (wish) => sql`when ${serverIndex.wish} = ${wish} then ${taskOfWish(wish)}`,
+  const cases = INTENT_ACTIONS.map(
+    (action) => sql`when ${serverIndex.intent} = ${action} then ${taskOfIntent(action)}`,
   )
   return sql.join(cases, sql` `)
 }

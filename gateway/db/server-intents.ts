@@ -3,7 +3,7 @@ import type { WorkContext } from '#common/context.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
-import type { Wish } from '#common/states/wishes.ts'
+import type { IntentAction } from '#common/states/intent-actions.ts'
 import type { Intent, ListedIntent } from '../app/intents/intents.ts'
 import { instanceMappings, serverIndex, serverIntents } from './schema/servers.ts'
 
@@ -18,7 +18,7 @@ const INSERT = statement(
   builder.insert(serverIntents).values({
     id: p('id'),
     serverId,
-    wish: p('wish'),
+    action: p('action'),
     projectId: p('projectId'),
     userId: p('userId'),
     work: p('work'),
@@ -35,7 +35,7 @@ const REMOVE = statement(
 const SHOW = statement(
   builder
     .update(serverIndex)
-    .set({ wish: sql`${p('wish')}`, updatedAt: sql`now(3)` })
+    .set({ intent: sql`${p('action')}`, updatedAt: sql`now(3)` })
     .where(
       and(
         eq(serverIndex.serverId, serverId),
@@ -48,7 +48,7 @@ const SHOW = statement(
 const UNSHOW = statement(
   builder
     .update(serverIndex)
-    .set({ wish: null, updatedAt: sql`now(3)` })
+    .set({ intent: null, updatedAt: sql`now(3)` })
     .where(eq(serverIndex.serverId, serverId)),
 )
 
@@ -57,14 +57,14 @@ const DUE = sqlStatement(sql`
   select i.*, m.cell_id, m.attempt from server_intents i
   left join instance_mappings m on m.server_id = i.server_id
   where (m.cell_id is null or not json_contains(${p('unreachable')}, json_quote(m.cell_id)))
-    and (m.saga_id is null or i.wish = 'delete')
+    and (m.saga_id is null or i.action = 'delete')
   order by i.serial limit ${p('max')}`)
 
 interface IntentRow {
   readonly serial: number
   readonly id: string
   readonly server_id: InstanceId
-  readonly wish: Wish
+  readonly action: IntentAction
   readonly project_id: string
   readonly user_id: string
   readonly work: WorkContext
@@ -79,7 +79,7 @@ export async function lockIntent(tx: Tx, server: string): Promise<Intent | undef
 
 /** Adds the intent, the server having none, and shows it. False when the server is gone or going. */
 export async function addIntent(tx: Tx, intent: Intent): Promise<boolean> {
-  const { affectedRows } = await tx.run(SHOW, { serverId: intent.serverId, wish: intent.wish })
+  const { affectedRows } = await tx.run(SHOW, { serverId: intent.serverId, action: intent.action })
   if (affectedRows !== 1) return false
   tx.queue(INSERT, { ...intent })
   return true
@@ -128,7 +128,7 @@ export async function listIntents(
   return rows.map(({ intent, cellId: cell }) => ({
     ...intent,
     serverId: intent.serverId as InstanceId,
-    wish: intent.wish as Wish,
+    action: intent.action as IntentAction,
     work: intent.work as WorkContext,
     cellId: cell as CellId | null,
   }))
@@ -141,7 +141,7 @@ export async function findIntent(db: Executor, id: string): Promise<Intent | und
     row && {
       ...row,
       serverId: row.serverId as InstanceId,
-      wish: row.wish as Wish,
+      action: row.action as IntentAction,
       work: row.work as WorkContext,
     }
   )
@@ -177,7 +177,7 @@ function intentOf(row: IntentRow): Intent {
   return {
     id: row.id,
     serverId: row.server_id,
-    wish: row.wish,
+    action: row.action,
     projectId: row.project_id,
     userId: row.user_id,
     work: row.work,

@@ -2,7 +2,7 @@ import type { GetColumnData, SQL } from 'drizzle-orm'
 import type { MySqlColumn } from 'drizzle-orm/mysql-core'
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import { taskOfWish, type Wish } from '#common/states/wishes.ts'
+import { type IntentAction, taskOfIntent } from '#common/states/intent-actions.ts'
 import type { ServerRecord } from '../app/servers/list/server-record.ts'
 import { jsonText, parseShared } from './json-text.ts'
 import { serverIndex } from './schema/servers.ts'
@@ -37,7 +37,7 @@ export const SERVER_COLUMNS = {
   access_ip_v4: serverIndex.accessIPv4,
   access_ip_v6: serverIndex.accessIPv6,
   is_deleting: serverIndex.isDeleting,
-  wish: serverIndex.wish,
+  intent: serverIndex.intent,
   asked: jsonText(serverIndex.asked, 'asked'),
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
@@ -62,7 +62,7 @@ interface Narrowed {
   readonly locked_by: 'owner' | 'admin' | null
   readonly image_id: ImageId | null
   readonly disk_config: 'AUTO' | 'MANUAL'
-  readonly wish: Wish | null
+  readonly intent: IntentAction | null
   readonly asked: string | null
   readonly vm_state: VmState
   readonly task_state: Task | null
@@ -91,7 +91,7 @@ export type ServerRow = Narrowed & {
 export function serverRecordOf(row: ServerRow): ServerRecord {
   const isThere = row.deleted_at === null
   const isDeleting = Boolean(row.is_deleting) && isThere
-  const wish = isThere ? row.wish : null
+  const intent = isThere ? row.intent : null
   return {
     id: row.server_id,
     projectId: row.project_id,
@@ -120,9 +120,9 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     accessIPv4: row.access_ip_v4,
     accessIPv6: row.access_ip_v6,
     vmState: row.vm_state,
-    wish,
+    intent,
     asked: row.asked === null ? NOTHING_ASKED : parseShared(row.asked),
-    taskState: isDeleting ? 'deleting' : wish === null ? row.task_state : taskOfWish(wish),
+    taskState: isDeleting ? 'deleting' : intent === null ? row.task_state : taskOfIntent(intent),
     powerState: row.power_state,
     hostId: row.host_id,
     host: row.host,

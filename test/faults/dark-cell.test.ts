@@ -22,7 +22,7 @@ const DARK_LIMIT_MS = 30_000
 interface Intent {
   readonly id: string
   readonly server_id: string
-  readonly wish: string
+  readonly action: string
 }
 
 let cloud: Cloud
@@ -141,7 +141,7 @@ describe('with one cell killed', () => {
 
     const listed = async (client: ApiClient, query = '') =>
       (await client.get<{ intents: readonly Intent[] }>(`${INTENTS}${query}`)).body.intents
-    expect((await listed(demo)).map(({ wish, server_id: id }) => [wish, id])).toEqual([
+    expect((await listed(demo)).map(({ action, server_id: id }) => [action, id])).toEqual([
       ['delete', a],
       ['delete', kept],
       ['start', c],

@@ -63,9 +63,9 @@ const plain =
   }
 
 const power =
-  (wish: 'start' | 'stop'): Handler =>
+  (action: 'start' | 'stop'): Handler =>
   async (call) => {
-    await powerServer(call.app.compute, call.context, call.params['server_id']!, wish)
+    await powerServer(call.app.compute, call.context, call.params['server_id']!, action)
     return {}
   }
 

@@ -9,7 +9,7 @@ import type { Reach } from '../servers/boot/server-network.ts'
 import type { CellRequest } from './cell-filters.ts'
 
 /** What of a server decides where it can go. */
-export interface Wish {
+export interface CellRequirements {
   readonly flavor: FlavorSnapshot
   readonly image: CellRequest['image']
   readonly zone: string | null
@@ -24,10 +24,10 @@ export interface Wish {
 /** The request that cells are filtered by, with what the database knows of hosts. */
 export async function cellRequest(
   db: Executor,
-  wish: Wish,
+  required: CellRequirements,
   tried: readonly string[],
 ): Promise<CellRequest> {
-  const { flavor, image, zone, requestedHost, reaches, group, sameHost } = wish
+  const { flavor, image, zone, requestedHost, reaches, group, sameHost } = required
   return {
     resources: flavorResources(flavor),
     zone,
@@ -41,7 +41,7 @@ export async function cellRequest(
   }
 }
 
-/** What a group that has servers in a cell wishes of the next one; null: nothing. */
+/** What a group that has servers in a cell requires of the next one; null: nothing. */
 export function nearGroup(policy: GroupPolicy, cellId: CellId): CellRequest['group'] {
   if (policy !== 'affinity' && policy !== 'soft-affinity') return null
   return { cellId, isBinding: policy === 'affinity' }

@@ -25,7 +25,7 @@ export async function takeFromLostCell(
   if (mapping === undefined || mapping.cellId !== cell.id || mapping.isNotBuilt) return
   await releaseServerGroup(tx, serverId, cell.id)
   const intent = await lockIntent(tx, serverId)
-  if (mapping.isDeleting || intent?.wish === 'delete') {
+  if (mapping.isDeleting || intent?.action === 'delete') {
     if (intent !== undefined) await removeIntent(tx, intent)
     queueTakeFromCell(tx, serverId, { to: 'deletion' })
     await recordDeleted(tx, deps, null, [{ serverId, attempt: mapping.attempt + 1 }])

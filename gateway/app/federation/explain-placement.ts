@@ -1,7 +1,7 @@
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { findNetworks } from '../../db/networks.ts'
-import { cellRequest, type Wish } from '../cells/cell-request.ts'
+import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
@@ -48,12 +48,12 @@ export async function explainPlacement(
   question: PlacementQuestion,
 ): Promise<Explanation> {
   const { db, cells, clock, random, askCell } = boot.compute
-  const { wish, ask } = await planned(boot, context, question)
+  const { required, ask } = await planned(boot, context, question)
   const decisions: Decision[] = []
   const tried: string[] = []
   while (tried.length < CELLS_TRIED_MAX) {
     const attempt = tried.length + 1
-    const request = await cellRequest(db, wish, tried)
+    const request = await cellRequest(db, required, tried)
     const heard = await cellsAsIndexed(db, cells.cells())
     const { chosen, trace } = chooseCell(heard, request, { now: () => clock.now(), random })
     decisions.push({ attempt, trace })
@@ -68,7 +68,7 @@ export async function explainPlacement(
 }
 
 interface Planned {
-  readonly wish: Wish
+  readonly required: CellRequirements
   readonly ask: CellAsk<'placement.explain'>
 }
 
@@ -91,7 +91,7 @@ async function planned(
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
   const reaches = networks === undefined ? () => true : await reachOf(compute.db, networks)
   return {
-    wish: { ...where, reaches, group, sameHost: neighbours.sameHost },
+    required: { ...where, reaches, group, sameHost: neighbours.sameHost },
     ask: {
       ...where,
       projectId: context.projectId ?? '',

@@ -73,7 +73,7 @@ async function goDark(): Promise<void> {
 
 async function waiting(id: string): Promise<readonly string[]> {
   const { intents } = await intentPage(env.db, await by(id), { limit: 10 })
-  return intents.map(({ wish }) => wish)
+  return intents.map(({ action }) => action)
 }
 
 const pageOf = (serverId: string) => {
@@ -87,7 +87,7 @@ const messages = async (id: string) => {
 const done = (id: string) =>
   waitFor('no intent to be left', async () => (await waiting(id)).length === 0, LIMIT_MS)
 
-test('the newest wish of a server is done, once, and the others tell that they were not', async () => {
+test('the newest intent of a server is done, once, and the others tell that they were not', async () => {
   const id = await active()
   await goDark()
 
@@ -102,7 +102,7 @@ test('the newest wish of a server is done, once, and the others tell that they w
   expect(acts).toEqual([])
 
   cell.appear()
-  await env.until(id, ({ vmState, wish }) => vmState === 'stopped' && wish === null)
+  await env.until(id, ({ vmState, intent }) => vmState === 'stopped' && intent === null)
   await done(id)
 
   expect(acts.map(({ act, isWish }) => [act.name, isWish])).toEqual([['stop', true]])
@@ -155,7 +155,7 @@ test('a cancelled intent is not carried out, and its server shows what it was', 
   cell.appear()
   await env.until(id, ({ deletedAt }) => deletedAt !== null)
 
-  expect(await env.server(kept)).toMatchObject({ vmState: 'active', taskState: null, wish: null })
+  expect(await env.server(kept)).toMatchObject({ vmState: 'active', taskState: null, intent: null })
   expect(cell.views.has(kept)).toBe(true)
   expect(await messages(kept)).toEqual(['create null', 'delete Cancelled.'])
 })

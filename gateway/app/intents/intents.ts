@@ -2,7 +2,7 @@ import type { WorkContext } from '#common/context.ts'
 import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, type InstanceId, isUuid, newId } from '#common/ids.ts'
-import type { Wish } from '#common/states/wishes.ts'
+import type { IntentAction } from '#common/states/intent-actions.ts'
 import { queueActions } from '../../db/server-actions.ts'
 import {
   addIntent,
@@ -15,11 +15,11 @@ import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { Requester } from '../requester.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 
-/** A wish that waits for the server's cell. */
+/** An action that waits for the server's cell. */
 export interface Intent {
   readonly id: string
   readonly serverId: InstanceId
-  readonly wish: Wish
+  readonly action: IntentAction
   /** Of the server. */
   readonly projectId: string
   /** Who asked. */
@@ -70,32 +70,32 @@ export async function intentPage(
 }
 
 /**
- * Afterwards the wish waits for the server's cell and the server shows it; of two the newer waits, and nothing takes
+ * Afterwards the action waits for the server's cell and the server shows it; of two the newer waits, and nothing takes
  * the place of a delete. Throws `conflict` for a server that is being deleted, or went.
  */
 export async function acceptIntent(
   db: Transactional,
   context: RequestContext,
   server: ServerRecord,
-  wish: Wish,
+  action: IntentAction,
 ): Promise<void> {
   const { requestId, traceparent, via, userId } = context
   const { id: serverId, projectId } = server
   const requester = requesterOf(context, server)
   const work = { requestId, traceparent, via }
-  const intent = { id: newId<string>(), serverId, wish, projectId, userId, work }
+  const intent = { id: newId<string>(), serverId, action, projectId, userId, work }
   await db.transaction(async (tx) => {
     await supersede(tx, serverId)
     if (!(await addIntent(tx, intent)))
       throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-    queueActions(tx, [{ serverId, requestId, action: wish, message: null, ...requester }])
+    queueActions(tx, [{ serverId, requestId, action, message: null, ...requester }])
   })
 }
 
 async function supersede(tx: Tx, serverId: string): Promise<void> {
   const older = await lockIntent(tx, serverId)
   if (older === undefined) return
-  if (older.wish === 'delete')
+  if (older.action === 'delete')
     throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
   await removeIntent(tx, older)
   endIntent(tx, older, 'Superseded by a later request.')
@@ -125,6 +125,6 @@ export async function cancelIntent(
 
 /** Notes why nothing was done of what was asked, where the server's actions are listed. */
 export function endIntent(tx: Tx, intent: Intent, message: string): void {
-  const { serverId, wish: action, projectId, userId, work } = intent
+  const { serverId, action, projectId, userId, work } = intent
   queueActions(tx, [{ serverId, requestId: work.requestId, action, projectId, userId, message }])
 }

@@ -63,15 +63,15 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
  */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {
-    if (intent.wish === 'delete') return await beginDelete(compute, intent)
+    if (intent.action === 'delete') return await beginDelete(compute, intent)
     if (intent.cellId === null) return await giveUp(compute, intent)
     return await beginAct(compute, intent)
   } catch (error) {
-    if (intent.wish === 'delete' && isFailure(error, 'not-found')) return isGone(compute, intent)
+    if (intent.action === 'delete' && isFailure(error, 'not-found')) return isGone(compute, intent)
     if (isFailure(error, 'conflict', 'not-found')) return undefined
     if (isFailure(error)) throw error
-    const { serverId, wish } = intent
-    compute.log.error({ server: serverId, wish, ...errorFields(error) }, 'intent given up')
+    const { serverId, action } = intent
+    compute.log.error({ server: serverId, action, ...errorFields(error) }, 'intent given up')
     return giveUp(compute, intent)
   }
 }
@@ -89,13 +89,13 @@ function beginDelete({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
 }
 
 function beginAct({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
-  const { serverId, userId, projectId, work, wish, attempt } = intent
+  const { serverId, userId, projectId, work, action, attempt } = intent
   const params = {
     serverId,
     cellId: intent.cellId!,
     attempt: attempt!,
     operationId: newId<string>(),
-    act: { name: wish as Exclude<typeof wish, 'delete'> },
+    act: { name: action as Exclude<typeof action, 'delete'> },
     isWish: true,
     userId,
     projectId,
@@ -123,13 +123,13 @@ async function recordFailure(
   intent: DueIntent,
   run: SagaRun,
 ): Promise<void> {
-  const { serverId, wish, work } = intent
+  const { serverId, action, work } = intent
   const failure = await readFailure(db, run.id)
   const at = clock.now()
   const event = {
     serverId,
     requestId: work.requestId,
-    event: SERVER_ACTIONS[wish].event ?? wish,
+    event: SERVER_ACTIONS[action].event ?? action,
     startedAt: at,
     finishedAt: at,
     result: 'Error' as const,

@@ -102,7 +102,7 @@ test('an intent that ends its process apart ends as a failed action, and the nex
   const newest = async () => (await listActions(env.db, page))[0]
   const failed = { action: 'stop', message: 'Error' }
   await expect.poll(newest, { timeout: LIMIT_MS }).toMatchObject(failed)
-  expect(await env.server(id)).toMatchObject({ vmState: 'active', wish: null })
+  expect(await env.server(id)).toMatchObject({ vmState: 'active', intent: null })
   await powerServer(core, await by(id), id, 'stop')
   await env.until(id, ({ vmState }) => vmState === 'stopped')
 })

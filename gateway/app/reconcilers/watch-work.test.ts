@@ -53,7 +53,7 @@ test('while there is nothing to do, one statement says so and nobody is woken', 
 test('who sees to what waits is woken at once, and then as often as it is looked for', async () => {
   const { seen, round } = watching()
   await db.orm.execute(sql`insert into event_inbox (type, at, details) values ('x', now(3), '{}')`)
-  await db.orm.execute(sql`insert into server_intents (id, server_id, wish, user_id, project_id, work, created_at)
+  await db.orm.execute(sql`insert into server_intents (id, server_id, action, user_id, project_id, work, created_at)
     values ('i', 's', 'start', 'u', 'p', '{}', now(3))`)
 
   expect(await round()).toEqual(['events', 'intents'])

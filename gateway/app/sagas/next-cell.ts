@@ -40,10 +40,10 @@ export async function assignNextCell(
   const mayLeave = isAnew || (await mayLeaveCell(tx, group, serverId))
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
   const near = isAnew ? await placeOfGroup(tx, group) : null
-  const wish = { flavor, image, zone, requestedHost, reaches, group: near, sameHost }
+  const required = { flavor, image, zone, requestedHost, reaches, group: near, sameHost }
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
-  const choice = chooseCell(cells, await cellRequest(tx, wish, tried), sources)
+  const choice = chooseCell(cells, await cellRequest(tx, required, tried), sources)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
     serverId,

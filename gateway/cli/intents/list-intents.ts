@@ -39,7 +39,7 @@ function intentListing(names: ReadonlyMap<string, string>, now: number): Listing
     nameOf: ({ id }) => id,
     columns: [
       { head: 'SERVER', of: ({ server_id }) => server_id },
-      { head: 'WISH', of: ({ wish }) => wish },
+      { head: 'ACTION', of: ({ action }) => action },
       {
         head: 'CELL',
         of: ({ cell_id }) => (cell_id === null ? null : (names.get(cell_id) ?? cell_id)),

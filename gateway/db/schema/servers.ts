@@ -107,10 +107,10 @@ export const serverIndex = mysqlTable(
     requestedZone: text255('requested_zone'),
     accessIPv4: token('access_ip_v4', 15),
     accessIPv6: token('access_ip_v6', 45),
-    /** The user's wish, shown over whatever the cell last said. */
+    /** What the user asked for, shown over what the cell last said. */
     isDeleting: boolean('is_deleting').notNull().default(false),
-    /** The wish of the server's intent (`server_intents`), shown in the same way; null: it has none. */
-    wish: token('wish', 8),
+    /** The action of the server's intent (`server_intents`), shown in the same way; null: it has none. */
+    intent: token('intent', 8),
     /** AskedFor; null: nothing was. */
     asked: json('asked'),
     // Owned by the cell.
@@ -154,7 +154,7 @@ export const serverIntents = mysqlTable(
     id: uuid('id').notNull(),
     serverId: uuid('server_id').notNull(),
     /** start, stop, delete. */
-    wish: token('wish', 8).notNull(),
+    action: token('action', 8).notNull(),
     projectId: token('project_id').notNull(),
     userId: token('user_id').notNull(),
     /** WorkContext of the request. */

@@ -9,7 +9,8 @@ export function intentView(intent: ListedIntent, { isAdmin }: Pick<Requester, 'i
     cell_id: isAdmin ? intent.cellId : null,
     project_id: intent.projectId,
     user_id: intent.userId,
-    wish: intent.wish,
+    action: intent.action,
+    wish: intent.action,
     request_id: intent.work.requestId,
     created_at: intent.createdAt.toISOString(),
   }

@@ -15,7 +15,7 @@ export function stuckIn({ api, gateway, cells }: Snapshot): readonly string[] {
     ...gateway.openSagas.map(
       ({ name, state, subject }) => `saga ${name} of ${subject} is ${state}`,
     ),
-    ...gateway.intents.map(({ serverId, wish }) => `server ${serverId} still waits to ${wish}`),
+    ...gateway.intents.map(({ serverId, action }) => `server ${serverId} still waits to ${action}`),
     ...gateway.mappings
       .filter(({ sagaId, isDeleting }) => sagaId !== null || isDeleting !== 0)
       .map(({ serverId }) => `server ${serverId} is still being changed by a gateway`),

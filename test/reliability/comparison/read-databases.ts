@@ -49,7 +49,7 @@ export function readGatewayDatabase(url: string): Promise<GatewayState> {
        FROM server_actions a JOIN instance_mappings m ON m.server_id = a.server_id`,
     ),
     openSagas: await rows(OPEN_SAGAS),
-    intents: await rows('SELECT server_id AS serverId, wish FROM server_intents'),
+    intents: await rows('SELECT server_id AS serverId, action FROM server_intents'),
   }))
 }
 

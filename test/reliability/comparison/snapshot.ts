@@ -48,7 +48,7 @@ export interface GatewayState {
   readonly audit: readonly { readonly requestId: string; readonly status: number }[]
   readonly actions: readonly ActionRow[]
   readonly openSagas: readonly SagaRow[]
-  readonly intents: readonly { readonly serverId: string; readonly wish: string }[]
+  readonly intents: readonly { readonly serverId: string; readonly action: string }[]
 }
 
 export interface MappingRow {

@@ -14,18 +14,18 @@ export async function powerServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  wish: 'start' | 'stop',
+  action: 'start' | 'stop',
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
-  if (cell?.isAlive !== false) return actOnServer(compute, context, id, { name: wish })
-  refuseAction(asWished(server), context, wish)
-  return acceptIntent(compute.db, context, server, wish)
+  if (cell?.isAlive !== false) return actOnServer(compute, context, id, { name: action })
+  refuseAction(asIntended(server), context, action)
+  return acceptIntent(compute.db, context, server, action)
 }
 
-/** The server as if what waits to be done had been: the newest wish is the one that counts. */
-function asWished(server: ServerRecord): ServerRecord {
-  switch (server.wish) {
+/** The server as if what waits to be done had been: the newest intent is the one that counts. */
+function asIntended(server: ServerRecord): ServerRecord {
+  switch (server.intent) {
     case 'start':
       return { ...server, vmState: 'active', taskState: null }
     case 'stop':

@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { Cell, Resources } from '../../../cell-client/cell.ts'
-import { cellRequest, nearGroup, type Wish } from '../../cells/cell-request.ts'
+import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsComingBack, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'
 import type { ComputeDeps } from '../../compute.ts'
@@ -23,13 +23,13 @@ const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'Comput
 export async function chooseCells(
   deps: Deps,
   db: Executor,
-  wish: Wish,
+  required: CellRequirements,
   count: number,
 ): Promise<readonly CellChoice[]> {
   refuseAllDark(deps.cells.cells())
   const { clock } = deps
   for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
-    const choices = await chooseNow(deps, db, wish, count)
+    const choices = await chooseNow(deps, db, required, count)
     if (!PASSING.has(choices[0]?.emptiedBy)) return choices
     if (!(await areHostsComingBack(db, deps.cells.cells()))) return choices
     if (clock.elapsed() >= end)
@@ -44,13 +44,13 @@ export async function chooseCells(
 async function chooseNow(
   deps: Deps,
   db: Executor,
-  wish: Wish,
+  required: CellRequirements,
   count: number,
 ): Promise<readonly CellChoice[]> {
   const cells = deps.cells.cells()
-  const choices = await chooseAmong(deps, db, { cells, wish, count })
+  const choices = await chooseAmong(deps, db, { cells, required, count })
   if (choices.every(({ chosen }) => chosen !== undefined)) return choices
-  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), wish, count })
+  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), required, count })
 }
 
 async function chooseAmong(
@@ -58,20 +58,24 @@ async function chooseAmong(
   db: Executor,
   {
     cells,
-    wish,
+    required,
     count,
-  }: { readonly cells: readonly Cell[]; readonly wish: Wish; readonly count: number },
+  }: {
+    readonly cells: readonly Cell[]
+    readonly required: CellRequirements
+    readonly count: number
+  },
 ): Promise<readonly CellChoice[]> {
-  let request = await cellRequest(db, wish, [])
+  let request = await cellRequest(db, required, [])
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const choices: CellChoice[] = []
   let left = cells
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
     choices.push(choice)
-    if (choice.chosen !== undefined && wish.group !== null && request.group === null)
-      request = { ...request, group: nearGroup(wish.group.policy, choice.chosen.id) }
-    left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, wish) : cell))
+    if (choice.chosen !== undefined && required.group !== null && request.group === null)
+      request = { ...request, group: nearGroup(required.group.policy, choice.chosen.id) }
+    left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, required) : cell))
   }
   return choices
 }
@@ -83,7 +87,7 @@ export function refuseAllDark(cells: readonly Cell[]): void {
   throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')
 }
 
-function less(cell: Cell, { flavor }: Wish): Cell {
+function less(cell: Cell, { flavor }: CellRequirements): Cell {
   const taken = flavorResources(flavor)
   const promised: Resources = {
     vcpus: cell.promised.vcpus + taken.vcpus,

@@ -77,8 +77,8 @@ export async function planServers(
   const { zone, host: requestedHost } = place
   const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
-  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
-  const choices = await chooseCells(compute, db, wish, count)
+  const required = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
+  const choices = await chooseCells(compute, db, required, count)
   const { projectId, userId } = context
   const { securityGroups, needsFirewall } = nics
   const reservationId = newReservationId()

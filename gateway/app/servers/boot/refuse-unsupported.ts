@@ -8,7 +8,7 @@ import type { ServerRequest } from './server-request.ts'
  */
 const UNSUPPORTED_HINTS = ['build_near_host_ip', 'target_cell', 'different_cell'] as const
 
-/** Throws `invalid` for wishes that would have to be broken: better none than a server that is not what was asked. */
+/** Throws `invalid` for a request that could not be met as it is: no server is better than one that is not what was asked for. */
 export function refuseUnsupported(request: ServerRequest): void {
   const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
   if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)

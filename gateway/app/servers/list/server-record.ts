@@ -1,6 +1,6 @@
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Wish } from '#common/states/wishes.ts'
+import type { IntentAction } from '#common/states/intent-actions.ts'
 import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { AskedFor } from '../boot/asked-for.ts'
 
@@ -47,7 +47,7 @@ export interface ServerRecord {
   readonly accessIPv6: string | null
   readonly vmState: VmState
   /** What waits for its cell to be reached; null: nothing does. */
-  readonly wish: Wish | null
+  readonly intent: IntentAction | null
   readonly asked: AskedFor
   /** A delete, and whatever else was asked for in vain, shows as its task at once, whatever the cell last said. */
   readonly taskState: Task | null

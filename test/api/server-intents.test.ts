@@ -120,7 +120,7 @@ describe('what was asked for', () => {
     await deleteServer(demo, id)
   })
 
-  test('of a server without wishes is nothing', async () => {
+  test('of a server without intents is nothing', async () => {
     const { id } = await activeServer(cloud, demo)
     expect(await shown(id, '2.100')).toMatchObject({
       pinned_availability_zone: null,
