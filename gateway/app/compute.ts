@@ -7,7 +7,7 @@ import type { AskCell } from '../cell-client/client.ts'
 import type { AskHost } from '../cell-client/host-client.ts'
 import type { CellRegistry } from '../cell-client/registry.ts'
 import type { OperationWatch } from './operations/operation-watch.ts'
-import type { PromisedSpecs } from './sagas/promised-specs.ts'
+import type { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
 
@@ -26,7 +26,7 @@ export interface ComputeDeps {
   readonly imageTicket: (imageId: string, cellId: string) => string
   readonly network: ServerNetwork
   readonly images: ServerImages
-  readonly promisedSpecs: PromisedSpecs
+  readonly specCache: RequestSpecCache
   /** Seconds for which what users delete can be restored; 0: not at all (Nova: `reclaim_instance_interval`). */
   readonly reclaimIntervalS: number
 }

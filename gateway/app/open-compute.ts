@@ -34,7 +34,7 @@ import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { lookAfterCommits, watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
-import { PromisedSpecs } from './sagas/promised-specs.ts'
+import { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
 
@@ -149,7 +149,7 @@ export async function openComputeDeps(
     imageTicket,
     network,
     images,
-    promisedSpecs: new PromisedSpecs(),
+    specCache: new RequestSpecCache(),
     reclaimIntervalS: options.reclaimIntervalS,
   }
 }

@@ -30,7 +30,7 @@ export interface Cell extends CellRef {
   /** As of the last heartbeat any gateway heard; undefined when there was none. */
   readonly summary: CellSummary | undefined
   /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
-  readonly promised: Resources
+  readonly reserved: Resources
 }
 
 /**

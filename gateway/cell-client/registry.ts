@@ -30,7 +30,7 @@ interface Heard {
   readonly at: number
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
-  promised: Resources
+  reserved: Resources
 }
 
 const DEADLINE_MS = 5_000
@@ -112,11 +112,11 @@ export class CellRegistry implements AsyncDisposable {
   }
 
   /** Counts what was just given to a cell against what it last said is free. */
-  promise(id: CellId, resources: Resources): void {
+  reserve(id: CellId, resources: Resources): void {
     const heard = this.#heard.get(id)
     if (heard === undefined) return
-    const { vcpus, memoryMb, diskGb } = heard.promised
-    heard.promised = {
+    const { vcpus, memoryMb, diskGb } = heard.reserved
+    heard.reserved = {
       vcpus: vcpus + resources.vcpus,
       memoryMb: memoryMb + resources.memoryMb,
       diskGb: diskGb + resources.diskGb,
@@ -170,7 +170,7 @@ export class CellRegistry implements AsyncDisposable {
       if (beat.processId !== undefined) this.#processes.heard(id, beat.processId)
       const { clock } = this.#options
       const at = clock.now()
-      this.#heard.set(id, { beat, at, elapsedAt: clock.elapsed(), promised: NOTHING })
+      this.#heard.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved: NOTHING })
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -201,7 +201,7 @@ export class CellRegistry implements AsyncDisposable {
       needsResync: mapping.needsResync,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,
-      promised: heard?.promised ?? NOTHING,
+      reserved: heard?.reserved ?? NOTHING,
     }
   }
 }

@@ -7,7 +7,7 @@ export interface LimitAndUse {
   readonly reserved: number
 }
 
-/** Limits with the use of them. Nothing is ever reserved: use is counted when it is promised. */
+/** Limits with the use of them. Nothing is ever reserved: use is counted when a request is accepted. */
 export function quotaDetailView(projectId: string, limits: QuotaLimits, usage: QuotaUsage) {
   const entries = QUOTA_RESOURCES.map(
     (resource) =>

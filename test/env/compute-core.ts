@@ -37,7 +37,7 @@ const NO_NETWORK: ServerNetwork = {
 }
 /** An image service that nothing is saved in. */
 const NO_IMAGES: ServerImages = {
-  promise: async () => {},
+  reserve: async () => {},
   withdraw: async () => {},
   fillTicket: () => 'ticket',
   tidy: async () => 0,

@@ -6,7 +6,7 @@ import type { SeededRandom } from '#test/env/random.ts'
 
 /** What the users of the simulation asked for, and what they were told. */
 export interface Ledger {
-  readonly promised: Set<string>
+  readonly reserved: Set<string>
   readonly deleted: Set<string>
   readonly statuses: Map<number, number>
 }
@@ -37,7 +37,7 @@ export async function userStep(
   random: SeededRandom,
   ledger: Ledger,
 ): Promise<void> {
-  const living = [...ledger.promised].filter((id) => !ledger.deleted.has(id))
+  const living = [...ledger.reserved].filter((id) => !ledger.deleted.has(id))
   const dice = random.next()
   if (living.length === 0 || dice < 0.45) return boot(cloud, client, ledger)
   const id = random.pick(living)
@@ -53,7 +53,7 @@ export async function userStep(
 async function boot(cloud: Cloud, client: ApiClient, ledger: Ledger): Promise<void> {
   const { status, body } = await askForServer(cloud, client, { name: 'sim' })
   note(ledger, status)
-  if (status === 202) ledger.promised.add(body.server.id)
+  if (status === 202) ledger.reserved.add(body.server.id)
 }
 
 function note({ statuses }: Ledger, status: number): void {

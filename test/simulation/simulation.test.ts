@@ -22,7 +22,7 @@ test(`whatever fails, nothing is lost, doubled or left over (SEED=${SEED})`, {
   await cloud.as('admin').put(`/compute/v2.1/os-quota-sets/${await cloud.projectId('demo')}`, {
     quota_set: { instances: 40, cores: 40 },
   })
-  const ledger: Ledger = { promised: new Set(), deleted: new Set(), statuses: new Map() }
+  const ledger: Ledger = { reserved: new Set(), deleted: new Set(), statuses: new Map() }
   const random = new SeededRandom(SEED)
   const endsAt = Date.now() + RUN_MS
 
@@ -36,9 +36,9 @@ test(`whatever fails, nothing is lost, doubled or left over (SEED=${SEED})`, {
   await expectInvariants(cloud, QUIET_LIMIT_MS)
   const demo = cloud.as('demo')
   const { body } = await demo.get<{ servers: readonly Server[] }>(`${SERVERS}?limit=1000`)
-  const alive = [...ledger.promised].filter((id) => !ledger.deleted.has(id))
+  const alive = [...ledger.reserved].filter((id) => !ledger.deleted.has(id))
   expect(new Set(body.servers.map(({ id }) => id))).toEqual(new Set(alive))
-  expect(ledger.promised.size).toBeGreaterThan(USERS)
+  expect(ledger.reserved.size).toBeGreaterThan(USERS)
 
   for (const id of alive) await demo.delete(`${SERVERS}/${id}`)
   for (const id of alive) await untilGone(demo, id)

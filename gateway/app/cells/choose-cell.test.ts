@@ -44,7 +44,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     needsResync: false,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },
-    promised: { vcpus: 0, memoryMb: 0, diskGb: 0 },
+    reserved: { vcpus: 0, memoryMb: 0, diskGb: 0 },
     ...change,
   }
 }
@@ -60,9 +60,9 @@ test('chooseCell() prefers the cell with the most memory free per host', () => {
 })
 
 test('chooseCell() counts what was given to a cell since it last spoke', () => {
-  const promised = { vcpus: 4, memoryMb: 4_096, diskGb: 40 }
+  const reserved = { vcpus: 4, memoryMb: 4_096, diskGb: 40 }
 
-  const cells = [cell('busy', {}, { promised }), cell('idle')]
+  const cells = [cell('busy', {}, { reserved }), cell('idle')]
 
   expect(chooseCell(cells, REQUEST, SOURCES).chosen?.name).toBe('idle')
 })

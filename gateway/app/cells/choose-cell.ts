@@ -75,7 +75,7 @@ function filter(
 }
 
 function score(cell: Cell, { group }: CellRequest, random: () => number): Trace['scores'][number] {
-  const free = cell.summary!.free.memoryMb - cell.promised.memoryMb
+  const free = cell.summary!.free.memoryMb - cell.reserved.memoryMb
   const hosts = Math.max(cell.summary!.hostsUp, 1)
   // Per host, so that a large cell that is nearly full does not draw everything.
   const parts = {

@@ -30,7 +30,7 @@ export async function leave(
   if (!isForgotten) assertEmpty(cell)
   if (!cell.isDisabled)
     await updateCell(db, cell, { isEnabled: false, disabledReason: 'It is leaving.' })
-  // A gateway that has not noticed may have promised a server to it meanwhile.
+  // A gateway that has not noticed may have given a server to it meanwhile.
   await clock.sleep(FOLLOWED_MS)
   await db.transaction(async (tx) => {
     await assertNoServers(tx, cell)

@@ -8,7 +8,7 @@ import { refundQuota } from './refund-quota.ts'
 type Size = Pick<FlavorSnapshot, 'vcpus' | 'memoryMb'>
 
 /** Afterwards the server is charged for the larger of what it has and what it shall have. Throws `over-quota`. */
-export async function promiseResize(
+export async function reserveResize(
   tx: Tx,
   serverId: string,
   { vcpus, memoryMb }: Size,

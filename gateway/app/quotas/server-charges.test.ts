@@ -9,7 +9,7 @@ import { quotaLimits, userQuotaLimits } from '../../db/schema/resources.ts'
 import { instanceMappings } from '../../db/schema/servers.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from './charge-quota.ts'
 import { chargeKept, endKeeping, keepUncharged } from './kept-charge.ts'
-import { promiseResize, settleResize } from './resize-charge.ts'
+import { reserveResize, settleResize } from './resize-charge.ts'
 
 // Goal: what a project is charged for is what its servers have, through every change of them.
 
@@ -33,8 +33,8 @@ const used = async () => Object.fromEntries(await usagesOf(db, owner.projectId))
 const WHOLE = { instances: 1, cores: 2, ram: 512 }
 const NONE = { instances: 0, cores: 0, ram: 0 }
 const change = (work: (tx: Tx) => Promise<void>) => db.transaction(work)
-const promise = (vcpus: number, memoryMb: number) =>
-  change((tx) => promiseResize(tx, server, { vcpus, memoryMb }))
+const reserve = (vcpus: number, memoryMb: number) =>
+  change((tx) => reserveResize(tx, server, { vcpus, memoryMb }))
 const settle = (vcpus: number, memoryMb: number) =>
   change((tx) => settleResize(tx, server, { vcpus, memoryMb }))
 const limit = (resource: string, hardLimit: number) =>
@@ -46,15 +46,15 @@ async function isKept(): Promise<boolean | undefined> {
   return (await db.orm.select(columns).from(instanceMappings).where(isServer))[0]?.isKept
 }
 
-test('a promised resize charges for the larger of both sizes, of each resource', async () => {
-  await promise(4, 256)
+test('a resize charges for the larger of both sizes, of each resource', async () => {
+  await reserve(4, 256)
 
   expect(await used()).toEqual({ instances: 1, cores: 4, ram: 512 })
   expect(await findMapping(db, server)).toMatchObject({ cores: 4, ramMb: 512, isResizing: true })
 })
 
 test('a resize ends with the charge for the size it came to', async () => {
-  await promise(4, 256)
+  await reserve(4, 256)
   await settle(4, 256)
 
   expect(await used()).toEqual({ instances: 1, cores: 4, ram: 256 })
@@ -64,15 +64,15 @@ test('a resize ends with the charge for the size it came to', async () => {
   expect(await used()).toEqual({ instances: 1, cores: 4, ram: 256 })
 })
 
-test('a resize that came to more than was promised gives nothing back, and takes nothing', async () => {
-  await promise(4, 1_024)
+test('a resize that came to more than was reserved gives nothing back, and takes nothing', async () => {
+  await reserve(4, 1_024)
   await settle(5, 1_024)
 
   expect(await used()).toEqual({ instances: 1, cores: 4, ram: 1_024 })
 })
 
 test('a resize that came to nothing ends with the charge from before', async () => {
-  await promise(4, 1_024)
+  await reserve(4, 1_024)
   await settle(2, 512)
 
   expect(await used()).toEqual(WHOLE)
@@ -81,7 +81,7 @@ test('a resize that came to nothing ends with the charge from before', async () 
 test('a resize beyond the limit is refused with what is asked for in addition, and charges nothing', async () => {
   await limit('cores', 3)
 
-  await expect(promise(4, 256)).rejects.toMatchObject({
+  await expect(reserve(4, 256)).rejects.toMatchObject({
     kind: 'over-quota',
     message: 'Quota exceeded for cores: Requested 2, but already used 2 of 3 cores',
   })
@@ -92,10 +92,10 @@ test('a resize beyond the limit is refused with what is asked for in addition, a
 test('a resize is held against the limits of the server’s user', async () => {
   await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'cores', hardLimit: 3 })
 
-  await expect(promise(4, 256)).rejects.toMatchObject({
+  await expect(reserve(4, 256)).rejects.toMatchObject({
     message: 'Quota exceeded for cores: Requested 2, but already used 2 of 3 cores',
   })
-  await promise(3, 256)
+  await reserve(3, 256)
   expect(await used()).toMatchObject({ cores: 3 })
 })
 
@@ -105,7 +105,7 @@ test('a user’s limit is reached exactly, -1 is none, and what has none is not 
     { ...owner, resource: 'cores', hardLimit: -1 },
   ])
 
-  await promise(9, 4_096)
+  await reserve(9, 4_096)
   expect(await used()).toEqual({ instances: 1, cores: 9, ram: 4_096 })
   await expect(
     db.transaction((tx) => chargeQuota(tx, owner, { instances: 1 })),
@@ -115,7 +115,7 @@ test('a user’s limit is reached exactly, -1 is none, and what has none is not 
 test('nothing is changed for a server that is gone', async () => {
   await db.orm.delete(instanceMappings).where(eq(instanceMappings.serverId, server))
 
-  await promise(4, 4_096)
+  await reserve(4, 4_096)
   await settle(1, 1)
   await change((tx) => keepUncharged(tx, server))
   await change((tx) => chargeKept(tx, server))

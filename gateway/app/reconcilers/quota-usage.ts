@@ -4,7 +4,7 @@ import type { ComputeDeps } from '../compute.ts'
 
 const EVERY_MS = 60_000
 
-/** The ledgers of quota usage count what there is: servers that are promised and not yet confirmed gone, ports, … */
+/** The ledgers of quota usage count what there is: servers that are accepted and not yet confirmed gone, ports, … */
 export function quotaUsage({ db, log }: Pick<ComputeDeps, 'db' | 'log'>): Reconciler {
   return {
     name: 'quota usage',

@@ -8,7 +8,7 @@ import { insertLoss } from '../../db/lost-cells.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { findServerGroup, insertServerGroup } from '../../db/server-groups.ts'
 import type { RunningCompute } from '../open-compute.ts'
-import { promiseResize } from '../quotas/resize-charge.ts'
+import { reserveResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/members.ts'
 import { deleteServer } from '../servers/acts/delete-server.ts'
@@ -65,7 +65,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   const unbuilt = await started('building')
   const group = await groupOf(ran)
   const before = await findMapping(env.db, ran)
-  await env.db.transaction((tx) => promiseResize(tx, ran, { vcpus: 4, memoryMb: 512 }))
+  await env.db.transaction((tx) => reserveResize(tx, ran, { vcpus: 4, memoryMb: 512 }))
   expect((await findMapping(env.db, ran))?.cores).toBe(4)
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()

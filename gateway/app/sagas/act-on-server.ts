@@ -18,7 +18,7 @@ import {
 import {
   type PlannedAct,
   plannedAct,
-  promisePlan,
+  reservePlan,
   settlePlan,
   withdrawPlan,
 } from './act-plan-effects.ts'
@@ -46,7 +46,7 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     queueActions(tx, [recordOf(params, work.requestId, null)])
-    if (planned !== undefined) await promisePlan(tx, deps, planned)
+    if (planned !== undefined) await reservePlan(tx, deps, planned)
     return null
   },
   undo: async (tx, { deps, params, sagaId, work }) => {

@@ -6,7 +6,7 @@ import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { chargeKept, keepUncharged } from '../quotas/kept-charge.ts'
-import { promiseResize, settleResize } from '../quotas/resize-charge.ts'
+import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import { askedOf } from '../servers/boot/asked-for.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
@@ -22,18 +22,18 @@ export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly plan: P
 }
 
-/** With the first commit: what is promised besides the act itself. Throws `over-quota`. */
-export async function promisePlan(
+/** With the first commit: what is reserved besides the act itself. Throws `over-quota`. */
+export async function reservePlan(
   tx: Tx,
   { images }: ComputeDeps,
   { serverId, plan }: PlannedAct,
 ): Promise<void> {
-  if (plan.kind === 'save') await images.promise(tx, plan.order)
-  if (plan.kind === 'resize') await promiseResize(tx, serverId, plan.flavor)
+  if (plan.kind === 'save') await images.reserve(tx, plan.order)
+  if (plan.kind === 'resize') await reserveResize(tx, serverId, plan.flavor)
   if (plan.kind === 'restore') await chargeKept(tx, serverId)
 }
 
-/** Afterwards nothing is promised any more: the cell has refused. */
+/** Afterwards nothing is reserved any more: the cell has refused. */
 export async function withdrawPlan(
   tx: Tx,
   { images }: ComputeDeps,

@@ -61,7 +61,7 @@ function askStep<P extends BuildParams>(
     run: async (call) => {
       const to = target(call)!
       const { deps, params } = call
-      const request = await deps.promisedSpecs.find(deps.db, params.serverId)
+      const request = await deps.specCache.find(deps.db, params.serverId)
       if (request === undefined) return SUPERSEDED
       try {
         return await askBuild(call, to, round, request)

@@ -10,7 +10,7 @@ export interface CreateServerParams extends BuildParams {
 }
 
 /**
- * Builds a server that was just promised. Its rows (mapping, ports, index, spec, quota) are written in the saga's
+ * Builds a server that was just accepted. Its rows (mapping, ports, index, spec, quota) are written in the saga's
  * first transaction by whoever starts it, because several servers of one request commit together. It is done when a
  * cell has accepted; what happens to the build after that reaches the gateway through the cell's feed.
  */

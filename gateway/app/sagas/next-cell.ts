@@ -70,7 +70,7 @@ export async function assignNextCell(
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
-  tx.afterCommit(() => deps.cells.promise(chosen, flavorResources(flavor)))
+  tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))
   return { cellId: chosen, attempt: attempt + 1 }
 }
 

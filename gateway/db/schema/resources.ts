@@ -100,7 +100,7 @@ export const quotaClasses = mysqlTable(
 )
 
 /**
- * The ledger: what has been promised and is not yet confirmed gone. The owner is a project, except for key pairs,
+ * The ledger: what has been accepted and is not yet confirmed gone. The owner is a project, except for key pairs,
  * which are counted per user.
  */
 export const quotaUsages = mysqlTable(

@@ -21,7 +21,7 @@ export const serverGroups = mysqlTable(
   (t) => [index('server_groups_by_project').on(t.projectId, t.serial)],
 )
 
-/** A server is in one group at most, from its promise until it is gone. */
+/** A server is in one group at most, from its acceptance until it is gone. */
 export const serverGroupMembers = mysqlTable(
   'server_group_members',
   {

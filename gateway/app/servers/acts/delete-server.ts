@@ -8,7 +8,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 import { refuseLocked } from './refuse-locked.ts'
 
-/** A cell that takes longer is not waited for: the delete is promised, and shown as such. */
+/** A cell that takes longer is not waited for: the delete is accepted, and shown as such. */
 const WAIT_MS = 2_000
 
 /**

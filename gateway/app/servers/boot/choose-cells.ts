@@ -89,10 +89,10 @@ export function refuseAllDark(cells: readonly Cell[]): void {
 
 function less(cell: Cell, { flavor }: CellRequirements): Cell {
   const taken = flavorResources(flavor)
-  const promised: Resources = {
-    vcpus: cell.promised.vcpus + taken.vcpus,
-    memoryMb: cell.promised.memoryMb + taken.memoryMb,
-    diskGb: cell.promised.diskGb + taken.diskGb,
+  const reserved: Resources = {
+    vcpus: cell.reserved.vcpus + taken.vcpus,
+    memoryMb: cell.reserved.memoryMb + taken.memoryMb,
+    diskGb: cell.reserved.diskGb + taken.diskGb,
   }
-  return { ...cell, promised }
+  return { ...cell, reserved }
 }

@@ -14,7 +14,7 @@ import { refuseUnsupported } from './refuse-unsupported.ts'
 import type { ServerRequest } from './server-request.ts'
 import { startServers } from './start-servers.ts'
 
-/** What a client is told of servers that were promised. */
+/** What a client is told of servers that were accepted. */
 export interface PromisedServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
@@ -48,7 +48,7 @@ export async function createServers(
   if (request.hostname !== null && request.maxCount > 1)
     throw new Failure('invalid', 'Unable to allocate a single hostname to multiple instances')
   try {
-    return await promise(boot, { ...context, projectId }, request, key)
+    return await accept(boot, { ...context, projectId }, request, key)
   } catch (error) {
     // The same request may have come twice at once, and the other one won.
     const other = isFailure(error, 'conflict') ? await repeated(boot, key, request) : undefined
@@ -57,7 +57,7 @@ export async function createServers(
   }
 }
 
-async function promise(
+async function accept(
   boot: Boot,
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,

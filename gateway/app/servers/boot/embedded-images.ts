@@ -13,7 +13,7 @@ const TIDIED_MAX = 100
 /** Saves servers in images of the gateway's own image service. */
 export function embeddedImages(images: Images): ServerImages {
   return {
-    async promise(tx, { imageId, owner, name, minDiskGb, minRamMb, properties, ...mark }) {
+    async reserve(tx, { imageId, owner, name, minDiskGb, minRamMb, properties, ...mark }) {
       await chargeImage(tx, owner, images.limits)
       const fields = {
         name,

@@ -14,7 +14,7 @@ export interface SnapshotOrder extends SnapshotMark {
 /** What saving servers needs of the image service. */
 export interface ServerImages {
   /** Afterwards the image waits for its content. Throws `over-quota`. */
-  promise(tx: Tx, order: SnapshotOrder): Promise<void>
+  reserve(tx: Tx, order: SnapshotOrder): Promise<void>
   /** Afterwards there is no such image. */
   withdraw(tx: Tx, imageId: string): Promise<void>
   /** Proof for the image service that this cell may fill this image. */

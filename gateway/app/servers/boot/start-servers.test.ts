@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const isActive = ({ vmState }: { vmState: string }) => vmState === 'active'
 
-test('a server that is promised is built in its cell and shown as the cell says', async () => {
+test('a server that is accepted is built in its cell and shown as the cell says', async () => {
   const order = orderFor(env.cells[0]!)
   const { id } = order.servers[0]!.row
 
@@ -106,7 +106,7 @@ async function onNetwork(addresses: FreeAddresses) {
   return { networks, subnet, order }
 }
 
-test('a boot on a network waits for no answer before the one commit of its promise', async () => {
+test('a boot on a network waits for no answer before the one commit that accepts it', async () => {
   const { order } = await onNetwork(new FreeAddresses(systemClock))
   const { counting, counts } = countingWaits(env.db)
   await using other = await env.core({ db: counting })

@@ -27,7 +27,7 @@ interface Begun {
 }
 
 /**
- * Afterwards the servers are promised: one commit holds all that is known of them, the first step of their building,
+ * Afterwards the servers are reserved: one commit holds all that is known of them, the first step of their building,
  * and the quota they take. Throws `over-quota`, or `conflict` when an address, port or idempotency key was taken
  * meanwhile; then nothing is kept.
  */
@@ -37,7 +37,7 @@ export async function startServers(
   order: ServerOrder,
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
-  const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
+  const forget = (serverId: string) => compute.specCache.drop(serverId)
   const start = (way: Way) => begin(compute, work, { order, begun, way })
   const runs = await start(QUICK)
     .catch((error: unknown) => {
@@ -51,7 +51,7 @@ export async function startServers(
     })
   for (const [index, { row }] of order.servers.entries()) {
     void runs[index]!.finished.finally(() => forget(row.id))
-    if (row.cellId !== null) compute.cells.promise(row.cellId, flavorResources(row.flavor))
+    if (row.cellId !== null) compute.cells.reserve(row.cellId, flavorResources(row.flavor))
   }
   return runs
 }
@@ -131,7 +131,7 @@ async function record(
   queueServers(tx, rows)
   await joinGroup(tx, order)
   queueRequestSpecs(tx, specs)
-  for (const spec of specs) compute.promisedSpecs.keep(spec)
+  for (const spec of specs) compute.specCache.keep(spec)
   queueActions(
     tx,
     rows.map((row) => createAction(row, work)),

@@ -2,10 +2,10 @@ import type { Executor } from '#common/db/database.ts'
 import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
 
 /**
- * What this process has just promised to build. The row is the copy that counts, and is what a saga taken up after a
+ * The request specs of servers that this process has just accepted. The row is the copy that counts, and is what a saga taken up after a
  * crash reads; this one spares the usual boot reading what it has just written.
  */
-export class PromisedSpecs {
+export class RequestSpecCache {
   readonly #byServer = new Map<string, RequestSpec>()
 
   keep(spec: RequestSpec): void {
