@@ -853,6 +853,12 @@ export interface components {
             readonly image_formats: readonly string[];
             readonly free: components["schemas"]["Resources"];
             readonly largest: components["schemas"]["Resources"];
+            /** @description What servers have of all hosts; null where the cell does not say. */
+            readonly used: components["schemas"]["Resources"] | null;
+            /** @description What all hosts have. */
+            readonly total: components["schemas"]["Resources"] | null;
+            /** @description What may be used of all hosts, overcommit included. */
+            readonly limits: components["schemas"]["Resources"] | null;
         };
         readonly Host: {
             /** Format: uuid */

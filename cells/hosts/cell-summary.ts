@@ -13,6 +13,9 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
   const { custom, ...largest } = free.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
   const { custom: _, ...sum } = free.reduce(addResources, NOTHING)
   return {
+    used: sumOf(states.map(({ used }) => used)),
+    total: sumOf(inventories),
+    limits: sumOf(states.map(({ limits }) => limits)),
     hostsUp: states.filter(({ isUp }) => isUp).length,
     hosts: hosts.length,
     zones: distinct(hosts.map(({ zone }) => zone)),
@@ -26,6 +29,11 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
     ...(custom && { largestCustom: custom }),
     instances: states.reduce((sum, { instances }) => sum + instances, 0),
   }
+}
+
+function sumOf(amounts: readonly Resources[]): Resources {
+  const plain = amounts.map(({ vcpus, memoryMb, diskGb }) => ({ vcpus, memoryMb, diskGb }))
+  return plain.reduce(addResources, NOTHING)
 }
 
 /** A host whose inventory shrank below what is used, or that may have no more instances, has nothing free. */

@@ -52,6 +52,12 @@ export const FeedBatch = Type.Object({ incarnation: Uuid, rows: Type.Array(FeedR
 export type FeedBatch = Static<typeof FeedBatch>
 
 /** What a gateway knows of a cell between changes: enough to choose cells by. */
+const Amounts = Type.Object({
+  vcpus: Type.Integer(),
+  memoryMb: Type.Integer(),
+  diskGb: Type.Integer(),
+})
+
 export const CellSummary = Type.Object({
   hostsUp: Type.Integer(),
   hosts: Type.Integer(),
@@ -63,8 +69,12 @@ export const CellSummary = Type.Object({
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
   /** Free and largest free on one host, overcommit included. MiB and GiB. */
-  free: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
-  largest: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
+  free: Amounts,
+  largest: Amounts,
+  /** What servers have of all hosts, what these have, and what may be used of it with overcommit; absent as `release` may be. */
+  used: Type.Optional(Amounts),
+  total: Type.Optional(Amounts),
+  limits: Type.Optional(Amounts),
   /** Of each custom resource class the largest free on one host; absent: no host has any. */
   largestCustom: Type.Optional(Type.Record(Type.String(), Type.Integer())),
   instances: Type.Integer(),

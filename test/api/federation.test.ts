@@ -23,6 +23,14 @@ interface Host {
   readonly name: string
   readonly cell_id: string
   readonly is_cordoned: boolean
+  readonly total: Amounts
+  readonly ratios: { readonly vcpus: number }
+}
+
+interface Amounts {
+  readonly vcpus: number
+  readonly memory_mb: number
+  readonly disk_gb: number
 }
 
 interface Decision {
@@ -85,6 +93,18 @@ describe('cells', () => {
       is_alive: true,
       weight: 1,
       summary: { hosts: 2, hosts_up: 2, is_simulated: true, hypervisor_types: ['fake'] },
+    })
+    const own = await hosts(`?cell=${id}`)
+    const sum = (of: (host: Host) => number) => own.reduce((total, host) => total + of(host), 0)
+    const inUnits = (of: (host: Host) => Amounts) => ({
+      vcpus: sum((host) => of(host).vcpus),
+      memory_mb: sum((host) => of(host).memory_mb),
+      disk_gb: sum((host) => of(host).disk_gb),
+    })
+    const { summary } = (await get<{ summary: object }>('/v1/cells/north')).body
+    expect(summary).toMatchObject({
+      total: inUnits(({ total }) => total),
+      limits: { vcpus: sum(({ total, ratios }) => total.vcpus * ratios.vcpus) },
     })
     expect(await get('/v1/cells/west')).toMatchObject({
       status: 404,

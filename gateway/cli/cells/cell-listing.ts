@@ -1,11 +1,10 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { age } from '../output/age.ts'
+import { GIB_MB, share } from '../output/share.ts'
 import type { Tone } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Cell = components['schemas']['Cell']
-
-const GIB_MB = 1_024
 
 /** How cells are shown at an instant. */
 export function cellListing(now: number): Listing<Cell> {
@@ -17,15 +16,19 @@ export function cellListing(now: number): Listing<Cell> {
       { head: 'STATE', of: cellState, tone: (cell) => TONES[cellState(cell)] },
       { head: 'HOSTS', of: ({ summary }) => summary && `${summary.hosts_up}/${summary.hosts}` },
       { head: 'SERVERS', of: ({ summary }) => summary && summary.servers },
-      { head: 'FREE VCPUS', of: ({ summary }) => summary && summary.free.vcpus },
-      {
-        head: 'FREE GIB',
-        of: ({ summary }) => summary && Math.floor(summary.free.memory_mb / GIB_MB),
-      },
+      { head: 'VCPUS', of: ({ summary }) => used(summary, 'vcpus', 1) },
+      { head: 'GIB', of: ({ summary }) => used(summary, 'memory_mb', GIB_MB) },
+      { head: 'DISK GB', of: ({ summary }) => used(summary, 'disk_gb', 1) },
       { head: 'TYPES', of: ({ summary }) => summary && summary.hypervisor_types.join(',') },
       { head: 'HEARD', of: ({ last_heard_at }) => age(last_heard_at, now) },
       { head: 'REASON', of: ({ disabled_reason }) => disabled_reason },
       { head: 'ZONES', of: ({ summary }) => summary && summary.zones.join(','), isWide: true },
+      { head: 'FREE VCPUS', of: ({ summary }) => summary && summary.free.vcpus, isWide: true },
+      {
+        head: 'FREE GIB',
+        of: ({ summary }) => summary && Math.floor(summary.free.memory_mb / GIB_MB),
+        isWide: true,
+      },
       { head: 'FREE DISK GB', of: ({ summary }) => summary && summary.free.disk_gb, isWide: true },
       { head: 'WEIGHT', of: ({ weight }) => weight, isWide: true },
       {
@@ -39,6 +42,18 @@ export function cellListing(now: number): Listing<Cell> {
       { head: 'ID', of: ({ id }) => id, isWide: true },
     ],
   }
+}
+
+/** Of all hosts, with the ratio that their overcommit comes to; null of a cell that does not say. */
+function used(
+  summary: Cell['summary'],
+  name: 'vcpus' | 'memory_mb' | 'disk_gb',
+  unit: number,
+): string | null {
+  if (summary?.used == null || summary.total === null || summary.limits === null) return null
+  const total = summary.total[name]
+  const ratio = total === 0 ? 1 : Math.round((10 * summary.limits[name]) / total) / 10
+  return share(Math.ceil(summary.used[name] / unit), Math.floor(total / unit), ratio)
 }
 
 /** What matters most about it. */

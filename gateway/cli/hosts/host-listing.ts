@@ -1,11 +1,10 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { age } from '../output/age.ts'
+import { GIB_MB, share } from '../output/share.ts'
 import type { Tone } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Host = components['schemas']['Host']
-
-const GIB_MB = 1_024
 
 /** How hosts are shown at an instant; `cellNames` by the cells' ids. */
 export function hostListing(cellNames: ReadonlyMap<string, string>, now: number): Listing<Host> {
@@ -52,8 +51,3 @@ const TONES = { up: 'good', cordoned: 'doubtful', down: 'bad' } as const satisfi
   string,
   Tone
 >
-
-/** Used of what is there, and how many times that may be used where it is not once: `3/8 x16`. */
-function share(used: number, total: number | null | undefined, ratio: number): string {
-  return `${used}/${total ?? '-'}${ratio === 1 ? '' : ` x${ratio}`}`
-}

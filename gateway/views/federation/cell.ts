@@ -42,5 +42,8 @@ function summaryView(summary: CellSummary) {
     image_formats: summary.imageFormats,
     free: resources(summary.free),
     largest: resources(summary.largest),
+    used: summary.used === undefined ? null : resources(summary.used),
+    total: summary.total === undefined ? null : resources(summary.total),
+    limits: summary.limits === undefined ? null : resources(summary.limits),
   }
 }
