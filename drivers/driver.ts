@@ -41,7 +41,7 @@ export interface Driver extends AsyncDisposable {
   start(id: InstanceId, signal: AbortSignal): Promise<void>
   /** Afterwards the guest is off: asked to shut down first, cut off after `graceMs` (0: at once). */
   stop(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
-  /** Afterwards the guest has started anew. `soft` asks the guest and falls back to `hard` after `graceMs`. */
+  /** Afterwards the guest has started again. `soft` asks the guest and falls back to `hard` after `graceMs`. */
   reboot(id: InstanceId, how: RebootKind, graceMs: number, signal: AbortSignal): Promise<void>
   /** Calls `listener` on every change of power state the backend tells of, until disposed. Never replays. */
   watch(listener: (report: InstanceReport) => void): AsyncDisposable
@@ -202,7 +202,7 @@ export interface DiskImage extends AsyncDisposable {
 
 export interface Rebuild {
   /**
-   * Afterwards the instance has disks made anew from the spec's image, and what the spec says; its interfaces stay.
+   * Afterwards the instance has disks made again from the spec's image, and what the spec says; its interfaces stay.
    * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image.
    */
   rebuild(spec: InstanceSpec, how: RebuildOptions, signal: AbortSignal): Promise<void>
@@ -218,7 +218,7 @@ export interface RebuildOptions {
 /** Each may be repeated. Interfaces and config drive stay as they are. */
 export interface Resize {
   /**
-   * Afterwards the guest has started anew with the spec's flavor, or is off with it, and what the disks were is kept.
+   * Afterwards the guest has started again with the spec's flavor, or is off with it, and what the disks were is kept.
    * Throws `invalid`, and changes nothing, when a disk would shrink.
    */
   resize(spec: InstanceSpec, how: ResizeOptions, signal: AbortSignal): Promise<void>

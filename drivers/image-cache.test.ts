@@ -67,7 +67,7 @@ describe('ImageCache', () => {
     await expect.poll(() => readdir(folder)).toEqual([])
   })
 
-  test('a caller that comes right after the last one gave up starts anew', async () => {
+  test('a caller that comes right after the last one gave up starts again', async () => {
     const content = Buffer.from('late')
     const sha256 = createHash('sha256').update(content).digest('hex')
     const endless = { ...shelf.addEndless(), sha256 }

@@ -8,22 +8,22 @@ import type { InstanceSpec } from './driver.ts'
 export interface Move {
   /** Afterwards the guest is off, given `graceMs` to shut down, and what it consists of lies ready to be read. */
   pack(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
-  /** Afterwards nothing that was packed is left, and the guest runs if it shall. */
+  /** Afterwards nothing that was packed is left, and the guest runs if it is to. */
   unpack(id: InstanceId, runs: boolean, signal: AbortSignal): Promise<void>
   /** What can be read now: of a guest that is not packed no more than it may change while it runs. */
   files(id: InstanceId, signal: AbortSignal): Promise<readonly MoveFile[]>
   /** Throws `not-found` for a file there is not. */
   read(id: InstanceId, part: FilePart, signal: AbortSignal): Promise<Uint8Array>
-  /** Afterwards the bytes wait for the instance to arrive. Offset 0 begins the file anew. Throws `invalid` for a name. */
+  /** Afterwards the bytes wait for the instance to arrive. Offset 0 begins the file again. Throws `invalid` for a name. */
   write(id: InstanceId, at: FileStart, bytes: Uint8Array, signal: AbortSignal): Promise<void>
   /**
-   * Afterwards the instance is here with what was written, and the spec's flavor; it runs if it shall. Throws
+   * Afterwards the instance is here with what was written, and the spec's flavor; it runs if it is to. Throws
    * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves nothing of it here.
    */
   arrive(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the instance, whose former host is dead, is here: with its disks where this host sees them, too,
-   * else anew from its image. It runs if it shall.
+   * else again from its image. It runs if it is to.
    */
   evacuate(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
 }

@@ -8,7 +8,7 @@ export interface Nodes {
    * changes nothing. Throws `conflict` for a name, MAC address or BMC that another has, `invalid` for what is malformed.
    */
   add(node: NewNode, signal: AbortSignal): Promise<NodeReport>
-  /** Afterwards the node is being inspected and cleaned anew. Throws `not-found`, `conflict` while a server has it. */
+  /** Afterwards the node is being inspected and cleaned again. Throws `not-found`, `conflict` while a server has it. */
   inspect(name: string, signal: AbortSignal): Promise<NodeReport>
   /** Afterwards no further server gets the node, for this reason; null: servers may get it. Throws `not-found`. */
   maintain(name: string, reason: string | null, signal: AbortSignal): Promise<NodeReport>

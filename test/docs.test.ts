@@ -30,10 +30,10 @@ const ROOT_PAGES = [
 /** Of another place in this repository. */
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const METRIC = /(?<=name: ')(?:weir|api)_[a-z_]+(?=')/g
-/** Before and after the part of docs/reference/drivers.md that is written anew. */
+/** Before and after the part of docs/reference/drivers.md that is rewritten. */
 const TABLE_MARK = '<!-- what each driver can -->'
 
-// `./weir test test/docs.test.ts -u` writes the pages anew.
+// `./weir test test/docs.test.ts -u` rewrites the pages.
 test('docs/reference/states.md shows the states and transitions of the code', async () => {
   await expect(renderStates()).toMatchFileSnapshot('../docs/reference/states.md')
 })

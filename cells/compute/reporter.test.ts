@@ -70,7 +70,7 @@ async function withSilentBackend(
   }
 }
 
-test('a host whose backend is gone does not call itself well while it makes itself known anew', () =>
+test('a host whose backend is gone does not call itself well while it makes itself known again', () =>
   withSilentBackend(async (reporter, { alive, report }) => {
     await waitFor('a report', () => report.length > 0, WAIT_MS)
     const heard = alive.length

@@ -7,7 +7,7 @@ const BATCH = 1_000
 
 /**
  * Removes rows the gateways have applied, and those too old or too many to wait for a gateway any longer: who still
- * wanted them is told of a gap and reads everything anew. Works in batches of a bounded number. Returns how many.
+ * wanted them is told of a gap and reads everything again. Works in batches of a bounded number. Returns how many.
  */
 export async function trimFeed(
   db: Transactional,

@@ -7,7 +7,7 @@ import { tellSiblings } from '../hosts/tell-siblings.ts'
 import { deleteProvider } from '../placement/delete-provider.ts'
 
 /**
- * Afterwards the host is not there until its compute starts anew. Throws `conflict` while a server is on it or comes
+ * Afterwards the host is not there until its compute starts again. Throws `conflict` while a server is on it or comes
  * or goes.
  */
 export async function hostForget(

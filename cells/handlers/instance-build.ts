@@ -26,7 +26,7 @@ import { noHostReason } from '../scheduler/trace.ts'
 
 type Ask = CellAsk<'instance.build'>
 
-/** Decisions made anew when every candidate of the one before had filled up meanwhile. */
+/** Decisions made again when every candidate of the one before had filled up meanwhile. */
 const DECISIONS_MAX = 3
 /** A record read may end before its instance is read; it cannot begin again. */
 const READS_MAX = 3

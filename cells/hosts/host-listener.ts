@@ -59,7 +59,7 @@ export class HostListener implements AsyncDisposable {
     ]
   }
 
-  /** Meets every host anew: after a reconnect nobody knows what was missed. */
+  /** Meets every host again: after a reconnect nobody knows what was missed. */
   forget(): void {
     this.#reported.clear()
   }

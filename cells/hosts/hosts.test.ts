@@ -323,7 +323,7 @@ test('a disabled service takes no servers, and says why', async () => {
   expect(await build()).toMatchObject({ outcome: 'accepted' })
 })
 
-test('a host is forgotten once it has no servers, and is back when its compute has started anew', async () => {
+test('a host is forgotten once it has no servers, and is back when its compute has started again', async () => {
   const options = { name: 'leaving', id: newId<HostId>(), zone: 'leaving' }
   const leaving = await cell.addHost(options)
   const { hosts } = running.cell.conductor

@@ -15,7 +15,7 @@ export const token = (name: string, length = 64) =>
 
 /**
  * Like `token`, but never null, and in the same room whatever it says; empty where there is nothing to say. A row that
- * grows is written anew elsewhere in its page, and pages are full of rows: that costs a page of the log every few times.
+ * grows is rewritten elsewhere in its page, and pages are full of rows: that costs a page of the log every few times.
  */
 export const fixedToken = (name: string, length: number) =>
   customType<{ data: string; driverData: string }>({

@@ -23,7 +23,7 @@ export interface RunningLibvirtHost {
   readonly uri: string
   /** Runs a command in the host's namespaces, such as a request to a guest's address. */
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
-  /** Ends the daemon and starts it anew; guests run on. */
+  /** Ends the daemon and restarts it; guests run on. */
   restartDaemon(): Promise<void>
   /** Ends the daemon alone; guests run on, and `startLibvirtHost` finds them again. */
   stopDaemon(): Promise<void>

@@ -69,7 +69,7 @@ async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promis
   const password = readFileSync(passwordFile, 'utf8')
   await databaseUser(mariadb.rootUrl(), database, password)
   const url = `mysql://${database}:${password}@127.0.0.1:${mariadb.port}/${database}`
-  // Written anew each time: MariaDB may have had to take another port.
+  // Rewritten each time: MariaDB may have had to take another port.
   const urlFile = join(layout.secrets, `${database}.url`)
   writeFileAtomically(urlFile, url)
   await migrateDatabase(url, join(projectRoot, component, 'db', 'migrations')).catch(

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { createConnection, type RowDataPacket } from 'mysql2'
 
-/** Kept by the migrations themselves, which make the tables anew. */
+/** Kept by the migrations themselves, which make the tables again. */
 const MIGRATIONS = '__drizzle_migrations'
 
 /** One line of a dump: a table's name with its columns, then its rows, each a list of text or null. */

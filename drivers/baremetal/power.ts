@@ -25,7 +25,7 @@ export async function stop(
   await host.locks.run(id, signal, () => powerOff(host, host.nodes.get(id), graceMs, signal))
 }
 
-/** Afterwards the machine has started anew. */
+/** Afterwards the machine has started again. */
 export async function reboot(
   host: BaremetalHost,
   id: InstanceId,

@@ -13,7 +13,7 @@ import type { NodeWork } from './nodes/node-work.ts'
 import { powerOn } from './power.ts'
 
 /**
- * Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. One that cannot
+ * Afterwards the instance runs on a machine of its own. A machine that was half written is rewritten. One that cannot
  * be deployed is cleaned for the next server by `work`. Ended by its signal it leaves the machine as far as it came: its
  * host stops, and is asked again, or the server is deleted.
  */

@@ -53,7 +53,7 @@ async function endOf(
 
 /**
  * When the engine started, in epoch milliseconds. It ends every container with itself and says so nowhere, but it makes
- * its own network `bridge` anew at every start, after it has noted those ends. 0 for an engine without that network.
+ * its own network `bridge` again at every start, after it has noted those ends. 0 for an engine without that network.
  */
 async function engineStartedAt({ engine }: DockerHost, signal: AbortSignal): Promise<number> {
   try {

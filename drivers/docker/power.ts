@@ -23,7 +23,7 @@ export async function stop(
   })
 }
 
-/** Afterwards the guest has started anew. */
+/** Afterwards the guest has started again. */
 export async function reboot(
   host: DockerHost,
   id: InstanceId,

@@ -7,7 +7,7 @@ import { removeContainer } from './destroy.ts'
 import type { DockerHost } from './host.ts'
 import { containerName, nextContainerName } from './names.ts'
 
-/** Makes instances anew from an image. */
+/** Makes instances again from an image. */
 export function dockerRebuild(host: DockerHost): Rebuild {
   return {
     rebuild: (spec, how, signal) =>

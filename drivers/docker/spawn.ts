@@ -13,7 +13,7 @@ const CLEAN_UP_MS = 60_000
 
 /**
  * Afterwards the instance runs. Networks, volumes and container are made before the container is started, so one that
- * was never started is an interrupted spawn and is built anew.
+ * was never started is an interrupted spawn and is rebuilt.
  */
 export async function spawn(
   host: DockerHost,

@@ -92,7 +92,7 @@ interface Armed {
   readonly lifted: AbortController
 }
 
-/** The faults of one fake host, which may be changed while it runs. Counts start anew with every `set`. */
+/** The faults of one fake host, which may be changed while it runs. Counts start again with every `set`. */
 export class Faults {
   #armed: readonly Armed[] = []
   #dead = false

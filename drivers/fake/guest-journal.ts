@@ -13,7 +13,7 @@ import type { FakeGuest } from './guest.ts'
 
 type Entry = { readonly put: FakeGuest } | { readonly gone: InstanceId }
 
-/** Lines beyond the guests there are, before the file is written anew. */
+/** Lines beyond the guests there are, before the file is rewritten. */
 const DEAD_LINES_MAX = 10_000
 
 /**

@@ -81,7 +81,7 @@ describe('a client of an ironic that trusts a Keystone', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('logs in anew before its token ends, as a user of a project', async () => {
+  test('logs in again before its token ends, as a user of a project', async () => {
     lifeMs = 0
     const ironic = client({ user: 'weir', password: 'secret', project: 'service' })
 

@@ -29,7 +29,7 @@ export async function stop(
   )
 }
 
-/** Afterwards the machine has started anew. */
+/** Afterwards the machine has started again. */
 export async function reboot(
   host: IronicHost,
   id: InstanceId,

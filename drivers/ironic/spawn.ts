@@ -12,7 +12,7 @@ import { classOf, type IronicNode, isFree } from './ironic-node.ts'
 import { powerOn } from './power.ts'
 
 /**
- * Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. Ended by its signal it
+ * Afterwards the instance runs on a node of its own. A node that was half deployed is deployed again. Ended by its signal it
  * leaves the node as far as it came: its host stops, and is asked again, or the server is deleted.
  */
 export async function spawn(

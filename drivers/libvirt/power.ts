@@ -38,7 +38,7 @@ export async function stop(
 }
 
 /**
- * Afterwards the guest has started anew. Soft is a shutdown and a start, as in Nova, and not libvirt's own reboot:
+ * Afterwards the guest has started again. Soft is a shutdown and a start, as in Nova, and not libvirt's own reboot:
  * that one never says whether the guest followed.
  */
 export async function reboot(

@@ -9,7 +9,7 @@ import { cutPower } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import { createOtherDisks, hideFiles } from './spawn.ts'
 
-/** Makes instances anew from an image. */
+/** Makes instances again from an image. */
 export function libvirtRebuild(host: LibvirtHost): Rebuild {
   return {
     rebuild: (spec, how, signal) =>

@@ -23,7 +23,7 @@ import type { DomainRef } from './rpc/domain-ref.ts'
 import { attributeAt, elementsAt, parseXml, textAt } from './xml/parse.ts'
 
 /**
- * Afterwards the domain, which is off, is what the spec says, and runs if it shall. Its interfaces are those the host
+ * Afterwards the domain, which is off, is what the spec says, and runs if it is to. Its interfaces are those the host
  * has plugged; it has a config drive if there is one; a rescue is over. The caller holds the instance's lock.
  */
 export async function redefine(

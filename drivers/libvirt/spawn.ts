@@ -26,7 +26,7 @@ export const SECRET_MODE = 0o600
 
 /**
  * Afterwards the instance runs. The domain is defined last before it is started, so an instance without a domain
- * is an interrupted spawn and is built anew, and one with a domain only needs to be started.
+ * is an interrupted spawn and is rebuilt, and one with a domain only needs to be started.
  */
 export async function spawn(
   host: LibvirtHost,

@@ -20,7 +20,7 @@ export async function stop(host: NestedHost, id: InstanceId, signal: AbortSignal
   })
 }
 
-/** Afterwards the guest has started anew. */
+/** Afterwards the guest has started again. */
 export async function reboot(
   host: NestedHost,
   id: InstanceId,

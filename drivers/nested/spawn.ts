@@ -44,7 +44,7 @@ export async function spawn(
 async function build(host: NestedHost, spec: InstanceSpec, signal: AbortSignal): Promise<string> {
   const { keypair } = spec.asked
   const record = host.records.get(spec.id)
-  // One whose server was removed by somebody else begins anew: the cloud would answer its old key with the old server.
+  // One whose server was removed by somebody else begins again: the cloud would answer its old key with the old server.
   if (record === undefined || record.serverId !== null)
     await host.records.write(spec.id, recordOf(host, spec))
   const [flavorRef, imageRef] = await Promise.all([

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 
-/** Whoever has asked least lately is forgotten first, and begins anew with all it may have. */
+/** Whoever has asked least lately is forgotten first, and begins again with all it may have. */
 const ASKERS_MAX = 10_000
 const MINUTE_MS = 60_000
 

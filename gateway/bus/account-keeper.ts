@@ -2,7 +2,7 @@ import type { Account } from '@nats-io/jwt'
 import { type CellAccount, cellAccount, gatewayAccount, revokedAccount } from './accounts.ts'
 import { type BusOperator, pushAccount } from './push-account.ts'
 
-/** An account the bus shall know, or, once it is revoked, refuse. */
+/** An account that the bus is to know, or, once it is revoked, refuse. */
 export interface KeptAccount extends CellAccount {
   /** Null while it is good. */
   readonly revokedAt: Date | null

@@ -19,7 +19,7 @@ const OWNER = sqlStatement(
 )
 
 /**
- * What a user has in a project, counted anew: no ledger is kept of users, of whom few have limits of their own. Exact
+ * What a user has in a project, counted again: no ledger is kept of users, of whom few have limits of their own. Exact
  * within a transaction that has charged the project, because others wait for that.
  */
 export async function usagesOfUser(

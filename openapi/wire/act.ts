@@ -30,7 +30,7 @@ export const ImageTarget = Type.Object({ imageId: Uuid, ticket: Type.String() })
 const SAVING_ACTS = ['create-image', 'create-backup', 'shelve'] as const
 export type SavingAct = (typeof SAVING_ACTS)[number]
 
-/** One thing that is done to a guest. A `build` is all that there is to know of the server as it shall be then. */
+/** One thing that is done to a guest. A `build` is all that there is to know of the server as it is to be then. */
 export const Act = Type.Union([
   Type.Object({ name: OneOf(PLAIN_ACTS) }),
   /** `build` is the server's own, with the image to rescue it with and the password it then has. */

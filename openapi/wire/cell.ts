@@ -85,7 +85,7 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({
       operation: OperationRef,
       act: CellAct,
-      /** True: it says what shall be true. Nothing is done, nor refused, where it is; a server at work is waited for. */
+      /** True: it says what is to be true. Nothing is done, nor refused, where it is; a server at work is waited for. */
       isWish: Type.Optional(Type.Boolean()),
     }),
     answer: Type.Object({ view: InstanceView }),
@@ -137,7 +137,7 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ hostId: Uuid }),
     answer: Type.Object({ text: Type.String() }),
   },
-  /** Afterwards the host is not there, until its compute starts anew. */
+  /** Afterwards the host is not there, until its compute starts again. */
   'host.forget': { ask: Type.Object({ hostId: Uuid }), answer: HostView },
   'host.set-service': {
     ask: Type.Object({

@@ -152,7 +152,7 @@ export const HOST_OPERATIONS = {
       act: HostAct,
       /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
-      /** False: a guest that the act starts anew is off afterwards. */
+      /** False: a guest that the act starts again is off afterwards. */
       runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
@@ -212,7 +212,7 @@ export const HOST_OPERATIONS = {
   strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }) },
   /** `after`: only the instances whose ids come after it. */
   report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
-  /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
+  /** A gateway was in touch so long ago; guests are to stop once none has been for `fenceAfterMs`, 0: never. */
   contact: {
     ask: Type.Object({
       fenceAfterMs: Type.Integer({ minimum: 0 }),

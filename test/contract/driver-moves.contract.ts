@@ -140,7 +140,7 @@ export function driverMovesContract(
       },
     )
 
-    further.each([true, false])('an evacuated instance is made anew; it runs: %s', async (runs) => {
+    further.each([true, false])('an evacuated instance is made again; it runs: %s', async (runs) => {
       const spec = instanceSpec(harnesses[1].image)
       known.add(spec.id)
 

@@ -157,7 +157,7 @@ export class CoreEnv implements AsyncDisposable {
 
 export const work = () => workContext({})
 
-/** An order for servers that shall be built in this cell, as a plan from a request would make it. */
+/** An order for servers that are to be built in this cell, as a plan from a request would make it. */
 export function orderFor(
   cell: { readonly id: CellId; readonly name: string } | null,
   change: Partial<ServerOrder> & { readonly count?: number; readonly projectId?: string } = {},

@@ -7,7 +7,7 @@ const LIMIT_MS = 30_000
 export interface FarNetwork extends Disposable {
   /** This machine's end of the wire. */
   readonly address: string
-  /** To be put before a command that shall run there. */
+  /** To be put before a command that is to run there. */
   readonly within: readonly string[]
   /** Cuts the wire, or joins it again. */
   setWire(state: 'up' | 'down'): void

@@ -21,7 +21,7 @@ export interface Metal extends AsyncDisposable {
   readonly machine: TestMachine
   readonly shelf: ImageShelf
   driver: Driver
-  /** Afterwards a host is there anew, over the same state. */
+  /** Afterwards a host is there again, over the same state. */
   reopen(): Promise<void>
   spec(image: ImageSpec): InstanceSpec
   node(): Promise<NodeReport>

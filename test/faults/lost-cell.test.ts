@@ -89,7 +89,7 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect((await showServer(demo, ran.id)).fault?.message).toContain('was lost')
   expect((await showServer(demo, elsewhere.id)).status).toBe('ACTIVE')
 
-  // Its owner has it built anew: nowhere as long as its zone is lost, and there once it is back.
+  // Its owner has it rebuilt: nowhere as long as its zone is lost, and there once it is back.
   const rebuilt = { rebuild: { imageRef: cloud.catalog.image } }
   expect((await demo.post(`${SERVERS}/${ran.id}/action`, rebuilt)).status).toBe(202)
   await waitFor(

@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)(
     const untilConsole = (text: string) =>
       expect.poll(() => openstack('console', 'log', 'show', id), WAIT).toContain(text)
 
-    test('a server goes over while it runs, moves with its disk, and is built anew when its host is dead', async () => {
+    test('a server goes over while it runs, moves with its disk, and is rebuilt when its host is dead', async () => {
       const before = await hostOf()
       await untilConsole('READY')
 

@@ -264,7 +264,7 @@ describe.skipIf(why !== undefined)(
         for (const spec of specs) await driver.destroy(spec.id, signal())
       })
 
-      test('a spawn interrupted after any of its files is built anew by the next one', async () => {
+      test('a spawn interrupted after any of its files is rebuilt by the next one', async () => {
         const spec = instanceSpec(harness.image, { nics: [nicWith('10.94.0.9', NEXT_MAC)] })
         await driver.spawn(spec, signal())
         // As a process that died between plugging the network and defining the domain leaves it.

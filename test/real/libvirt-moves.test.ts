@@ -27,7 +27,7 @@ describe.skipIf(why !== undefined)(
     driverMovesContract('libvirt', () => startLibvirtHarness('mover'), extent)
 
     test.skipIf(!isFullRun)(
-      'with UEFI they go over a network while they run, and start anew with what their firmware knew',
+      'with UEFI they go over a network while they run, and start again with what their firmware knew',
       async () => {
         await using one = await startLibvirtHarness('near')
         await using two = await startLibvirtHarness('far')

@@ -14,7 +14,7 @@ export interface AttemptsOptions {
   readonly clock: Clock
   /** Finished attempts are forgotten after this; must outlive every message and every deleted server's row. */
   readonly retentionMs: number
-  /** A file of as many lines, and twice as many as are worth keeping, is written anew. */
+  /** A file of as many lines, and twice as many as are worth keeping, is rewritten. */
   readonly compactAfterLines?: number
 }
 

@@ -55,7 +55,7 @@ export function effectsOf(name: ActName): ActEffects<Act> {
   return (EFFECTS[name] ?? {}) as ActEffects<Act>
 }
 
-/** True when a guest that an act starts anew is to run afterwards. */
+/** True when a guest that an act starts again is to run afterwards. */
 export function runsAfterwards({ vmState, powerState }: Instance, name: ActName): boolean {
   return name === 'revert-resize' ? powerState !== POWER_STATES.shutdown : vmState !== 'stopped'
 }

@@ -16,7 +16,7 @@ export const shelveOffloadEffects: ActEffects<ActNamed<'shelve-offload'>> = {
   },
 }
 
-/** A server that is on no host is placed anew, on any host of the cell; one that is still on its host stays there. */
+/** A server that is on no host is placed again, on any host of the cell; one that is still on its host stays there. */
 export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
   begin: async (tx, { deps, operation, instance, act }) => {
     if (instance.placed !== null) return {}

@@ -9,7 +9,7 @@ export const leave = (at: 'source' | 'dest'): HostLeg => ({
   ask: () => ({ name: 'shelve-offload' }),
 })
 
-/** The guest is stopped, carried over and started anew; its host keeps what it was until that is confirmed. */
+/** The guest is stopped, carried over and started again; its host keeps what it was until that is confirmed. */
 export function coldMove(type: Extract<MigrationType, 'migration' | 'resize'>): MovePlan {
   return {
     begin: async (tx, moving) => {

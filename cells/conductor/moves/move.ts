@@ -18,7 +18,7 @@ export type MoveName =
 /** What is asked for. It holds secrets, so it is sealed where it is kept. */
 export interface MoveOrder {
   readonly migrationId: string
-  /** As the server shall be then; null where nothing of it is to be known. */
+  /** As the server is to be then; null where nothing of it is to be known. */
   readonly build: InstanceBuild | null
   readonly userId: string
   /** Of the request; absent where an older gateway asked: as the server's. */

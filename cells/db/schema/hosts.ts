@@ -26,7 +26,7 @@ export const hosts = mysqlTable(
     inventory: json('inventory'),
     /** The database was restored since the host was last compared with it: what the host says is believed, once. */
     isBelieved: boolean('is_believed').notNull().default(false),
-    /** An operator has had it forgotten; it is back once its compute has started anew. */
+    /** An operator has had it forgotten; it is back once its compute has started again. */
     isDeleted: boolean('is_deleted').notNull().default(false),
     /** The provider's generation when its usage was last put into the feed. */
     shownGeneration: int('shown_generation').notNull(),

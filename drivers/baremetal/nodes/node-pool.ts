@@ -70,7 +70,7 @@ export class NodePool implements AsyncDisposable {
     this.#nodes = this.#nodes.filter((each) => each !== kept)
     await kept.bmc?.[Symbol.asyncDispose]()
     await kept.written
-    // Listed without a record it would be inspected anew; a record alone would be that of the next of its name.
+    // Listed without a record it would be inspected again; a record alone would be that of the next of its name.
     await rm(kept.path, { force: true })
     await this.#list()
   }

@@ -44,7 +44,7 @@ export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   },
   'clean-failed': { target: null, after: { clean: 'cleaning', inspect: 'inspecting' } },
   available: { target: null, after: { take: 'deploying', inspect: 'inspecting' } },
-  // What is half written may be written anew, and goes with its server.
+  // What is half written may be rewritten, and goes with its server.
   deploying: {
     target: 'active',
     after: { done: 'active', fail: 'deploy-failed', release: 'cleaning' },

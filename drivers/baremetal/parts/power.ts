@@ -10,7 +10,7 @@ export interface Power {
   off(signal: AbortSignal): Promise<void>
   /** Afterwards the machine has been asked to shut down, which it may take its time for, or not do at all. */
   askToShutDown(signal: AbortSignal): Promise<void>
-  /** Afterwards the machine has started anew. */
+  /** Afterwards the machine has started again. */
   reset(signal: AbortSignal): Promise<void>
 }
 

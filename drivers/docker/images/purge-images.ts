@@ -80,7 +80,7 @@ async function namedAt(engine: Engine, name: string, signal: AbortSignal): Promi
   }
 }
 
-/** One that was named anew since it was looked at is about to be used; the engine keeps what a container is made of. */
+/** One that was named again since it was looked at is about to be used; the engine keeps what a container is made of. */
 async function remove(engine: Engine, image: Unused, signal: AbortSignal): Promise<void> {
   if ((await namedAt(engine, image.name, signal)) !== image.namedAt) return
   await engine.call('DELETE', `/images/${image.name}`, { signal }).catch((error: unknown) => {

@@ -26,7 +26,7 @@ export function metadataCalls(session: LibvirtSession) {
       }
     },
     /**
-     * Afterwards it is the element, also when the domain starts anew; null: there is none. Throws `conflict` for a
+     * Afterwards it is the element, also when the domain starts again; null: there is none. Throws `conflict` for a
      * domain that is not kept.
      */
     async setMetadata(domain: DomainRef, xml: string | null, signal: AbortSignal): Promise<void> {

@@ -40,7 +40,7 @@ export async function arrive(
   })
 }
 
-/** Afterwards the instance whose disks are in their places has a domain, which runs if it shall. */
+/** Afterwards the instance whose disks are in their places has a domain, which runs if it is to. */
 async function moveIn(
   host: LibvirtHost,
   spec: InstanceSpec,

@@ -4,7 +4,7 @@ import { stop } from '../power.ts'
 import { spawn } from '../spawn.ts'
 import { takeOver } from './take-over.ts'
 
-/** Afterwards the instance is here, with the disks its host left where this one sees them, else made anew from its image. */
+/** Afterwards the instance is here, with the disks its host left where this one sees them, else made again from its image. */
 export async function evacuate(
   host: LibvirtHost,
   spec: InstanceSpec,

@@ -30,7 +30,7 @@ export async function pack(
   await hideFiles(files)
 }
 
-/** Afterwards there is no packed disk, and the guest runs if it shall. The caller holds the instance's lock. */
+/** Afterwards there is no packed disk, and the guest runs if it is to. The caller holds the instance's lock. */
 export async function unpack(
   host: LibvirtHost,
   id: InstanceId,

@@ -7,7 +7,7 @@ export type DialTarget =
   | { readonly path: string }
   | { readonly host: string; readonly port: number; readonly tls?: TlsFiles }
 
-/** Paths of PEM files. They are read anew for every connection: certificates are renewed. */
+/** Paths of PEM files. They are read again for every connection: certificates are renewed. */
 export interface TlsFiles {
   readonly ca: string
   readonly cert: string

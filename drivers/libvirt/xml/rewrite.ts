@@ -24,7 +24,7 @@ const parser = new XMLParser({
   ignorePiTags: true,
 })
 
-/** The root element of the daemon's XML, built anew: the innermost elements are changed first. */
+/** The root element of the daemon's XML, rebuilt: the innermost elements are changed first. */
 export function rewriteXml(text: string, change: Change): XmlElement | undefined {
   refuseUnreadable(text)
   const [root] = (parser.parse(text) as readonly Parsed[]).map((node) => rebuilt(node, change))

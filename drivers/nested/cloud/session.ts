@@ -88,7 +88,7 @@ export class Session {
     return this.access(signal)
   }
 
-  /** The next call logs in anew, unless somebody has since. */
+  /** The next call logs in again, unless somebody has since. */
   async drop(refused: Access): Promise<void> {
     const current = await this.#access?.catch(() => undefined)
     if (current === refused) this.#access = undefined

@@ -28,7 +28,7 @@ const NUMBER = /^\d{1,15}$/
 export const listEvents: Handler<operations['listEvents']> = async (call) => {
   const { app, context, query, raw } = call
   const { project: projectId, server: serverId, type, host, request: requestId } = query
-  // Who may not ask for a cell's events shall not learn which cells there are.
+  // Those who may not ask for a cell's events must not learn which cells there are.
   const since = query.since === undefined ? undefined : new Date(query.since)
   const wanted = { projectId, serverId, cellId: query.cell, type, host, requestId, since }
   const asked = visibleEvents(context, wanted)

@@ -18,7 +18,7 @@ import { startServers } from '../servers/boot/start-servers.ts'
 import type { PlannedServer } from '../servers/list/server-order.ts'
 import { listUnmanagedGuests } from './unmanaged-guests.ts'
 
-/** What the server of a guest shall be. */
+/** What the server of a guest is to be. */
 export interface Adoption {
   /** The guest's id, which the server has, too, or its name. */
   readonly guest: string

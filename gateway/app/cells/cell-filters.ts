@@ -1,7 +1,7 @@
 import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Reach } from '../servers/boot/server-network.ts'
 
-/** What a server needs of the cell it shall be built in. */
+/** What a server needs of the cell it is to be built in. */
 export interface CellRequest {
   readonly resources: Resources
   readonly zone: string | null

@@ -37,7 +37,7 @@ export async function findOperatedCell(
   throw new Failure('not-found', `There is no cell ${idOrName}. There are: ${names || 'none'}.`)
 }
 
-/** What to decide anew; the rest stays. */
+/** What to decide again; the rest stays. */
 export interface CellChange {
   readonly isEnabled?: boolean | undefined
   readonly disabledReason?: string | null | undefined

@@ -74,7 +74,7 @@ export class EventTail implements AsyncDisposable {
       }
       await clock.sleep(POLL_MS, this.#pause.signal).catch(() => {})
     }
-    // In the same breath as nobody was seen to be left: whoever comes next begins anew.
+    // In the same breath as nobody was seen to be left: whoever comes next begins again.
     this.#loop = undefined
   }
 }

@@ -97,7 +97,7 @@ test('a second gateway applies the feed when the first has gone', async () => {
   expect(await env.server(a)).toMatchObject({ vmState: 'active' })
 })
 
-test('a gateway whose subscription hears nothing listens anew', async () => {
+test('a gateway whose subscription hears nothing listens again', async () => {
   let subscriptions = 0
   const other = await env.core({
     onBus: (nats) => {

@@ -91,7 +91,7 @@ test('a lease that another has taken ends the listening, and what was heard is f
   await expireLease()
   world.now += LEASE_RENEW_MS
   expect(await world.round()).toMatchObject({ holder: 1 })
-  // Heard anew from here on, so what went by meanwhile is asked for.
+  // Heard again from here on, so what went by meanwhile is asked for.
   expect(world.subscriptions).toHaveLength(2)
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
   expect(await isActive(server)).toBe(true)

@@ -259,7 +259,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
   expect(world.nudges).toBe(0)
 })
 
-test('after three reads of what should have been heard it listens anew', async () => {
+test('after three reads of what should have been heard it listens again', async () => {
   await world.settle()
   const miss = async () => {
     world.commit((await changed()).body)

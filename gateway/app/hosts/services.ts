@@ -158,7 +158,7 @@ export async function setService(
 }
 
 /**
- * Afterwards the service's host is not there, nor in any aggregate, until its compute starts anew. Throws `not-found`;
+ * Afterwards the service's host is not there, nor in any aggregate, until its compute starts again. Throws `not-found`;
  * `invalid` for an id of the wrong kind; `conflict` while servers are on the host; `unavailable` while the cell cannot be asked.
  */
 export async function deleteService(

@@ -35,7 +35,7 @@ export interface BootFlavor {
 const GIB = 2 ** 30
 
 /**
- * The image a server shall boot from. Throws `invalid`, with Nova's words, when the requester cannot see it, it is
+ * The image that a server is to boot from. Throws `invalid`, with Nova's words, when the requester cannot see it, it is
  * not active, or the flavor is too small for it.
  */
 export async function imageForBoot(

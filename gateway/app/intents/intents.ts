@@ -49,7 +49,7 @@ export interface IntentPage {
   readonly next: string | null
 }
 
-/** Throws `forbidden` for who may not name cells: they shall not learn which there are. */
+/** Throws `forbidden` for those who may not name cells: they must not learn which cells there are. */
 export function assertMayNameCell({ isAdmin }: Pick<Requester, 'isAdmin'>): void {
   if (!isAdmin) throw new Failure('forbidden', 'Only administrators ask for the intents of a cell.')
 }

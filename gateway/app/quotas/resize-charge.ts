@@ -7,7 +7,7 @@ import { refundQuota } from './refund-quota.ts'
 
 type Size = Pick<FlavorSnapshot, 'vcpus' | 'memoryMb'>
 
-/** Afterwards the server is charged for the larger of what it has and what it shall have. Throws `over-quota`. */
+/** Afterwards the server is charged for the larger of what it has and what it is to have. Throws `over-quota`. */
 export async function reserveResize(
   tx: Tx,
   serverId: string,

@@ -13,7 +13,7 @@ type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 const EVERY_MS = 10_000
 const BATCH = 100
 
-/** A host that shall be emptied takes no new server; once it has none left, the operation is done. */
+/** A host that is to be emptied takes no new server; once it has none left, the operation is done. */
 export function drainHosts(deps: DrainDeps): RowReconciler<HostDrain> {
   return {
     name: 'drain hosts',

@@ -44,7 +44,7 @@ export function filterPorts(deps: Deps): Reconciler {
   }
 }
 
-/** A host that was started anew is told everything again. */
+/** A host that was started again is told everything again. */
 function keyOf({ view }: HostRecord): string {
   return `${view.hostId} ${view.startedAt}`
 }

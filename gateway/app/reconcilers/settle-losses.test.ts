@@ -94,7 +94,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(await findMapping(env.db, unwanted)).toBeUndefined()
   await env.until(unbuilt, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
 
-  // Its owner has it built anew, where there is room: in its group's next cell, at the charge it has.
+  // Its owner has it rebuilt, where there is room: in its group's next cell, at the charge it has.
   const request = (await findRequestSpec(env.db, ran))!
   const { id, projectId: project, ...was } = shown
   const asked = { ...owner, projectId: project as never }

@@ -30,7 +30,7 @@ export type ActOnServerParams = {
   readonly attempt: number
   readonly operationId: string
   readonly act: StoredAct
-  /** True: it says what shall be true, and is done where it is so already. */
+  /** True: it says what is to be true, and is done where it is so already. */
   readonly isWish?: boolean
   /** Of the request: who sent it, with a token of which project. */
   readonly userId: string

@@ -24,7 +24,7 @@ import type { Target } from './next-cell.ts'
 export type DeleteServerParams = {
   readonly serverId: InstanceId
   readonly operationId: string
-  /** Who asked; null: nobody anew, a delete asked for earlier goes on. */
+  /** Who asked; null: no one, a delete asked for earlier goes on. */
   readonly requester: { readonly userId: string; readonly projectId: string } | null
   /** Where it was shown to be when it was asked for; absent: not looked. */
   readonly seen?: Target
@@ -99,7 +99,7 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
       { work },
     )
   },
-  // Nothing is left to undo of a server that shall not be.
+  // Nothing is left to undo of a server that is not to be.
   undo: 'none',
 }
 

@@ -14,7 +14,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { noValidHost } from '../servers/boot/faults.ts'
 
-/** Where a server shall be built. */
+/** Where a server is to be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }
 
 /** More cells than this are not asked for one server, however many there are. */

@@ -134,7 +134,7 @@ export async function placeOfGroup(
   return group === undefined ? null : ((await lockServerGroup(tx, group.id)) ?? null)
 }
 
-/** Afterwards servers that shall be with this one are looked for in its new cell; null: nowhere. */
+/** Afterwards servers that are to be with this one are looked for in its new cell; null: nowhere. */
 export async function moveServerGroup(
   tx: Tx,
   group: ServerGroupRule | undefined,

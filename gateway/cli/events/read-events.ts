@@ -13,7 +13,7 @@ const BROKEN_OFF = { done: true, value: undefined } as const
 
 /**
  * What a stream that was asked for what follows `after` tells, until it ends, breaks off or falls silent. Whoever asks
- * anew for what follows the last `upTo` is told nothing twice and misses nothing.
+ * again for what follows the last `upTo` is told nothing twice and misses nothing.
  */
 export async function* readEvents(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,

@@ -5,7 +5,7 @@ import { findNode } from './find-node.ts'
 import { hostNames, type NodeOptions } from './machine-hosts.ts'
 import { nodeListing } from './node-listing.ts'
 
-/** Afterwards it is being found out anew what the machine is made of. */
+/** Afterwards it is being found out again what the machine is made of. */
 export async function inspectNode(
   operator: Operator,
   name: string,

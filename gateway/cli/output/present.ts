@@ -21,7 +21,7 @@ const HOME_AND_CLEAR = '\u001b[H\u001b[2J'
 
 /**
  * Shows what `read` finds. With `watch` it goes on until it is interrupted: a terminal is redrawn, elsewhere what has
- * changed is written anew, JSON on one line each.
+ * changed is rewritten, JSON on one line each.
  */
 export async function present(
   operator: Operator,

@@ -11,7 +11,7 @@ export interface TokenOptions extends ViewOptions {
   readonly expires?: number
 }
 
-/** Afterwards there is a token, and the line is shown that has to be run where the cell, or the host, shall be. */
+/** Afterwards there is a token, and the line is shown that has to be run where the cell, or the host, is to be. */
 export async function createToken(
   operator: Operator,
   cell: string,

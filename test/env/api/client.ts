@@ -79,7 +79,7 @@ export class ApiClient implements AsyncDisposable {
     return this.#token
   }
 
-  /** The token is forgotten: the next call logs in anew. */
+  /** The token is forgotten: the next call logs in again. */
   logOut(): void {
     this.#token = undefined
   }

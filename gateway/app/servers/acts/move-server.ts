@@ -53,7 +53,7 @@ export interface Evacuation {
 }
 
 /**
- * Afterwards the server's cell has been asked to build it anew on a host other than its own, which must be down.
+ * Afterwards the server's cell has been asked to rebuild it on a host other than its own, which must be down.
  * Throws as `actOnServer`; `not-found` for a host there is not; `invalid` for its own host, and while that is up.
  */
 export async function evacuateServer(

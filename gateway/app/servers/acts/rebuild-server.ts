@@ -49,7 +49,7 @@ export interface AcceptedRebuild {
 }
 
 /**
- * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that. One
+ * Afterwards the server's cell has accepted to make it again from the image, where it is, and the server shows that. One
  * that is in no cell, such as one whose cell was lost, is on its way to a cell. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
  */
 export async function rebuildServer(

@@ -15,7 +15,7 @@ export type MoveAct = {
   readonly staysOff?: boolean
   /** What the server has. */
   readonly flavor: FlavorSnapshot
-  /** For a guest that is made anew; null: none. */
+  /** For a guest that is made again; null: none. */
   readonly sealedPassword: string | null
 }
 

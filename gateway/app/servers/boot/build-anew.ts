@@ -12,7 +12,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { askedOf } from './asked-for.ts'
 import { refuseAllDark } from './choose-cells.ts'
 
-/** What a server is to be, and shall show. */
+/** What a server is to be, and to show. */
 export interface Anew extends Omit<RequestSpec, 'serverId'> {
   readonly shown: Rebuilt
 }

@@ -30,7 +30,7 @@ export interface NewServer
     | 'taskState'
     | 'fault'
   > {
-  /** The cell it shall be built in; null when none will have it. */
+  /** The cell it is to be built in; null when none will have it. */
   readonly cellId: CellId | null
   /** Null: nothing. */
   readonly asked: AskedFor | null

@@ -14,7 +14,7 @@ export interface ServerNics {
   readonly addresses: Readonly<Record<string, readonly ServerAddress[]>>
 }
 
-/** The NICs that every server of one request shall have, decided and not yet made. */
+/** The NICs that every server of one request is to have, decided and not yet made. */
 export interface NicsPlan {
   readonly reaches: Reach
   /** Names, as the server shows them. */

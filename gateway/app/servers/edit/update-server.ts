@@ -9,7 +9,7 @@ import { editServer } from './edit-server.ts'
 
 export interface ServerUpdate {
   readonly change: Omit<ServerChange, 'metadata' | 'tags'>
-  /** The zone the server shall not leave; null: it may leave; undefined: as it was. */
+  /** The zone that the server must not leave; null: it may leave; undefined: as it was. */
   readonly pinnedZone: string | null | undefined
 }
 
