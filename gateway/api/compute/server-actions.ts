@@ -242,7 +242,7 @@ const migrateServer: Handler<operations['migrateServer']> = async (call) => {
 const liveMigrateServer: Handler<operations['liveMigrateServer']> = async (call) => {
   const { app, context, params, body } = call
   const { host, force } = body['os-migrateLive'] as { host: string | null; force?: unknown }
-  if (host !== null) enforce(context, 'os_compute_api:os-liveMigrate-server:migrate_live:host')
+  if (host !== null) enforce(context, 'os_compute_api:os-migrate-server:migrate_live:host')
   if (isTrueFlag(force) && host === null)
     throw new Failure('invalid', "Can't force to a non-provided destination")
   // Since 2.34 the answer comes before what the scheduler says.
