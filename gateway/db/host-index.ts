@@ -8,7 +8,7 @@ import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { type NewEvent, queueEvents } from './event-inbox.ts'
 import { hostIndex } from './schema/cells.ts'
-import { ascii } from './server-attempts.ts'
+import { ascii, BY_KEY } from './server-attempts.ts'
 
 const now = sql`now(3)`
 // An equal version shows the same, and counts as newer.
@@ -29,7 +29,7 @@ const UPDATE = sqlStatement(sql`
   update json_table(${sql.placeholder('views')}, '$[*]' columns (
     host_id ${ascii(36)} path '$.hostId', name ${ascii(64)} path '$.name',
     version int path '$.version', view json path '$')) v
-  straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id
+  straight_join host_index h${BY_KEY} on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id
   set h.name = v.name, h.view = v.view, h.updated_at = now(3), h.version = v.version
   where v.version >= h.version`)
 
@@ -37,7 +37,7 @@ const KNOWN = sqlStatement(sql`
   select h.host_id, h.version, h.view
   from json_table(${sql.placeholder('views')}, '$[*]' columns (
     host_id ${ascii(36)} path '$.hostId')) v
-  straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id`)
+  straight_join host_index h${BY_KEY} on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id`)
 
 /** Cells that have one of these hosts, or were given a token for it, other than the one that speaks. */
 const OWNERS = sqlStatement(sql`

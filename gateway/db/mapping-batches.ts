@@ -3,29 +3,29 @@ import type { Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { type InstanceMapping, type MappingRow, mappingOf } from './instance-mappings.ts'
-import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import { ascii, BY_KEY, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
 const cellId = sql.placeholder('cellId')
 
 const LOCK_DELETING = sqlStatement(sql`
   select m.*, (select g.group_id from server_group_members g where g.server_id = m.server_id) as group_id
   from ${SERVER_ATTEMPTS}
-  straight_join instance_mappings m on m.server_id = v.server_id
+  straight_join instance_mappings m${BY_KEY} on m.server_id = v.server_id
   where m.is_deleting and m.attempt = v.attempt and m.cell_id <=> ${cellId} for update`)
 
 const REMOVE = sqlStatement(sql`
   delete m from ${SERVER_ATTEMPTS}
-  straight_join instance_mappings m on m.server_id = v.server_id`)
+  straight_join instance_mappings m${BY_KEY} on m.server_id = v.server_id`)
 
 const REMOVE_SPECS = sqlStatement(sql`
   delete r from ${SERVER_ATTEMPTS}
-  straight_join request_specs r on r.server_id = v.server_id`)
+  straight_join request_specs r${BY_KEY} on r.server_id = v.server_id`)
 
 const MARK_NOT_BUILT = sqlStatement(sql`
   update json_table(${sql.placeholder('servers')}, '$[*]' columns (
     server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt',
     reason text path '$.reason')) v
-  straight_join instance_mappings m on m.server_id = v.server_id
+  straight_join instance_mappings m${BY_KEY} on m.server_id = v.server_id
   set m.is_not_built = true, m.not_built_reason = v.reason, m.changed_at = now(3)
   where m.cell_id = ${cellId} and m.attempt = v.attempt and not m.is_deleting`)
 

@@ -8,7 +8,7 @@ import type { AskedFor } from '../app/servers/boot/asked-for.ts'
 import type { BuildSpec } from '../app/servers/boot/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
 import { queueAsked } from './server-asked.ts'
-import { SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
+import { BY_KEY, SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
 
 /** What the user asked for, with the secrets still sealed. */
 export interface RequestSpec {
@@ -65,13 +65,13 @@ const ATTRIBUTES_OF_ONE = new Lookup<AttributesRow>(
 const ATTRIBUTES = sqlStatement(sql`
   select r.server_id, r.sealed_user_data, json_value(r.spec, '$.image.kernel.id') as kernel_id,
     json_value(r.spec, '$.image.ramdisk.id') as ramdisk_id
-  from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id`)
+  from ${SERVER_IDS} straight_join request_specs r${BY_KEY} on r.server_id = v.server_id`)
 
 /** The cell and attempt are checked: a cell may end the need for a password only of a server it has. */
 const ERASE = sqlStatement(sql`
   update ${SERVER_ATTEMPTS}
-  straight_join instance_mappings m on m.server_id = v.server_id
-  straight_join request_specs r on r.server_id = v.server_id
+  straight_join instance_mappings m${BY_KEY} on m.server_id = v.server_id
+  straight_join request_specs r${BY_KEY} on r.server_id = v.server_id
   set r.sealed_password = null
   where r.sealed_password is not null and m.attempt = v.attempt
     and m.cell_id <=> ${sql.placeholder('cellId')}`)

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { AskedFor } from '../app/servers/boot/asked-for.ts'
+import { BY_KEY } from './server-attempts.ts'
 
 /** Of a server of which the index has null. */
 export const NOTHING_ASKED: AskedFor = {
@@ -37,7 +38,7 @@ export async function pinServer(
   { from, to }: { readonly from: string | null; readonly to: string | null },
 ): Promise<boolean> {
   const [result] = await db.orm.execute(sql`
-    update request_specs r straight_join server_index s on s.server_id = r.server_id
+    update request_specs r straight_join server_index s${BY_KEY} on s.server_id = r.server_id
     set r.spec = json_set(r.spec, '$.zone', ${to}), s.asked = json_set(${asked}, '$.zone', ${to})
     where r.server_id = ${serverId} and json_value(r.spec, '$.zone') <=> ${from}`)
   return result.affectedRows > 0

@@ -10,6 +10,12 @@ export interface ServerAttempt {
 export const ascii = (length: number) =>
   sql.raw(`varchar(${length}) character set ascii collate ascii_bin`)
 
+/**
+ * After a table that is joined by its primary key: of few rows MariaDB would read all instead, and lock those of others, which
+ * ends in deadlocks.
+ */
+export const BY_KEY = sql` force index (primary)`
+
 /** Any number of `ServerAttempt`s, bound as JSON under `servers`, as a table `v` in one prepared statement. */
 export const SERVER_ATTEMPTS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
   server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt')) v`

@@ -7,7 +7,7 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { NewServer } from '../app/servers/boot/new-server.ts'
 import { queueEvents } from './event-inbox.ts'
 import { serverIndex } from './schema/servers.ts'
-import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import { ascii, BY_KEY, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
 const now = sql`now(3)`
 
@@ -149,7 +149,7 @@ const APPLY = sqlStatement(sql`
       }),
       sql`, `,
     )}
-  )) v straight_join server_index s on s.server_id = v.server_id
+  )) v straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   set ${assignments((each) => sql`v.${columnOf(each)}`)}, ${ALSO}
   where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
     and s.deleted_at is null
@@ -165,14 +165,14 @@ const APPLY_ONE = sqlStatement(sql`
     and s.version < ${sql.placeholder('version')}`)
 
 const MARK_DELETED = sqlStatement(sql`
-  update ${SERVER_ATTEMPTS} straight_join server_index s on s.server_id = v.server_id
+  update ${SERVER_ATTEMPTS} straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   set s.vm_state = 'deleted', s.task_state = null, s.power_state = 0, s.deleted_at = now(3),
     s.terminated_at = coalesce(s.terminated_at, now(3)), s.updated_at = now(3)
   where s.deleted_at is null`)
 
 const OWN = sqlStatement(sql`
   select s.server_id, s.attempt from ${SERVER_ATTEMPTS}
-  straight_join server_index s on s.server_id = v.server_id
+  straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   where s.cell_id = ${sql.placeholder('cellId')}`)
 
 /** Adds what is shown of new servers before any cell has spoken. */

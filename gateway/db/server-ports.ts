@@ -5,7 +5,7 @@ import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { ports } from './schema/network.ts'
 import { serverIndex } from './schema/servers.ts'
-import { ascii } from './server-attempts.ts'
+import { ascii, BY_KEY } from './server-attempts.ts'
 
 const { placeholder } = sql
 
@@ -149,7 +149,7 @@ const BIND_TO_HOSTS = sqlStatement(sql`
     server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt',
     version int path '$.version', host ${ascii(64)} path '$.host',
     power_state int path '$.powerState')) v
-  straight_join server_index s on s.server_id = v.server_id
+  straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   straight_join ports p on p.device_id = v.server_id
   set p.status = if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = v.host,
     p.updated_at = now(3), p.revision_number = p.revision_number + 1
@@ -168,7 +168,7 @@ export function queuePortBindings(tx: Tx, cellId: CellId, views: readonly Instan
 }
 
 const BIND_TO_HOST = sqlStatement(sql`
-  update ports p straight_join server_index s on s.server_id = p.device_id
+  update ports p straight_join server_index s${BY_KEY} on s.server_id = p.device_id
   set p.status = if(s.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = s.host,
     p.updated_at = now(3), p.revision_number = p.revision_number + 1
   where p.id = ${placeholder('portId')} and p.device_id = ${placeholder('serverId')}
