@@ -6,6 +6,7 @@ import { newId } from '#common/ids.ts'
 import { MortalDatabase } from '#common/saga/testing.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { insertServerGroup } from '../../../db/server-groups.ts'
 import { FreeAddresses } from '../../networks/free-addresses.ts'
 import type { Networks } from '../../networks/networks.ts'
 import type { RunningCompute } from '../../open-compute.ts'
@@ -125,6 +126,31 @@ test('a boot on a network waits for no answer before the one commit that accepts
   expect(Object.values(server!.addresses).flat()).toMatchObject([
     { addr: expect.stringMatching(/^10\.1\./) as string },
   ])
+})
+
+test('the group of a boot is locked before its network’s quota, as where servers are deleted', async () => {
+  const order = orderFor(env.cells[0]!)
+  const { projectId, userId } = order.servers[0]!.row
+  const group = { id: newId<string>(), name: 'apart', policy: 'anti-affinity' } as const
+  await env.db.transaction((tx) =>
+    insertServerGroup(tx, { ...group, projectId, userId, maxPerHost: null }),
+  )
+  const seen: string[] = []
+  const allocate = async () => {
+    const isLocked = await env.db.orm
+      .execute(`select 1 from server_groups where id = '${group.id}' for update skip locked`)
+      .then(([rows]) => (rows as unknown as readonly unknown[]).length === 0)
+    seen.push(isLocked ? 'locked' : 'free')
+    return { nics: [], addresses: {} }
+  }
+
+  await startServers(core, work(), {
+    ...order,
+    groupId: group.id,
+    nics: { ...order.nics, allocate },
+  })
+
+  expect(new Set(seen)).toEqual(new Set(['locked']))
 })
 
 test('where an address that was free is taken meanwhile, the boot has another', async () => {

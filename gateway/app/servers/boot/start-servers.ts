@@ -121,6 +121,8 @@ async function record(
   if (order.key !== null)
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   queueMappings(tx, begun.map(mappingOf))
+  // Before quotas: whoever deletes servers locks their group first, too.
+  await joinGroup(tx, order)
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
@@ -129,7 +131,6 @@ async function record(
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   queueServers(tx, rows)
-  await joinGroup(tx, order)
   queueRequestSpecs(tx, specs)
   for (const spec of specs) compute.specCache.keep(spec)
   queueActions(
