@@ -126,13 +126,14 @@ export class HeldLease {
   /** Renews the lease where that is due; false where this process does not have it. */
   async keep(): Promise<boolean> {
     this.#askedForAt = this.#clock.elapsed()
-    let along = [...this.#held].filter((other) => other !== this && other.#mayGoAlong())
-    while (this.#lease !== undefined && this.#isOlderThan(1)) {
-      if (this.#renewal === undefined) await this.#renewWith(along)
-      else await this.#renewal
-      // Where one of several was lost: which it is, each finds out alone.
-      along = []
+    if (this.#lease === undefined) return false
+    if (this.#isOlderThan(1)) {
+      const along = [...this.#held].filter((other) => other !== this && other.#mayGoAlong())
+      await (this.#renewal ?? this.#renewWith(along))
     }
+    // Of several that were renewed together one is lost: which it is, each finds out alone.
+    if (this.#lease !== undefined && this.#renewedAt === Number.NEGATIVE_INFINITY)
+      await this.#renewWith([])
     return this.#lease !== undefined
   }
 
