@@ -8,10 +8,11 @@ export interface IdleFigures {
   readonly cpuPercent: number
 }
 
-const SETTLE_MS = 3_000
+/** What has just started still compiles what it runs now and then. */
+const SETTLE_MS = 30_000
 const WATCH_MS = 60_000
 
-/** What each process holds and uses while nobody asks anything, and all of them together. */
+/** What each process holds and uses while no request comes, and all of them together. */
 export async function measureIdle(
   named: Readonly<Record<string, ProcessIdentity>>,
 ): Promise<Readonly<Record<string, IdleFigures>>> {
