@@ -140,13 +140,16 @@ export function driverMovesContract(
       },
     )
 
-    further.each([true, false])('an evacuated instance is made again; it runs: %s', async (runs) => {
-      const spec = instanceSpec(harnesses[1].image)
-      known.add(spec.id)
+    further.each([true, false])(
+      'an evacuated instance is made again; it runs: %s',
+      async (runs) => {
+        const spec = instanceSpec(harnesses[1].image)
+        known.add(spec.id)
 
-      for (const _ of [1, 2]) await dest.move!.evacuate(spec, runs, signal())
+        for (const _ of [1, 2]) await dest.move!.evacuate(spec, runs, signal())
 
-      expect(await stateOn(dest, spec.id)).toBe(runs ? 'running' : 'shutdown')
-    })
+        expect(await stateOn(dest, spec.id)).toBe(runs ? 'running' : 'shutdown')
+      },
+    )
   })
 }
