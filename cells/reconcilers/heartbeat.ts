@@ -16,7 +16,7 @@ export function heartbeat(
   process: string,
 ): Reconciler {
   const release = readRelease()
-  const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
+  const { db, nats, cellId, hosts, scheduling, clock, fenceAfterMs } = conductor
   let stuckSagas = 0
   let countedAt = Number.NEGATIVE_INFINITY
   const count = async () => {
@@ -37,7 +37,7 @@ export function heartbeat(
         processId,
         at: clock.now(),
         summary: {
-          ...cellSummary(hosts.all(), hosts.states()),
+          ...cellSummary(hosts.all(), hosts.states(), scheduling),
           stuckSagas,
           release,
           wireVersions: [...WIRE_VERSIONS],

@@ -21,7 +21,7 @@ export interface HostState {
   readonly limits: Resources
   readonly used: Resources
   readonly instances: number
-  /** Absent: as many as fit. */
+  /** How many its backend takes; absent: as many as fit. */
   readonly instancesMax?: number
   readonly aggregates: readonly HostAggregate[]
 }
