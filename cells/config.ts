@@ -3,7 +3,8 @@ import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
 import { type Retention, readRetention } from './retention.ts'
-import { FILTERS } from './scheduler/filters.ts'
+import type { FilterSettings } from './scheduler/filter.ts'
+import { USUAL_FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
 import type { UplinkSettings } from './uplink.ts'
@@ -32,6 +33,7 @@ export interface CellConfig {
   readonly schedulingPolicy: SchedulingPolicy
   /** Names of filters, in the order they run. */
   readonly filters: readonly string[]
+  readonly filterSettings: FilterSettings
   /** Name of weigher -> weight; 0 or absent: not used. */
   readonly weights: Readonly<Record<string, number>>
   readonly hostSilentAfterMs: number
@@ -72,10 +74,10 @@ export function configFromEnv(env: Env): CellConfig {
       diskGb: read.number('DISK_ALLOCATION_RATIO', 1),
     },
     schedulingPolicy: read.choice('SCHEDULING_POLICY', SCHEDULING_POLICIES, 'filter'),
-    filters: read.list(
-      'SCHEDULING_FILTERS',
-      FILTERS.map(({ name }) => name),
-    ),
+    filters: read.list('SCHEDULING_FILTERS', USUAL_FILTERS),
+    filterSettings: {
+      maxInstancesPerHost: read.integer('MAX_INSTANCES_PER_HOST', 50, 1),
+    },
     weights: weightsFrom(read),
     hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configFromEnv as computeConfig } from '#cells/compute/config.ts'
 import { configFromEnv as cellConfig } from '#cells/config.ts'
+import { FILTERS } from '#cells/scheduler/filters.ts'
 import type { Env } from '#common/env.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
@@ -30,6 +31,8 @@ const ROOT_PAGES = [
 /** Of another place in this repository. */
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const METRIC = /(?<=name: ')(?:weir|api)_[a-z_]+(?=')/g
+/** Names of filters, and whether they run unless named. */
+const FILTER_ROW = /^\| (`[^|]+`) \|[^|]*\| (runs|optional) \|$/gm
 /** Before and after the part of docs/reference/drivers.md that is rewritten. */
 const TABLE_MARK = '<!-- what each driver can -->'
 
@@ -65,6 +68,17 @@ test('docs/reference/settings.md names every variable that a program reads', asy
   const needed = String(errorOf(() => computeConfig({}))).match(missing) ?? []
   expect(needed.length).toBeGreaterThan(5)
   expect(needed.filter((name) => !isNamed(page, name))).toEqual([])
+})
+
+test('docs/reference/settings.md names the filters of a cell in their order, and which are optional', async () => {
+  const page = await readFile('docs/reference/settings.md', 'utf8')
+  const [, section = ''] = page.split('### Filters of a cell')
+  const told = Array.from(section.matchAll(FILTER_ROW), ([, names = '', usual]) =>
+    names.split(', ').map((name) => `${name.replaceAll('`', '')} ${usual}`),
+  )
+  expect(told.flat()).toEqual(
+    FILTERS.map(({ name, isOptional }) => `${name} ${isOptional ? 'optional' : 'runs'}`),
+  )
 })
 
 test('docs/explanation/security.md names every file that a secret is kept in', async () => {

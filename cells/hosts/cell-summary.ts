@@ -1,15 +1,21 @@
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import { addResources, combineResources, type Resources } from '../placement/resources.ts'
+import { instancesAllowed, numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
+import type { Scheduling } from '../scheduler/policy.ts'
 import type { Host } from './host.ts'
 
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /** What gateways choose cells by. Only hosts that could take a server now count as free. */
-export function cellSummary(hosts: readonly Host[], states: readonly HostState[]): CellSummary {
+export function cellSummary(
+  hosts: readonly Host[],
+  states: readonly HostState[],
+  scheduling: Scheduling,
+): CellSummary {
   const usable = states.filter(({ isUp, isDisabled }) => isUp && !isDisabled)
   const inventories = hosts.flatMap(({ inventory }) => (inventory === null ? [] : [inventory]))
-  const free = usable.map(freeOf)
+  const free = usable.map((state) => (isFull(state, scheduling) ? NOTHING : freeOf(state)))
   const { custom, ...largest } = free.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
   const { custom: _, ...sum } = free.reduce(addResources, NOTHING)
   return {
@@ -36,9 +42,17 @@ function sumOf(amounts: readonly Resources[]): Resources {
   return plain.reduce(addResources, NOTHING)
 }
 
-/** A host whose inventory shrank below what is used, or that may have no more instances, has nothing free. */
-function freeOf({ limits, used, instances, instancesMax }: HostState): Resources {
-  if (instancesMax !== undefined && instances >= instancesMax) return NOTHING
+/** Has as many instances as its backend takes, or as an operator allows. */
+function isFull(state: HostState, { filters, filterSettings }: Scheduling): boolean {
+  const { instances, instancesMax = Number.POSITIVE_INFINITY } = state
+  if (instances >= instancesMax) return true
+  return (
+    filters.includes(numInstancesFilter) && instances >= instancesAllowed(state, filterSettings).max
+  )
+}
+
+/** A host whose inventory shrank below what is used has nothing free. */
+function freeOf({ limits, used }: HostState): Resources {
   return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
 }
 

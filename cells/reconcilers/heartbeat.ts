@@ -18,7 +18,7 @@ export function heartbeat(
   recover: () => void,
 ): Reconciler {
   const release = readRelease()
-  const { db, nats, cellId, hosts, clock, fenceAfterMs, feedChanged } = conductor
+  const { db, nats, cellId, hosts, scheduling, clock, fenceAfterMs, feedChanged } = conductor
   return {
     name: 'heartbeat',
     everyMs: EVERY_MS,
@@ -34,7 +34,7 @@ export function heartbeat(
         processId,
         at: clock.now(),
         summary: {
-          ...cellSummary(hosts.all(), hosts.states()),
+          ...cellSummary(hosts.all(), hosts.states(), scheduling),
           stuckSagas,
           release,
           wireVersions: [...WIRE_VERSIONS],

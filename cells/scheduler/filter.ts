@@ -1,11 +1,18 @@
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 
+/** What operators set of filters, the same for all hosts of a cell. */
+export interface FilterSettings {
+  readonly maxInstancesPerHost: number
+}
+
 export interface Filter {
   /** As in Nova, so that operators recognise it. */
   readonly name: string
   /** True when a server that is rebuilt is held against it, too: it stays where it is, so most are over (nova: `RUN_ON_REBUILD`). */
   readonly runsOnRebuild?: true
+  /** True when it runs only where an operator names it in `CELL_SCHEDULING_FILTERS`. */
+  readonly isOptional?: true
   /** Why the host cannot take the request; undefined when this filter has nothing against it. */
-  refuse(host: HostState, request: PlacementRequest): string | undefined
+  refuse(host: HostState, request: PlacementRequest, settings: FilterSettings): string | undefined
 }

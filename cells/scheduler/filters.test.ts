@@ -1,26 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { type HostId, newId } from '#common/ids.ts'
-import { FILTERS } from './filters.ts'
+import type { Filter, FilterSettings } from './filter.ts'
+import { FILTERS, USUAL_FILTERS } from './filters.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
-import { hostState, placementRequest } from './testing.ts'
+import { FILTER_SETTINGS, hostState, placementRequest } from './testing.ts'
 
 /** Why the filter of this name refuses the host; undefined where it lets it pass. */
 function refusal(
   name: string,
   state: Partial<HostState>,
   request: Partial<PlacementRequest> = {},
+  settings: FilterSettings = FILTER_SETTINGS,
 ): string | undefined {
   const filter = FILTERS.find((each) => each.name === name)!
-  return filter.refuse(hostState('a', state), placementRequest(request))
+  return filter.refuse(hostState('a', state), placementRequest(request), settings)
 }
 
 test('an empty host that is up passes every filter, and no filter has a name twice', () => {
   const request = placementRequest()
 
-  expect(FILTERS.filter((filter) => filter.refuse(hostState('a'), request) !== undefined)).toEqual(
-    [],
-  )
+  const refused = (filter: Filter) =>
+    filter.refuse(hostState('a'), request, FILTER_SETTINGS) !== undefined
+  expect(FILTERS.filter(refused)).toEqual([])
   expect(new Set(FILTERS.map(({ name }) => name)).size).toBe(FILTERS.length)
 })
 
@@ -54,13 +56,62 @@ describe.each([
   })
 })
 
-test('NumInstancesFilter lets one more than there are pass where there may be more, and anything where that is not said', () => {
-  const name = 'NumInstancesFilter'
+test('BackendInstancesFilter lets one more than there are pass where there may be more, and anything where that is not said', () => {
+  const name = 'BackendInstancesFilter'
   expect(refusal(name, { instances: 1, instancesMax: 2 }, {})).toBeUndefined()
   expect(refusal(name, { instances: 900 }, {})).toBeUndefined()
   expect(refusal(name, { instances: 2, instancesMax: 2 }, {})).toBe(
-    'has 2 instances and may have 2',
+    'has 2 instances, its backend takes 2',
   )
+})
+
+describe('NumInstancesFilter', () => {
+  const of = (instances: number, ...aggregates: readonly Record<string, string>[]) =>
+    refusal(
+      'NumInstancesFilter',
+      { instances, aggregates: aggregates.map((metadata, id) => ({ id: id + 1, metadata })) },
+      {},
+      { maxInstancesPerHost: 3 },
+    )
+  const max = (value: string) => ({ max_instances_per_host: value })
+
+  test('refuses a host that has as many instances as the cell allows, or more', () => {
+    expect(of(2)).toBeUndefined()
+    expect(of(3)).toBe('has 3 instances, max_instances_per_host of the cell is 3')
+    expect(of(4)).toBe('has 4 instances, max_instances_per_host of the cell is 3')
+  })
+
+  test('an aggregate takes precedence over the cell, whether it allows more or less', () => {
+    expect(of(4, max('5'))).toBeUndefined()
+    expect(of(5, max('5'))).toBe('has 5 instances, max_instances_per_host of aggregate 1 is 5')
+    expect(of(1, max('1'))).toBe('has 1 instances, max_instances_per_host of aggregate 1 is 1')
+    expect(of(0, max('0'))).toBe('has 0 instances, max_instances_per_host of aggregate 1 is 0')
+  })
+
+  test('of several aggregates the smallest number counts, whichever comes first', () => {
+    const reason = 'has 9 instances, max_instances_per_host of aggregate 2 is 9'
+
+    expect(of(8, max('10'), max('9'), { ssd: 'true' })).toBeUndefined()
+    expect(of(9, max('10'), max('9'), { ssd: 'true' })).toBe(reason)
+    expect(of(9, { ssd: 'true' }, max(' 9 '), max('100'))).toBe(reason)
+  })
+
+  test('what is not a whole number in an aggregate does not count', () => {
+    for (const value of ['many', '', '-1', '1.5', '4,5', '0x9', '1e1'])
+      expect([value, of(2, max(value)), of(3, max(value))]).toEqual([
+        value,
+        undefined,
+        'has 3 instances, max_instances_per_host of the cell is 3',
+      ])
+    expect(of(4, max('many'), max('5'))).toBeUndefined()
+    expect(of(3, { constructor: '1' })).toContain('of the cell is 3')
+  })
+
+  test('is the only filter that is off unless it is named', () => {
+    const optional = FILTERS.map(({ name }) => name).filter((name) => !USUAL_FILTERS.includes(name))
+
+    expect(optional).toEqual(['NumInstancesFilter'])
+  })
 })
 
 describe('ResourceClassFilter', () => {

@@ -3,21 +3,22 @@ import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
 import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
 import {
+  backendInstancesFilter,
   coreFilter,
   diskFilter,
-  numInstancesFilter,
   ramFilter,
   resourceClassFilter,
 } from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
+import { numInstancesFilter } from './filters/num-instances.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
 import { securityGroupFilter } from './filters/security-group.ts'
 import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
 
-/** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
+/** Every filter there is, in the order they run unless configured otherwise: cheap ones first. Optional ones run where they are named. */
 export const FILTERS: readonly Filter[] = [
   retryFilter,
   requestedHostFilter,
@@ -31,9 +32,15 @@ export const FILTERS: readonly Filter[] = [
   coreFilter,
   diskFilter,
   resourceClassFilter,
+  backendInstancesFilter,
   numInstancesFilter,
   imagePropertiesFilter,
   securityGroupFilter,
   aggregateExtraSpecsFilter,
   aggregateTenancyFilter,
 ]
+
+/** The names of those that run unless configured otherwise. */
+export const USUAL_FILTERS: readonly string[] = FILTERS.filter(
+  ({ isOptional }) => isOptional === undefined,
+).map(({ name }) => name)

@@ -20,8 +20,9 @@ export interface HostState {
   /** What may be in use at most, overcommit included. */
   readonly limits: Resources
   readonly used: Resources
+  /** As claims count: a server has a second one while its resize waits to be confirmed. */
   readonly instances: number
-  /** Absent: as many as fit. */
+  /** How many its backend takes; absent: as many as fit. */
   readonly instancesMax?: number
   readonly aggregates: readonly HostAggregate[]
 }

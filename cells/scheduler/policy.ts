@@ -1,4 +1,4 @@
-import type { Filter } from './filter.ts'
+import type { Filter, FilterSettings } from './filter.ts'
 import type { HostState } from './host-state.ts'
 import type { Weigher } from './weigher.ts'
 
@@ -14,6 +14,7 @@ export interface WeightedWeigher {
 /** How hosts are chosen: which may, and who comes first among them. */
 export interface Scheduling {
   readonly filters: readonly Filter[]
+  readonly filterSettings: FilterSettings
   readonly weighers: readonly WeightedWeigher[]
 }
 

@@ -1,3 +1,4 @@
+import type { FilterSettings } from './filter.ts'
 import { FILTERS } from './filters.ts'
 import { type Scheduling, type SchedulingPolicy, weighersOf } from './policy.ts'
 import { WEIGHERS } from './weighers.ts'
@@ -5,17 +6,19 @@ import { WEIGHERS } from './weighers.ts'
 export interface SchedulingChoice {
   readonly schedulingPolicy: SchedulingPolicy
   readonly filters: readonly string[]
+  readonly filterSettings: FilterSettings
   readonly weights: Readonly<Record<string, number>>
 }
 
 /** The scheduling an operator chose by names; throws for a filter or weigher that does not exist. */
 export function schedulingFrom(choice: SchedulingChoice, random: () => number): Scheduling {
-  const { schedulingPolicy, filters, weights } = choice
+  const { schedulingPolicy, filters, filterSettings, weights } = choice
   const weighers = Object.entries(weights)
     .filter(([, weight]) => weight !== 0)
     .map(([name, weight]) => ({ weigher: named(WEIGHERS, name, 'weigher'), weight }))
   return {
     filters: filters.map((name) => named(FILTERS, name, 'filter')),
+    filterSettings,
     weighers: weighersOf(schedulingPolicy, weighers, random),
   }
 }

@@ -5,11 +5,15 @@ import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { schedulingFrom } from './scheduling-from.ts'
 import { selectHosts } from './select-hosts.ts'
-import { hostState, placementRequest } from './testing.ts'
+import { FILTER_SETTINGS, hostState, placementRequest } from './testing.ts'
 
 const filters = FILTERS.map(({ name }) => name)
+const filterSettings = FILTER_SETTINGS
 const weights = { ram: 1, cpu: 1, disk: 1, instances: 0 }
-const scheduling = schedulingFrom({ schedulingPolicy: 'filter', filters, weights }, () => 0)
+const scheduling = schedulingFrom(
+  { schedulingPolicy: 'filter', filters, filterSettings, weights },
+  () => 0,
+)
 
 const host = hostState
 const request = placementRequest
@@ -41,7 +45,18 @@ test.each([
     },
     { resources: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 2 } } },
   ],
-  ['NumInstancesFilter', 'has 2 instances and may have 2', { instances: 2, instancesMax: 2 }, {}],
+  [
+    'BackendInstancesFilter',
+    'has 2 instances, its backend takes 2',
+    { instances: 2, instancesMax: 2 },
+    {},
+  ],
+  [
+    'NumInstancesFilter',
+    'has 50 instances, max_instances_per_host of the cell is 50',
+    { instances: 50 },
+    {},
+  ],
   ['ImagePropertiesFilter', 'is simulated', { simulated: true }, {}],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ hypervisor_type: 'fake' })],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ img_hv_type: 'kvm' })],
@@ -118,7 +133,10 @@ describe('policies', () => {
     choice: Partial<Parameters<typeof schedulingFrom>[0]>,
     random = () => 0,
   ) => {
-    const made = schedulingFrom({ schedulingPolicy: 'filter', filters, weights, ...choice }, random)
+    const made = schedulingFrom(
+      { schedulingPolicy: 'filter', filters, filterSettings, weights, ...choice },
+      random,
+    )
     return selectHosts(hosts, request(), made).hosts.map(({ name }) => name)
   }
   const busy = host('busy', { used: { vcpus: 8, memoryMb: 512, diskGb: 50 }, instances: 3 })
@@ -142,7 +160,7 @@ describe('policies', () => {
     ])
     const noVcpus = { limits: { vcpus: 0, memoryMb: 100, diskGb: 100 }, used: idle.used }
     const asksNone = request({ resources: { vcpus: 0, memoryMb: 1, diskGb: 1 } })
-    const made = schedulingFrom({ filters, weights, ...simple }, () => 0)
+    const made = schedulingFrom({ filters, filterSettings, weights, ...simple }, () => 0)
     expect(
       selectHosts([host('a', noVcpus), wide(0.5, 'b')], asksNone, made).hosts.map(
         ({ name }) => name,
@@ -180,7 +198,7 @@ test.each([
   ])
   const group = { id: 'g', policy, maxPerHost: 1, members } as PlacementRequest['group']
   const made = schedulingFrom(
-    { schedulingPolicy: 'filter', filters: [], weights: { [weigher]: 1 } },
+    { schedulingPolicy: 'filter', filters: [], filterSettings, weights: { [weigher]: 1 } },
     () => 0,
   )
 
@@ -193,7 +211,7 @@ test.each([
 test('of more hosts than are ever tried the ten best stay, in order, whatever the order they come in', () => {
   const used = (instances: number) => host(`h${String(instances).padStart(2, '0')}`, { instances })
   const fewest = schedulingFrom(
-    { schedulingPolicy: 'filter', filters: [], weights: { instances: 1 } },
+    { schedulingPolicy: 'filter', filters: [], filterSettings, weights: { instances: 1 } },
     () => 0,
   )
   const best = Array.from({ length: 10 }, (_, index) => `h0${index}`)

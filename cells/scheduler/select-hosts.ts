@@ -32,7 +32,7 @@ export function selectHosts(
   const errors = new Map<string, unknown>()
   const fitting = hosts.filter((host) =>
     scheduling.filters.every((filter, index) => {
-      const reason = refusalOf(filter, host, request, errors)
+      const reason = refusalOf(filter, host, request, scheduling.filterSettings, errors)
       if (reason === undefined) return true
       const refusal = refusals[index]!
       refusal.refused += 1
@@ -56,10 +56,11 @@ function refusalOf(
   filter: Scheduling['filters'][number],
   host: HostState,
   request: PlacementRequest,
+  settings: Scheduling['filterSettings'],
   errors: Map<string, unknown>,
 ): string | undefined {
   try {
-    return filter.refuse(host, request)
+    return filter.refuse(host, request, settings)
   } catch (error) {
     const { name } = filter
     if (!errors.has(name)) errors.set(name, error)

@@ -1,6 +1,10 @@
 import { type HostId, newId } from '#common/ids.ts'
+import type { FilterSettings } from './filter.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
+
+/** As configured unless an operator sets them. */
+export const FILTER_SETTINGS: FilterSettings = { maxInstancesPerHost: 50 }
 
 /** An empty QEMU host of 16 VCPUs, 1,024 MiB and 100 GiB. */
 export function hostState(name: string, change: Partial<HostState> = {}): HostState {

@@ -142,6 +142,7 @@ test('hosts are chosen by the properties that say so', () => {
     return imagePropertiesFilter.refuse(
       host as unknown as FilterParameters[0],
       { image } as FilterParameters[1],
+      { maxInstancesPerHost: 50 },
     )
   })
 

@@ -241,7 +241,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await limit({ instances: 1 })
       const refused = await nova.boot('refused', 'm1.small')
       await restsAs(refused, 'ERROR')
-      const said = expect.stringMatching(/Quota exceeded for instances|NumInstancesFilter/)
+      const said = expect.stringMatching(/Quota exceeded for instances|BackendInstancesFilter/)
       expect(await reasons(refused)).toEqual({ trace: said, action: said, fault: said })
       await expect.poll(() => nova.takes('m1.small'), POLL).toBe(false)
       const made = async () => {
@@ -255,7 +255,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       const before = await made()
       const never = await nova.boot('never-sent', 'm1.small')
       await restsAs(never, 'ERROR')
-      expect((await reasons(never)).trace).toContain('NumInstancesFilter')
+      expect((await reasons(never)).trace).toContain('BackendInstancesFilter')
       expect(await made()).toBe(before)
 
       await limit({ instances: 10 })

@@ -19,9 +19,13 @@ export function checkOwnHost(
   { projectId, placed }: Instance,
   { name, build: { image, flavor } }: ActNamed<'rebuild' | 'resize'>,
 ): void {
-  const { filters, weighers } = deps.scheduling
+  const { filters } = deps.scheduling
   const asked = filters.filter(({ runsOnRebuild }) => name === 'resize' || runsOnRebuild)
-  const own = deps.hosts.states().filter((host) => host.name === placed?.host)
+  const own = deps.hosts
+    .states()
+    .filter((host) => host.name === placed?.host)
+    // The server is there already: it is not one more.
+    .map((host) => ({ ...host, instances: host.instances - 1 }))
   const request = {
     resources: NOTHING,
     image,
@@ -37,7 +41,7 @@ export function checkOwnHost(
     requestedHost: placed?.host ?? null,
     triedHosts: new Set<string>(),
   }
-  const selection = selectHosts(own, request, { filters: asked, weighers })
+  const selection = selectHosts(own, request, { ...deps.scheduling, filters: asked })
   if (selection.hosts.length === 0) throw new Failure('no-capacity', noHostReason(selection))
 }
 

@@ -1,6 +1,6 @@
 import type { HostAggregate } from '#openapi/wire/host.ts'
 
-/** What the aggregates of a host say under a key; a value with commas is several, as in Nova. */
+/** The words that a host's aggregates have under a key; a value with commas is several, as Nova reads words but not numbers. */
 export function aggregateValues(
   aggregates: readonly HostAggregate[],
   key: string,

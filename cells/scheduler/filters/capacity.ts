@@ -5,13 +5,13 @@ export const ramFilter = capacityFilter('RamFilter', 'memoryMb', 'MiB of memory'
 export const coreFilter = capacityFilter('CoreFilter', 'vcpus', 'VCPUs')
 export const diskFilter = capacityFilter('DiskFilter', 'diskGb', 'GiB of disk')
 
-/** Refuses hosts that have as many instances as they may have. */
-export const numInstancesFilter: Filter = {
-  name: 'NumInstancesFilter',
+/** Refuses hosts that have as many instances as their backend takes, such as by a quota of the cloud below. */
+export const backendInstancesFilter: Filter = {
+  name: 'BackendInstancesFilter',
   refuse: ({ instances, instancesMax = Number.POSITIVE_INFINITY }) =>
     instances < instancesMax
       ? undefined
-      : `has ${instances} instances and may have ${instancesMax}`,
+      : `has ${instances} instances, its backend takes ${instancesMax}`,
 }
 
 /** Refuses hosts without room for a class that an operator named, such as that of whole machines. */

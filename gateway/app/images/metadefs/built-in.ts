@@ -209,6 +209,20 @@ const DEFINED: readonly BuiltIn[] = [
       filter_tenant_id: text('Projects', 'Ids of the only projects, divided by commas.'),
     },
   },
+  {
+    name: 'OS::Compute::AggregateNumInstancesFilter',
+    displayName: 'Servers per host',
+    description:
+      'How many servers the hosts of an aggregate take. Heeded by cells that run the NumInstancesFilter.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      max_instances_per_host: whole(
+        'Servers per host',
+        'A host that has so many takes no new one.',
+        0,
+      ),
+    },
+  },
 ]
 
 const dated = <T>(fields: T) => ({ ...fields, createdAt: SINCE, updatedAt: SINCE })

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { numInstancesFilter } from '../scheduler/filters/num-instances.ts'
+import type { HostState } from '../scheduler/host-state.ts'
+import { hostState } from '../scheduler/testing.ts'
+import { cellSummary } from './cell-summary.ts'
+
+const empty = { vcpus: 16, memoryMb: 1_024, diskGb: 100 }
+const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+
+function largestOf(state: Partial<HostState>, filters = [numInstancesFilter]) {
+  const scheduling = { filters, filterSettings: { maxInstancesPerHost: 3 }, weighers: [] }
+  return cellSummary([], [hostState('a', state)], scheduling).largest
+}
+
+test('a host that has as many instances as it may have has nothing free', () => {
+  const aggregates = [{ id: 1, metadata: { max_instances_per_host: '1' } }]
+
+  expect(largestOf({ instances: 2 })).toEqual(empty)
+  expect(largestOf({ instances: 3 })).toEqual(nothing)
+  expect(largestOf({ instances: 1, aggregates })).toEqual(nothing)
+})
+
+test('what an operator allows counts only where the filter runs, what a backend takes always', () => {
+  expect(largestOf({ instances: 3 }, [])).toEqual(empty)
+  expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)
+  expect(largestOf({ instances: 3, instancesMax: 3 }, [])).toEqual(nothing)
+})

@@ -1,0 +1,37 @@
+import type { Filter, FilterSettings } from '../filter.ts'
+import type { HostState } from '../host-state.ts'
+
+/** What an aggregate says it with, as in Nova. */
+const KEY = 'max_instances_per_host'
+
+/**
+ * Refuses hosts that have as many instances as an operator allows: what their aggregates say, or else the cell's
+ * setting. It is both of Nova's NumInstancesFilter and AggregateNumInstancesFilter.
+ */
+export const numInstancesFilter: Filter = {
+  name: 'NumInstancesFilter',
+  isOptional: true,
+  refuse: (host, _request, settings) => {
+    const { of, max } = instancesAllowed(host, settings)
+    return host.instances < max
+      ? undefined
+      : `has ${host.instances} instances, ${KEY} of ${of} is ${max}`
+  },
+}
+
+/**
+ * The smallest number among the host's aggregates, or else the cell's, and whose it is. What is not a whole number does
+ * not count: aggregates take any text, as in Nova.
+ */
+export function instancesAllowed(
+  { aggregates }: HostState,
+  { maxInstancesPerHost }: FilterSettings,
+): { readonly of: string; readonly max: number } {
+  const [smallest] = aggregates
+    .flatMap(({ id, metadata }) => {
+      const value = Object.hasOwn(metadata, KEY) ? metadata[KEY]!.trim() : ''
+      return /^\d+$/.test(value) ? [{ of: `aggregate ${id}`, max: Number(value) }] : []
+    })
+    .toSorted((a, b) => a.max - b.max)
+  return smallest ?? { of: 'the cell', max: maxInstancesPerHost }
+}
