@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type DestinationStream, type LoggerOptions, type Logger as Pino, pino } from 'pino'
 import { type Clock, systemClock } from './clock.ts'
 import { errorChain, Failure } from './errors.ts'
@@ -7,7 +8,7 @@ export type Logger = Pino
 
 /** A failure that repeats is told once in this time, with how often it came. */
 export const TELL_EVERY_MS = 30_000
-/** So many failures are remembered; the one told longest ago is forgotten first. */
+/** Failures told apart. */
 const REMEMBERED_MAX = 1_000
 
 interface Told {
@@ -25,7 +26,7 @@ export function createLogger(
   to?: DestinationStream,
   clock: Pick<Clock, 'elapsed'> = systemClock,
 ): Logger {
-  const told = new Map<string, Told>()
+  const told = new LRUCache<string, Told>({ max: REMEMBERED_MAX })
   const options: LoggerOptions = {
     name,
     level,
@@ -55,7 +56,7 @@ function hasError(fields: unknown): boolean {
 
 /** How many lines this one stands for; 0 where it is not to be written yet. */
 function repeatsOf(
-  told: Map<string, Told>,
+  told: LRUCache<string, Told>,
   line: readonly unknown[],
   clock: Pick<Clock, 'elapsed'>,
 ): number {
@@ -66,10 +67,7 @@ function repeatsOf(
     last.repeats += 1
     return 0
   }
-  told.delete(key)
   told.set(key, { at, repeats: 0 })
-  const [oldest] = told.keys()
-  if (told.size > REMEMBERED_MAX && oldest !== undefined) told.delete(oldest)
   return 1 + (last?.repeats ?? 0)
 }
 
