@@ -126,3 +126,18 @@ describe('why a driver', () => {
     await expect.poll(async () => (await demo.get(`${SERVERS}/${id}`)).status).toBe(404)
   })
 })
+
+test('a build that no host is left for has failed in its server’s actions, with the reason', async () => {
+  cloud.hosts[0]!.fail()
+  await operator.json('host cordon north-1')
+  const id = await createServer(cloud, demo)
+  await untilStatus(demo, id, 'ERROR')
+
+  const { message, events } = await failedAction(admin, id, 'create')
+
+  expect(message).toBe('Error')
+  const reason = 'ComputeFilter refused the last of 1 (north-1 is disabled)'
+  expect(events?.at(0)?.details).toContain(reason)
+  expect((await operator.run(`server events ${id}`)).out).toContain(reason)
+  await operator.json('host uncordon north-1')
+})

@@ -1,10 +1,12 @@
 import type { Tx } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, SagaId } from '#common/ids.ts'
+import type { ActionEvent } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts'
+import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
@@ -20,6 +22,20 @@ export type Target = { readonly cellId: CellId; readonly attempt: number }
 /** More cells than this are not asked for one server, however many there are. */
 export const CELLS_TRIED_MAX = 5
 
+/** Whose turn it is. */
+export interface Round {
+  /** Who owns the server now, and who will. */
+  readonly owner: SagaId | null
+  readonly next: SagaId
+  /** Why the last cell did not build it. */
+  readonly reason: string
+  /** What asked for the build. */
+  readonly requestId: string
+}
+
+/** As Nova names the steps of its conductor. */
+const EVENT = 'conductor_schedule_and_build_instances'
+
 /**
  * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
  * ERROR and in no cell when none is left. Undefined when nobody is to build it: no cell is left, it is being deleted, or another owns it.
@@ -28,7 +44,7 @@ export async function assignNextCell(
   tx: Tx,
   deps: ComputeDeps,
   mapping: InstanceMapping,
-  round: { readonly owner: SagaId | null; readonly next: SagaId; readonly reason: string },
+  round: Round,
 ): Promise<Target | undefined> {
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
@@ -68,10 +84,23 @@ export async function assignNextCell(
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
+    queueActionEvents(tx, null, [failedStep(deps, serverId, round, fault)])
     return undefined
   }
   tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))
   return { cellId: chosen, attempt: attempt + 1 }
+}
+
+function failedStep(
+  { clock }: ComputeDeps,
+  serverId: string,
+  { requestId }: Round,
+  fault: Fault | null,
+): ActionEvent {
+  const at = clock.now()
+  const times = { startedAt: at, finishedAt: at }
+  const ended = { result: 'Error', host: null, details: fault?.details ?? null } as const
+  return { serverId, requestId, event: EVENT, ...times, ...ended }
 }
 
 async function faultOf(
