@@ -82,8 +82,9 @@ export async function startCell(
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
-  const beat = run(heartbeat(cell, processName))
-  const reconcilers = [beat, ...quietReconcilers(cell, holder, config).map(run)]
+  const recovery = run(sagaRecovery(cell))
+  const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
+  const reconcilers = [beat, recovery, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
   owned.use(servedTogether(serveCell(cell)))
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
@@ -151,10 +152,9 @@ export function busOptions(config: CellConfig, onReconnect: () => void): BusOpti
   return { url: natsUrl, credentialsFile: natsCredentialsFile, renew, name, onReconnect }
 }
 
-/** All but the heartbeat. */
+/** Those that nothing nudges. */
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
-    sagaRecovery(cell),
     tellContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),

@@ -103,7 +103,8 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
 
   const { auditDirectory: directory } = config
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
-  parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
+  const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
+  audit.whenLeft(() => late.nudge())
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity

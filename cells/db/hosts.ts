@@ -32,6 +32,10 @@ const USAGE = statement(
       memory_used: resourceProviders.memoryMbUsed,
       disk_used: resourceProviders.diskGbUsed,
       instances: resourceProviders.instances,
+      has_custom:
+        sql`exists (select 1 from custom_resources c where c.provider_id = ${hosts.hostId})`.as(
+          'has_custom',
+        ),
     })
     .from(hosts)
     .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
@@ -68,6 +72,7 @@ interface UsageRow {
   readonly memory_mb_used: number
   readonly disk_gb_used: number
   readonly instances: number
+  readonly has_custom: number
 }
 
 interface CustomUsage {
@@ -90,7 +95,9 @@ async function customUsage(db: Executor): Promise<ReadonlyMap<HostId, CustomUsag
 
 /** Usage of every host that is not forgotten: read often, so it leaves out what seldom changes. */
 export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
-  const [rows, custom] = await Promise.all([db.rows<UsageRow>(USAGE, {}), customUsage(db)])
+  const rows = await db.rows<UsageRow>(USAGE, {})
+  const hasCustom = rows.some(({ has_custom }) => has_custom === 1)
+  const custom = hasCustom ? await customUsage(db) : new Map<HostId, CustomUsage>()
   return rows.map((row) => ({
     id: row.host_id,
     version: row.version,

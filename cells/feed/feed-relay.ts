@@ -23,8 +23,8 @@ const LEASE_NAME = 'feed-relay'
 const LEASE_TTL_MS = 3_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
-/** In case a nudge was lost. */
-const POLL_MS = 1_000
+/** The heartbeat looks every second whether a nudge was lost. */
+const POLL_MS = 10_000
 const BATCH_ROWS = 200
 /** A round ends after so many batches, so that the lease is looked after. */
 const BATCHES_MAX = 50

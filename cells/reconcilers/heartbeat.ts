@@ -1,35 +1,32 @@
 import type { Reconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
-import { countStuck } from '#common/saga/stuck.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject, WIRE_VERSIONS } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
-import { readFeedState } from '../db/feed.ts'
+import { waitingWork } from '../db/waiting-work.ts'
 import { cellSummary } from '../hosts/cell-summary.ts'
 
 const EVERY_MS = 1_000
-const COUNT_STUCK_EVERY_MS = 5_000
 
-/** Tells the gateways that the cell lives, how far its feed is, and what it could take. */
+/**
+ * Tells the gateways that the cell lives, how far its feed is, and what it could take. What it asks the database for that
+ * says also what waits in the cell: `recover` is called where there may be sagas to take up, and the feed is relayed.
+ */
 export function heartbeat(
-  { conductor, incarnation, processId }: Cell,
+  { conductor, incarnation, processId, sagas }: Cell,
   process: string,
+  recover: () => void,
 ): Reconciler {
   const release = readRelease()
-  const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
-  let stuckSagas = 0
-  let countedAt = Number.NEGATIVE_INFINITY
-  const count = async () => {
-    if (clock.elapsed() - countedAt < COUNT_STUCK_EVERY_MS) return
-    stuckSagas = await countStuck(db)
-    countedAt = clock.elapsed()
-  }
+  const { db, nats, cellId, hosts, clock, fenceAfterMs, feedChanged } = conductor
   return {
     name: 'heartbeat',
     everyMs: EVERY_MS,
     round: async () => {
       // A cell that has lost its database can do nothing, and says nothing.
-      const [{ last }] = await Promise.all([readFeedState(db), count()])
+      const { last, hasUnnumbered, hasSagas, stuckSagas } = await waitingWork(db, sagas.lease)
+      if (hasUnnumbered) feedChanged()
+      if (hasSagas || sagas.hasLetGo) recover()
       const beat: CellHeartbeat = {
         incarnation,
         position: last,

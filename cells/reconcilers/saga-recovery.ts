@@ -1,7 +1,8 @@
 import type { Reconciler } from '#common/reconciler.ts'
 import type { Cell } from '../cell.ts'
 
-const EVERY_MS = 1_000
+/** It is nudged where there is something for it. */
+const EVERY_MS = 10_000
 
 /** Takes up sagas that rested, and those of processes that are gone. */
 export function sagaRecovery({ sagas }: Cell): Reconciler {

@@ -92,6 +92,11 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     return { ...this.#lease }
   }
 
+  /** True where some must be marked as let go of before they can be taken up again: `recover` does so. */
+  get hasLetGo(): boolean {
+    return this.#letGo.size > 0
+  }
+
   /**
    * Commits the saga with everything up to its first remote step, then goes on without the caller. A failure of
    * that first transaction leaves nothing behind and is thrown here.

@@ -239,12 +239,21 @@ const ABANDONED_MAX = 1_000
  */
 const isDue = sql`(resume_at <= now(3) or ${isToCome(sql`resume_at`)})`
 
-/** Built once, because every process asks every second, and hardly ever finds any. */
-const ADOPTABLE = sqlStatement(sql`
-  select exists (select 1 from sagas join leases on leases.name = sagas.owner where ${ABANDONED})
+/**
+ * Whether there is any that `adoptSagas` would look at; of `leaseParams`. It is part of a question that every process asks
+ * every second, and hardly ever so.
+ */
+export const ANY_ADOPTABLE = sql`(
+  exists (select 1 from sagas join leases on leases.name = sagas.owner where ${ABANDONED})
     or exists (select 1 from sagas where owner = ${sql.placeholder('owner')}
       and generation = ${sql.placeholder('generation')}
-      and state in ('running', 'unwinding') and ${isDue}) as is_any`)
+      and state in ('running', 'unwinding') and ${isDue}))`
+
+export function leaseParams({ name: owner, generation }: Lease) {
+  return { owner, generation }
+}
+
+const ADOPTABLE = sqlStatement(sql`select ${ANY_ADOPTABLE} as is_any`)
 
 /**
  * Looked for first without locks, because there seldom are any: an update that looked itself would wait for every saga
@@ -279,7 +288,7 @@ export async function adoptSagas(
   { max, running }: Adoption,
 ): Promise<readonly AdoptedSaga[]> {
   const { name: owner, generation } = lease
-  const [found] = await db.rows<{ is_any: number }>(ADOPTABLE, { owner, generation })
+  const [found] = await db.rows<{ is_any: number }>(ADOPTABLE, leaseParams(lease))
   if (found?.is_any !== 1) return []
   await takeAbandoned(db, lease)
   const isOwn = and(eq(sagas.owner, owner), eq(sagas.generation, generation))

@@ -22,9 +22,8 @@ import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
-import { filterPorts } from './reconcilers/filter-ports.ts'
-import { labelServers } from './reconcilers/label-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
+import { filterPorts, labelServers } from './reconcilers/push-to-hosts.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
 import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
@@ -106,8 +105,15 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ...reconcilersOf(compute, options).map(run),
   ]
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
-  const woken = wokenByWork(compute, rows, { run, inHand, numbering })
-  parts.use(lookAfterCommits(options, () => woken[0].nudge()))
+  const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
+  const pushing = [filterPorts(compute), labelServers(compute)].map(run)
+  const push = throttle(() => nudge(pushing), { clock, ...PUSHED_AT_MOST })
+  parts.use(
+    lookAfterCommits(options, () => {
+      woken[0].nudge()
+      push()
+    }),
+  )
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
@@ -116,7 +122,9 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, numbering, ...woken, ...others].map((each) => each.status()),
+      ...[recovery, retries, numbering, ...woken, ...pushing, ...others].map((each) =>
+        each.status(),
+      ),
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -158,13 +166,18 @@ interface Runner {
   readonly run: (reconciler: Reconciler) => RunningReconciler
   readonly inHand: <Row>(reconciler: RowReconciler<Row>) => RunningReconciler
   readonly numbering: RunningReconciler
+  readonly recovery: RunningReconciler
+}
+
+function nudge(reconcilers: readonly RunningReconciler[]): void {
+  for (const each of reconcilers) each.nudge()
 }
 
 /** What wakes reconcilers where there may be something for them, and then those. */
 function wokenByWork(
   compute: Compute,
   rows: RowReconcilers,
-  { run, inHand, numbering }: Runner,
+  { run, inHand, numbering, recovery }: Runner,
 ): readonly [RunningReconciler, ...RunningReconciler[]] {
   const intents = inHand(rows.intents)
   const resizes = inHand(rows.resizes)
@@ -172,16 +185,14 @@ function wokenByWork(
   const snapshots = run(tidySnapshots(compute))
   const acts = inHand(rows.acts)
   const drains = inHand(rows.drains)
-  const nudge = (reconcilers: readonly RunningReconciler[]) => () => {
-    for (const each of reconcilers) each.nudge()
-  }
   const watch = watchWork(compute, {
-    events: nudge([numbering]),
-    intents: nudge([intents]),
-    resizes: nudge([resizes, acts]),
-    kept: nudge([kept]),
-    snapshots: nudge([snapshots, acts]),
-    drains: nudge([drains]),
+    events: () => nudge([numbering]),
+    intents: () => nudge([intents]),
+    resizes: () => nudge([resizes, acts]),
+    kept: () => nudge([kept]),
+    snapshots: () => nudge([snapshots, acts]),
+    drains: () => nudge([drains]),
+    sagas: () => nudge([recovery]),
   })
   return [run(watch), intents, resizes, kept, snapshots, acts, drains]
 }
@@ -197,12 +208,13 @@ function reconcilersOf(
     quotaUsage(compute),
     unreachableCells(compute),
     tellAggregates(compute),
-    filterPorts(compute),
-    labelServers(compute),
     purgeOld(compute, retention),
   ]
 }
 
-const RECOVER_MS = 1_000
+/** It is nudged where there is something for it. */
+const RECOVER_MS = 10_000
+/** After commits. */
+const PUSHED_AT_MOST = { everyMs: 2_000, burst: 1 } as const
 /** As often as without being told of anything, once there is much to tell. */
 const NUMBERED_AT_MOST = { everyMs: 200, burst: 5 } as const

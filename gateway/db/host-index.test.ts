@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Database, type Executor } from '#common/db/database.ts'
+import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, newId } from '#common/ids.ts'
@@ -8,7 +8,6 @@ import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import { applyHostViews } from './host-index.ts'
 import { findHost, hostsByIds, listHosts } from './host-list.ts'
-import { findRequestAttributes } from './request-specs.ts'
 
 const cell = newId<CellId>()
 let db: Database
@@ -79,33 +78,4 @@ test('of two cells that claim a host at once one has it', async () => {
   )
 
   expect(await hostsByIds(db, [host.hostId, host.hostId])).toHaveLength(1)
-})
-
-test('servers that administrators read at once ask for their hosts and requests with one statement each', async () => {
-  const hosts = ['x', 'y', 'z'].map((name) => sampleHost(name))
-  await db.transaction((tx) => applyHostViews(tx, cell, hosts))
-  const ran: string[] = []
-  const counted: Executor = {
-    get orm(): never {
-      throw new Error('a query was built for one request')
-    },
-    run: db.run.bind(db),
-    rows: (statement, values) => {
-      ran.push(statement.text)
-      return db.rows(statement, values)
-    },
-  }
-
-  const read = await Promise.all(
-    hosts.map(({ hostId }) =>
-      Promise.all([hostsByIds(counted, [hostId]), findRequestAttributes(counted, [newId()])]),
-    ),
-  )
-
-  expect(read.map(([[host], requests]) => [host?.view.name, requests.size])).toEqual([
-    ['x', 0],
-    ['y', 0],
-    ['z', 0],
-  ])
-  expect(ran).toHaveLength(2)
 })

@@ -20,7 +20,8 @@ export interface HostRecord {
 /** More hosts than this are not shown in one answer that has no pages. */
 const HOSTS_MAX = 10_000
 
-const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
+/** Of a row of `host_index`: its cell has not said that the host is gone. */
+export const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
 
 const COLUMNS = {
   hostId: sql`${hostIndex.hostId}`.as('hostId'),

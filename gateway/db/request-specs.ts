@@ -1,7 +1,6 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
-import { Lookup } from '#common/db/lookup.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { AskedFor } from '../app/servers/boot/asked-for.ts'
@@ -48,19 +47,16 @@ const FIND = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
-const ATTRIBUTES_OF_ONE = new Lookup<AttributesRow>(
-  (ids) =>
-    builder
-      .select({
-        server_id: requestSpecs.serverId,
-        sealed_user_data: requestSpecs.sealedUserData,
-        kernel_id: sql`json_value(${requestSpecs.spec}, '$.image.kernel.id')`.as('kernel_id'),
-        ramdisk_id: sql`json_value(${requestSpecs.spec}, '$.image.ramdisk.id')`.as('ramdisk_id'),
-      })
-      .from(requestSpecs)
-      .where(inArray(requestSpecs.serverId, [...ids])),
-  ({ server_id }) => server_id,
-)
+/** What to select to know a request's `RequestAttributes`. */
+export const REQUEST_ATTRIBUTES = {
+  sealed_user_data: requestSpecs.sealedUserData,
+  kernel_id: sql<string | null>`json_value(${requestSpecs.spec}, '$.image.kernel.id')`.as(
+    'kernel_id',
+  ),
+  ramdisk_id: sql<string | null>`json_value(${requestSpecs.spec}, '$.image.ramdisk.id')`.as(
+    'ramdisk_id',
+  ),
+}
 
 const ATTRIBUTES = sqlStatement(sql`
   select r.server_id, r.sealed_user_data, json_value(r.spec, '$.image.kernel.id') as kernel_id,
@@ -138,12 +134,8 @@ export async function findRequestAttributes(
   db: Executor,
   serverIds: readonly string[],
 ): Promise<ReadonlyMap<string, RequestAttributes>> {
-  const [serverId, second] = serverIds
-  if (serverId === undefined) return new Map()
-  const rows =
-    second === undefined
-      ? await ATTRIBUTES_OF_ONE.all(db, serverId)
-      : await db.rows<AttributesRow>(ATTRIBUTES, { servers: JSON.stringify(serverIds) })
+  if (serverIds.length === 0) return new Map()
+  const rows = await db.rows<AttributesRow>(ATTRIBUTES, { servers: JSON.stringify(serverIds) })
   return new Map(
     rows.map((row) => [
       row.server_id,

@@ -1,9 +1,19 @@
 import { sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
+import type { Lease } from '#common/saga/lease.ts'
+import { ANY_ADOPTABLE, leaseParams } from '#common/saga/log.ts'
 
 /** What may wait for a gateway to see to it. */
-export const WORK_KINDS = ['events', 'intents', 'resizes', 'kept', 'snapshots', 'drains'] as const
+export const WORK_KINDS = [
+  'events',
+  'intents',
+  'resizes',
+  'kept',
+  'snapshots',
+  'drains',
+  'sagas',
+] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
 /** One question for all of them, by keys of which hardly any row has the value: an idle gateway asks hardly anything else. */
@@ -13,10 +23,11 @@ const WAITING = sqlStatement(sql`
     exists (select 1 from instance_mappings where is_resizing = true) as resizes,
     exists (select 1 from instance_mappings where is_kept = true) as kept,
     exists (select 1 from images where snapshot_of > '') as snapshots,
-    exists (select 1 from operations where state = 'running') as drains`)
+    exists (select 1 from operations where state = 'running') as drains,
+    ${ANY_ADOPTABLE} as sagas`)
 
-/** The kinds of which there is some, due or not. */
-export async function waitingWork(db: Executor): Promise<readonly WorkKind[]> {
-  const [row] = await db.rows<Readonly<Record<WorkKind, number>>>(WAITING, {})
+/** The kinds of which there is some, due or not; sagas are those that the process with this lease may take up. */
+export async function waitingWork(db: Executor, lease: Lease): Promise<readonly WorkKind[]> {
+  const [row] = await db.rows<Readonly<Record<WorkKind, number>>>(WAITING, leaseParams(lease))
   return WORK_KINDS.filter((kind) => row?.[kind] === 1)
 }

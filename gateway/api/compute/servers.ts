@@ -5,9 +5,12 @@ import { softDeleteServer } from '../../app/servers/acts/soft-delete-server.ts'
 import { createServers } from '../../app/servers/boot/create-servers.ts'
 import { updateServer as update } from '../../app/servers/edit/update-server.ts'
 import { listServers as listPage, type ServerPage } from '../../app/servers/list/list-servers.ts'
-import { serverExtras } from '../../app/servers/list/server-extras.ts'
+import {
+  type ShownServer,
+  serverExtras,
+  showWithExtras,
+} from '../../app/servers/list/server-extras.ts'
 import type { FoundServer } from '../../app/servers/list/server-record.ts'
-import { showServer as show } from '../../app/servers/list/show-server.ts'
 import type { Call, Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
 import { resourceLinks } from '../../views/links.ts'
@@ -17,8 +20,13 @@ import { nextPageLinks } from './page.ts'
 import { serverRequest } from './server-request.ts'
 
 /** A server as what answers with just one shows it. */
-export async function oneServer({ app, context, links }: Call, server: FoundServer) {
-  const view = serverViewer(context, links, await serverExtras(app.compute, context, [server]))
+export async function oneServer(call: Call, server: FoundServer) {
+  const { app, context } = call
+  return shownServer(call, { server, extras: await serverExtras(app.compute, context, [server]) })
+}
+
+function shownServer({ context, links }: Call, { server, extras }: ShownServer) {
+  const view = serverViewer(context, links, extras)
   return { ...view(server), server_groups: server.groupId === null ? [] : [server.groupId] }
 }
 
@@ -60,10 +68,10 @@ const listServersDetail: Handler<operations['listServersDetail']> = async (call)
 
 const showServer: Handler<operations['showServer']> = async (call) => {
   const { app, context, params } = call
-  const server = await show(app.db, context, params.server_id)
+  const shown = await showWithExtras(app.compute, context, params.server_id)
   return {
-    body: { server: await oneServer(call, server) },
-    ...staleHeaders([server], app.compute.cells, context),
+    body: { server: shownServer(call, shown) },
+    ...staleHeaders([shown.server], app.compute.cells, context),
   }
 }
 

@@ -38,6 +38,11 @@ export class AuditJournal {
     this.#directory = directory
   }
 
+  /** True while there are files that this process left. */
+  get hasLeft(): boolean {
+    return this.#left.size > 0
+  }
+
   begin(): JournalFile {
     const name = `${randomUUID()}${SUFFIX}`
     const path = join(this.#directory, name)

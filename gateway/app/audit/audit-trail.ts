@@ -23,7 +23,10 @@ export interface AuditTrailOptions {
 const GATHER_MS = 100
 /** With more than this not written yet, everybody waits. */
 const BEHIND = 2_000
+/** While there is something of this process to write. */
 const RETRY_EVERY_MS = 1_000
+/** What others left is looked for. */
+const LOOK_EVERY_MS = 10_000
 
 interface Batch {
   readonly records: NewAuditRecord[]
@@ -43,6 +46,7 @@ export class AuditTrail implements AsyncDisposable {
   readonly #options: AuditTrailOptions
   readonly #journal: AuditJournal
   #open: Batch | undefined
+  #onLeft: () => void = () => {}
   #last: Promise<boolean> = Promise.resolve(true)
 
   constructor(options: AuditTrailOptions) {
@@ -68,18 +72,26 @@ export class AuditTrail implements AsyncDisposable {
     )
   }
 
+  /** Calls `listener` whenever records are left for the reconciler. */
+  whenLeft(listener: () => void): void {
+    this.#onLeft = listener
+  }
+
   /** Writes to the database what it did not take before, or what a gateway that was killed had gathered. */
   reconciler(): Reconciler {
     const { db, clock, log } = this.#options
+    const journal = this.#journal
     return {
       name: 'audit record',
-      everyMs: RETRY_EVERY_MS,
+      get everyMs() {
+        return journal.hasLeft ? RETRY_EVERY_MS : LOOK_EVERY_MS
+      },
       round: async (signal) => {
-        const names = await this.#journal.leftFiles(clock.elapsed())
+        const names = await journal.leftFiles(clock.elapsed())
         for (const name of names) {
           signal.throwIfAborted()
-          await insertAuditRecords(db, await this.#journal.read(name))
-          await this.#journal.remove(name)
+          await insertAuditRecords(db, await journal.read(name))
+          await journal.remove(name)
           log.info({ file: name }, 'audit records written late')
         }
         return { files: names.length }
@@ -136,6 +148,7 @@ export class AuditTrail implements AsyncDisposable {
   async #leave(file: JournalFile): Promise<boolean> {
     try {
       await file.leave()
+      this.#onLeft()
       return true
     } catch (error) {
       this.#options.log.error(

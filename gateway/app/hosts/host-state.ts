@@ -17,14 +17,19 @@ export interface AllCells extends Cells {
   cells(): readonly Cell[]
 }
 
+/** What of a host says whether it serves. */
+export interface HostCondition extends Pick<HostRecord, 'cellId'> {
+  readonly view: Pick<HostRecord['view'], 'isUp' | 'isForcedDown' | 'isDisabled'>
+}
+
 /** False also for a host whose cell is unreachable: nothing can be asked of it. */
-export function isHostUp({ cellId, view }: HostRecord, cells: Cells): boolean {
+export function isHostUp({ cellId, view }: HostCondition, cells: Cells): boolean {
   return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isAlive === true
 }
 
 /** Nova's words for the state of a server's host (nova `get_instance_host_status`). */
 export function hostStatus(
-  host: HostRecord,
+  host: HostCondition,
   cells: Cells,
 ): 'UP' | 'DOWN' | 'MAINTENANCE' | 'UNKNOWN' {
   if (host.view.isDisabled) return 'MAINTENANCE'

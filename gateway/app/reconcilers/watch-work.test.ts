@@ -32,13 +32,14 @@ function watching() {
   const wake = Object.fromEntries(
     WORK_KINDS.map((kind) => [kind, () => seen.woken.push(kind)]),
   ) as unknown as Record<WorkKind, () => void>
-  const reconciler = watchWork({ db: counting, clock }, wake)
+  const sagas = { lease: { name: 'me', holder: 'h', generation: 1 }, hasLetGo: false }
+  const reconciler = watchWork({ db: counting, clock, sagas }, wake)
   const round = async () => {
     seen.woken = []
     await reconciler.round(new AbortController().signal)
     return seen.woken
   }
-  return { seen, round, reconciler }
+  return { seen, sagas, round, reconciler }
 }
 
 test('while there is nothing to do, one statement says so and nobody is woken', async () => {
@@ -63,6 +64,28 @@ test('who sees to what waits is woken at once, and then as often as it is looked
   expect(await round()).toEqual(['events', 'intents'])
   await db.orm.execute(sql`delete from event_inbox`)
   await db.orm.execute(sql`delete from server_intents`)
+  seen.now += 1_000
+  expect(await round()).toEqual([])
+})
+
+test('sagas are taken up where there may be some, and others are not looked for more often then', async () => {
+  const { seen, sagas, round, reconciler } = watching()
+  expect(await round()).toEqual([])
+  const { everyMs: whileIdle } = reconciler
+
+  sagas.hasLetGo = true
+  expect(await round()).toEqual(['sagas'])
+  sagas.hasLetGo = false
+  await db.orm.execute(sql`insert into leases (name, holder, generation, expires_at)
+    values ('gone', 'g', 1, now(3) - interval 1 second)`)
+  await db.orm.execute(sql`insert into sagas
+    (id, name, version, subject, state, params, log, work, owner, generation, resume_at, created_at)
+    values ('s', 'x', 1, 'y', 'running', '{}', '[]', '{}', 'gone', 1, now(3), now(3))`)
+  expect(await round()).toEqual([])
+  seen.now += 1_000
+  expect(await round()).toEqual(['sagas'])
+  expect(reconciler.everyMs).toBe(whileIdle)
+  await db.orm.execute(sql`delete from sagas`)
   seen.now += 1_000
   expect(await round()).toEqual([])
 })

@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import type { Reconciler } from '#common/reconciler.ts'
+import type { SagaEngine } from '#common/saga/engine.ts'
 import { committedSubject } from '#openapi/wire.ts'
 import { type WorkKind, waitingWork } from '../../db/waiting-work.ts'
 import { throttle } from '../events/throttle.ts'
@@ -17,11 +18,18 @@ const LOOKED_FOR_MS: Readonly<Record<WorkKind, number>> = {
   kept: 1_000,
   snapshots: 1_000,
   drains: 1_000,
+  sagas: 1_000,
+}
+
+export interface WatchOptions {
+  readonly db: Executor
+  readonly clock: Clock
+  readonly sagas: Pick<SagaEngine<never>, 'lease' | 'hasLetGo'>
 }
 
 /** Wakes those who see to some kind of work where there is any: one question for all kinds costs a fraction of a question for each. */
 export function watchWork(
-  { db, clock }: { readonly db: Executor; readonly clock: Clock },
+  { db, clock, sagas }: WatchOptions,
   wake: Readonly<Record<WorkKind, () => void>>,
 ): Reconciler {
   const wokenAt = new Map<WorkKind, number>()
@@ -33,9 +41,11 @@ export function watchWork(
     },
     round: async () => {
       const now = clock.elapsed()
-      const waiting = await waitingWork(db)
-      isIdle = waiting.length === 0
-      const due = waiting.filter((kind) => {
+      const waiting = new Set(await waitingWork(db, sagas.lease))
+      if (sagas.hasLetGo) waiting.add('sagas')
+      // Sagas at work count as sagas to be taken up.
+      isIdle = [...waiting].every((kind) => kind === 'sagas')
+      const due = [...waiting].filter((kind) => {
         return now - (wokenAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= LOOKED_FOR_MS[kind]
       })
       for (const kind of due) {

@@ -9,7 +9,7 @@ export interface IdleFigures {
 }
 
 /** What has just started still compiles what it runs now and then. */
-const SETTLE_MS = 30_000
+const SETTLE_MS = 120_000
 const WATCH_MS = 60_000
 
 /** What each process holds and uses while no request comes, and all of them together. */

@@ -1,11 +1,14 @@
+import { isUuid } from '#common/ids.ts'
+import { findPlacedServer } from '../../../db/find-server.ts'
 import { hostsByIds } from '../../../db/host-list.ts'
-import { findRequestAttributes } from '../../../db/request-specs.ts'
+import { findRequestAttributes, type RequestAttributes } from '../../../db/request-specs.ts'
 import type { ComputeDeps } from '../../compute.ts'
-import { hostStatus } from '../../hosts/host-state.ts'
+import { type HostCondition, hostStatus } from '../../hosts/host-state.ts'
 import { isAllowed } from '../../policy.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { sealingPurpose } from '../../sagas/build-request.ts'
-import type { ServerRecord } from './server-record.ts'
+import type { FoundServer, ServerRecord } from './server-record.ts'
+import { showServer, visibleServer } from './show-server.ts'
 
 /** What is shown of servers to those who may see where they are. */
 export interface ServerExtras {
@@ -18,13 +21,15 @@ export interface ServerExtras {
   ramdiskId(server: ServerRecord): string
 }
 
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'secrets'>
+
 /** Undefined for everyone else, at no cost. */
 export async function serverExtras(
-  deps: Pick<ComputeDeps, 'db' | 'cells' | 'secrets'>,
+  deps: Deps,
   context: RequestContext,
   servers: readonly ServerRecord[],
 ): Promise<ServerExtras | undefined> {
-  if (!isAllowed(context, 'os_compute_api:os-extended-server-attributes')) return undefined
+  if (!maySeePlaces(context)) return undefined
   const hostIds = new Set(servers.flatMap(({ hostId }) => (hostId === null ? [] : [hostId])))
   const [hosts, requests] = await Promise.all([
     hostsByIds(deps.db, [...hostIds]),
@@ -33,14 +38,58 @@ export async function serverExtras(
       servers.map(({ id }) => id),
     ),
   ])
-  const status = new Map(hosts.map((host) => [host.view.hostId, hostStatus(host, deps.cells)]))
+  const byId = new Map(hosts.map((host) => [host.view.hostId as string, host]))
+  return extrasOf(
+    deps,
+    ({ hostId }) => byId.get(hostId ?? ''),
+    ({ id }) => requests.get(id),
+  )
+}
+
+/** A server, and what of it the caller may see beside it. */
+export interface ShownServer {
+  readonly server: FoundServer
+  readonly extras: ServerExtras | undefined
+}
+
+/** With one question. Throws `not-found` when there is no such server, it is gone, or it is another project's. */
+export async function showWithExtras(
+  deps: Deps,
+  context: RequestContext,
+  id: string,
+): Promise<ShownServer> {
+  if (!maySeePlaces(context))
+    return { server: await showServer(deps.db, context, id), extras: undefined }
+  const found = isUuid(id) ? await findPlacedServer(deps.db, id) : undefined
+  const server = visibleServer(context, id, found?.server)
+  const extras = extrasOf(
+    deps,
+    () => found?.host,
+    () => found?.attributes,
+  )
+  return { server, extras }
+}
+
+function maySeePlaces(context: RequestContext): boolean {
+  return isAllowed(context, 'os_compute_api:os-extended-server-attributes')
+}
+
+function extrasOf(
+  { cells, secrets }: Deps,
+  hostOf: (server: ServerRecord) => HostCondition | undefined,
+  requestOf: (server: ServerRecord) => RequestAttributes | undefined,
+): ServerExtras {
   return {
-    hostStatus: ({ hostId }) => (hostId === null ? '' : (status.get(hostId) ?? 'UNKNOWN')),
-    userData: ({ id }) => {
-      const text = requests.get(id)?.sealedUserData ?? null
-      return text === null ? null : deps.secrets.open(text, sealingPurpose(id, 'user-data'))
+    hostStatus: (server) => {
+      if (server.hostId === null) return ''
+      const host = hostOf(server)
+      return host === undefined ? 'UNKNOWN' : hostStatus(host, cells)
     },
-    kernelId: ({ id }) => requests.get(id)?.kernelId ?? '',
-    ramdiskId: ({ id }) => requests.get(id)?.ramdiskId ?? '',
+    userData: (server) => {
+      const text = requestOf(server)?.sealedUserData ?? null
+      return text === null ? null : secrets.open(text, sealingPurpose(server.id, 'user-data'))
+    },
+    kernelId: (server) => requestOf(server)?.kernelId ?? '',
+    ramdiskId: (server) => requestOf(server)?.ramdiskId ?? '',
   }
 }

@@ -19,6 +19,16 @@ export async function findVisibleServer(
 ): Promise<FoundServer> {
   // Clients look names up as if they were ids, and expect 404 for them.
   const server = isUuid(id) ? await findServer(db, id) : undefined
+  return visibleServer(requester, id, server, includesDeleted)
+}
+
+/** The server that was found, if the requester may see it; else throws `not-found`. */
+export function visibleServer(
+  requester: Requester,
+  id: string,
+  server: FoundServer | undefined,
+  includesDeleted = false,
+): FoundServer {
   const isOwn = server?.projectId === requester.projectId
   const isThere = server !== undefined && (includesDeleted || server.deletedAt === null)
   if (!isThere || !(isOwn || requester.isAdmin))

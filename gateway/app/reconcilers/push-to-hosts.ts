@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
+import type { PortFilter } from '#openapi/wire/firewall.ts'
+import type { ServerLabels } from '#openapi/wire/labels.ts'
+import type { CellRef } from '../../cell-client/client.ts'
+import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
+import { labelsOnHost } from '../../db/server-labels.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { hostFilters } from '../networks/host-filters.ts'
+
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
+
+/** A change is a commit, which nudges these reconcilers. */
+const EVERY_MS = 10_000
+/** While some host has not taken what it was told. */
+const RETRY_MS = 2_000
+/** In one message: it must be small enough for the bus, and its work short enough for an answer. */
+const PORTS_MAX = 20
+/** In one message: metadata and tags of a server may take a tenth of what the bus takes. */
+const SERVERS_MAX = 5
+
+/** Something that hosts with a capability are to have. */
+interface Pushed<Item> {
+  readonly name: string
+  readonly capability: string
+  readonly itemsMax: number
+  idOf(item: Item): string
+  wanted(hosts: readonly HostRecord[]): Promise<ReadonlyMap<string, readonly Item[]>>
+  /** The ids of those that the host has now. */
+  tell(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
+}
+
+/** Every host that can filter lets through what security groups say, whoever changed what. */
+export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
+  return pushToHosts<PortFilter>(
+    { db, askCell, ...deps },
+    {
+      name: 'filter ports',
+      capability: 'firewall',
+      itemsMax: PORTS_MAX,
+      idOf: ({ nic }) => nic.portId,
+      wanted: (hosts) =>
+        hostFilters(
+          db,
+          hosts.map(({ view }) => view.hostId),
+        ),
+      tell: async (cell, hostId, ports) => {
+        const work = workContext({})
+        return (await askCell(cell, 'host.filter-ports', { hostId, ports }, { work })).applied
+      },
+    },
+  )
+}
+
+/**
+ * Every host whose backend shows servers to others shows them as they are called here, whoever has changed what, also one
+ * that was away meanwhile.
+ */
+export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
+  return pushToHosts<ServerLabels>(
+    { db, askCell, ...deps },
+    {
+      name: 'label servers',
+      capability: 'labels',
+      itemsMax: SERVERS_MAX,
+      idOf: ({ serverId }) => serverId,
+      wanted: async (hosts) => {
+        const labels = new Map<string, readonly ServerLabels[]>()
+        for (const { view } of hosts) labels.set(view.hostId, await labelsOnHost(db, view))
+        return labels
+      },
+      tell: async (cell, hostId, servers) => {
+        const work = workContext({})
+        return (await askCell(cell, 'host.label', { hostId, servers }, { work })).applied
+      },
+    },
+  )
+}
+
+/**
+ * Each round reads what the hosts are to have and tells each only what differs from what it took from this gateway last.
+ * A gateway that begins tells everything once, and telling the same twice changes nothing.
+ */
+function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
+  const { name, capability } = pushed
+  const taken = new Map<string, Map<string, string>>()
+  const each = { log: deps.log, nameOf: ({ view }: HostRecord) => view.hostId }
+  let isBehind = false
+  return {
+    name,
+    get everyMs() {
+      return isBehind ? RETRY_MS : EVERY_MS
+    },
+    round: async (signal) => {
+      isBehind = true
+      const hosts = await hostsAbleTo(deps.db, capability)
+      const keys = new Set(hosts.map(keyOf))
+      for (const key of taken.keys()) if (!keys.has(key)) taken.delete(key)
+      const wanted = await pushed.wanted(hosts)
+      let changed = 0
+      let left = 0
+      const failed = await forEachRow(hosts, { ...each, signal }, async (host) => {
+        const known = taken.get(keyOf(host)) ?? new Map<string, string>()
+        taken.set(keyOf(host), known)
+        const due = dueOf(pushed, wanted.get(host.view.hostId) ?? [], known)
+        const applied = await tellHost(deps, pushed, host, due, known)
+        changed += applied
+        left += due.size - applied
+      })
+      isBehind = failed + left > 0
+      return { changed }
+    },
+  }
+}
+
+/** A host that was started again is told everything again. */
+function keyOf({ view }: HostRecord): string {
+  return `${view.hostId} ${view.startedAt}`
+}
+
+interface Due<Item> {
+  readonly item: Item
+  readonly digest: string
+}
+
+/** By id, what the host has not taken as it is wanted now; what is not wanted any more leaves `known`. */
+function dueOf<Item>(
+  { idOf }: Pushed<Item>,
+  wanted: readonly Item[],
+  known: Map<string, string>,
+): ReadonlyMap<string, Due<Item>> {
+  const all = new Map(wanted.map((item) => [idOf(item), { item, digest: digestOf(item) }]))
+  for (const id of known.keys()) if (!all.has(id)) known.delete(id)
+  return new Map([...all].filter(([id, { digest }]) => known.get(id) !== digest))
+}
+
+function digestOf(item: unknown): string {
+  return createHash('sha256').update(JSON.stringify(item)).digest('base64')
+}
+
+/** Returns how many the host took; `known` is brought up to date with them. */
+async function tellHost<Item>(
+  { cells }: Deps,
+  pushed: Pushed<Item>,
+  { cellId, view }: HostRecord,
+  due: ReadonlyMap<string, Due<Item>>,
+  known: Map<string, string>,
+): Promise<number> {
+  const items = [...due.values()].map(({ item }) => item)
+  let count = 0
+  try {
+    for (let from = 0; from < items.length; from += pushed.itemsMax) {
+      const cell = cells.cell(cellId)
+      if (cell?.isAlive !== true) return count
+      const part = items.slice(from, from + pushed.itemsMax)
+      const applied = await pushed.tell(cell, view.hostId, part)
+      for (const id of applied) known.set(id, due.get(id)!.digest)
+      count += applied.length
+    }
+  } catch (error) {
+    // It is told again in the next round.
+    if (!isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) throw error
+  }
+  return count
+}
