@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import { waitFor } from '#common/wait-for.ts'
 import { workContext } from '#common/context.ts'
+import type { InstanceId } from '#common/ids.ts'
 import { sagas } from '#common/saga/schema.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '#deploy/api/session.ts'
 import { layoutIn } from '#deploy/deployment/layout.ts'
 import { openDatabase } from '#deploy/upkeep/open-database.ts'
 import { type DeleteServerParams, deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
-import type { InstanceId } from '#common/ids.ts'
 import type { Machine } from './reader.ts'
 
 // What pages begin with: servers, users, and things gone wrong, of the deployment of a machine.
