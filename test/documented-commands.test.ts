@@ -75,5 +75,5 @@ test('every page that tells a reader to type something is typed by a test', asyn
   const typed = texts.flatMap((text) => Array.from(text.matchAll(TYPED), ([, page]) => page))
 
   expect(told.length).toBeGreaterThan(10)
-  expect(typed.toSorted()).toEqual(told.map((name) => join('docs', name)).toSorted())
+  expect(new Set(typed)).toEqual(new Set(told.map((name) => join('docs', name))))
 })
