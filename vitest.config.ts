@@ -50,7 +50,7 @@ export default defineConfig({
       ),
       project('contract', ['test/contract/**/*.test.ts'], 120_000, TOGETHER),
       project('api', ['test/api/**/*.test.ts'], 120_000, TOGETHER),
-      project('clients', ['test/clients/**/*.test.ts'], 300_000, WAITING),
+      project('clients', ['test/{clients,documents}/**/*.test.ts'], 300_000, WAITING),
       project('real', ['test/real/**/*.test.ts'], 300_000, GUESTS),
       project('faults', ['test/faults/**/*.test.ts'], 300_000, WAITING),
       project('simulation', ['test/simulation/**/*.test.ts'], 180_000, ALONE),

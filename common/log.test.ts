@@ -64,3 +64,27 @@ test('a failure is logged with its causes and kind, a bug also with its stack', 
   })
   expect(errorFields(cause)).toMatchObject({ kind: 'internal', stack: expect.any(String) })
 })
+
+test('a failure that repeats is written twice a minute, with how often it came', () => {
+  const to = heard()
+  let now = 0
+  const log = createLogger('test', 'info', to, { elapsed: () => now })
+  const fail = (server_id: string) => log.child({ server_id }).warn({ error: 'full' }, 'failed')
+
+  for (now = 0; now <= 60_000; now += 10_000) fail('one')
+  fail('two')
+  log.warn({ error: 'full' }, 'failed elsewhere')
+  log.info('no failure')
+  log.info('no failure')
+
+  const told = to.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(told.map(({ server_id, msg, repeats }) => [server_id, msg, repeats])).toEqual([
+    ['one', 'failed', undefined],
+    ['one', 'failed', 3],
+    ['one', 'failed', 3],
+    ['two', 'failed', undefined],
+    [undefined, 'failed elsewhere', undefined],
+    [undefined, 'no failure', undefined],
+    [undefined, 'no failure', undefined],
+  ])
+})

@@ -1,11 +1,32 @@
+import { LRUCache } from 'lru-cache'
 import { type DestinationStream, type LoggerOptions, type Logger as Pino, pino } from 'pino'
+import { type Clock, systemClock } from './clock.ts'
 import { errorChain, Failure } from './errors.ts'
 import { redacted } from './redact.ts'
 
 export type Logger = Pino
 
-/** One JSON line per event on standard output, or `to`. A message is a fixed string; data are fields. */
-export function createLogger(name: string, level = 'info', to?: DestinationStream): Logger {
+/** A failure that repeats is told once in this time, with how often it came. */
+export const TELL_EVERY_MS = 30_000
+/** Failures told apart. */
+const REMEMBERED_MAX = 1_000
+
+interface Told {
+  readonly at: number
+  repeats: number
+}
+
+/**
+ * One JSON line per event on standard output, or `to`. A message is a fixed string; data are fields. A line with an `error` that
+ * is the same in all of its fields as one before is written twice a minute at most; `repeats` then says how many it stands for.
+ */
+export function createLogger(
+  name: string,
+  level = 'info',
+  to?: DestinationStream,
+  clock: Pick<Clock, 'elapsed'> = systemClock,
+): Logger {
+  const told = new LRUCache<string, Told>({ max: REMEMBERED_MAX })
   const options: LoggerOptions = {
     name,
     level,
@@ -15,8 +36,39 @@ export function createLogger(name: string, level = 'info', to?: DestinationStrea
       level: (label) => ({ level: label }),
       log: (fields) => redacted(fields) as Record<string, unknown>,
     },
+    hooks: {
+      logMethod(args, write) {
+        const [fields] = args as unknown as readonly [unknown]
+        const repeats = hasError(fields) ? repeatsOf(told, [this.bindings(), ...args], clock) : 1
+        if (repeats === 0) return
+        const [, ...rest] = args
+        if (repeats === 1) write.apply(this, args)
+        else write.apply(this, [{ ...(fields as object), repeats }, ...rest] as typeof args)
+      },
+    },
   }
   return to === undefined ? pino(options) : pino(options, to)
+}
+
+function hasError(fields: unknown): boolean {
+  return typeof fields === 'object' && fields !== null && 'error' in fields
+}
+
+/** How many lines this one stands for; 0 where it is not to be written yet. */
+function repeatsOf(
+  told: LRUCache<string, Told>,
+  line: readonly unknown[],
+  clock: Pick<Clock, 'elapsed'>,
+): number {
+  const key = JSON.stringify(line)
+  const at = clock.elapsed()
+  const last = told.get(key)
+  if (last !== undefined && at - last.at < TELL_EVERY_MS) {
+    last.repeats += 1
+    return 0
+  }
+  told.set(key, { at, repeats: 0 })
+  return 1 + (last?.repeats ?? 0)
 }
 
 /** Fields that describe an error: the whole chain of causes, the kind, and a stack for bugs only. */

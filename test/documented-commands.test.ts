@@ -10,6 +10,9 @@ import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 /** Inline code, and lines of blocks; up to what cannot be part of one command. */
 const COMMAND = /(?:^|[`(;&|] *)\.\/weir((?: +(?!#)[^\s`;|&)]+)*)/gm
 
+const PAGES = 'test/documents'
+const TYPED = /pageScript\('([^']+)'/g
+
 const program = createProgram(scriptedOperator())
 
 async function documents(): Promise<readonly string[]> {
@@ -62,4 +65,15 @@ test('every command of ./weir that a document names exists, with the options it 
 
   expect(found.length).toBeGreaterThan(100)
   expect(broken).toEqual([])
+})
+
+test('every page that tells a reader to type something is typed by a test', async () => {
+  const pages = await readdir('docs', { recursive: true })
+  const told = pages.filter((name) => /^(how-to|tutorial)\/.*\.md$/.test(name))
+  const tests = (await readdir(PAGES)).filter((name) => name.endsWith('.test.ts'))
+  const texts = await Promise.all(tests.map((name) => readFile(join(PAGES, name), 'utf8')))
+  const typed = texts.flatMap((text) => Array.from(text.matchAll(TYPED), ([, page]) => page))
+
+  expect(told.length).toBeGreaterThan(10)
+  expect(new Set(typed)).toEqual(new Set(told.map((name) => join('docs', name))))
 })

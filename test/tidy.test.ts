@@ -128,6 +128,10 @@ describe('text', () => {
     ['talk of a real system elsewhere', /\b(in a real (system|world)|simplified)\b/i],
     ['a path of one machine', /['"`\s](\/home\/|\/root\/|\/work\/|\/Users\/)/],
     ['a folder outside the repository', /\.\.\/shared\b/],
+    [
+      'a server in a log line by another name than server_id',
+      /\blog\??\.\w+\(\s*\{[^}]*\b(instance|server|serverId|guest):/,
+    ],
     ['an assertion of how long something took', /\.now\(\) - \w+\)\s*\.toBeLessThan/],
     [
       'a poll that gives up sooner than others (see vitest.config.ts)',

@@ -2,7 +2,7 @@ import type { WorkContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { workOnHost } from './ask-host.ts'
+import { reasonOf, workOnHost } from './ask-host.ts'
 import type { Conductor } from './conductor.ts'
 
 export interface Destruction {
@@ -11,6 +11,8 @@ export interface Destruction {
   readonly operation: OperationRef
   readonly work: WorkContext
   readonly signal: AbortSignal
+  /** Told why the host cannot do it, at every try. */
+  readonly refused?: (reason: string) => Promise<void>
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Destruction {
  */
 export async function destroyOnHost(
   conductor: Conductor,
-  { host, operation, work, signal }: Destruction,
+  { host, operation, work, signal, refused }: Destruction,
 ): Promise<void> {
   const isWanted = () => Promise.resolve(true)
   const payload = { operation }
@@ -31,6 +33,8 @@ export async function destroyOnHost(
     signal,
     isWanted,
   })
-  if (outcome.state === 'failed')
-    throw new Failure('unavailable', `The host could not destroy it: ${outcome.message}`)
+  if (outcome.state !== 'failed') return
+  const reason = reasonOf(outcome)
+  await refused?.(reason)
+  throw new Failure('unavailable', `The host could not destroy it: ${reason}`)
 }

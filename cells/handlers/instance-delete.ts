@@ -90,7 +90,7 @@ async function destroyUnknown(
   if (host === undefined) return
   const payload = { operation: { ...operation, id: newId<string>() } }
   const asked = askHost(conductor, host.id, 'destroy', payload, work).catch((error: unknown) => {
-    log.info({ instance: operation.serverId, ...errorFields(error) }, 'guest left to the audit')
+    log.info({ server_id: operation.serverId, ...errorFields(error) }, 'guest left to the audit')
   })
   await settledWithin(clock, DESTROY_WAIT_MS, asked)
 }

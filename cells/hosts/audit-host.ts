@@ -136,7 +136,7 @@ async function believe(
   await conductor.db.transaction(async (tx) => {
     if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, told)
   })
-  conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
+  conductor.log.info({ server_id: instance.id, ...change }, 'instance changed behind our back')
 }
 
 /** Nova records what a guest did by itself as an action of its own, for its owner to see (nova: `_sync_instance_power_state`). */
@@ -175,7 +175,7 @@ async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId)
   if (instance !== undefined) return removeIfElsewhere(conductor, hostId, instance)
   const record = await newestBuildRecord(conductor.db, id)
   const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
-  const fields = { instance: id, host: hostId, destroyed: isOver }
+  const fields = { server_id: id, host: hostId, destroyed: isOver }
   conductor.log.warn(fields, 'guest of no server here')
   if (!isOver) return
   const operation = { id: newId(), serverId: id, attempt: record.attempt }
@@ -194,7 +194,7 @@ async function removeIfElsewhere(
   if (placed?.hostId === hostId || sagaId !== null) return
   const migration = await newestMigration(conductor.db, id)
   if (migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)) return
-  conductor.log.warn({ instance: id, host: hostId }, 'guest of a server that is elsewhere')
+  conductor.log.warn({ server_id: id, host: hostId }, 'guest of a server that is elsewhere')
   const operation = { id: newId(), serverId: id, attempt }
   const payload = { operation, act: { name: 'shelve-offload' }, graceMs: 0 } as const
   await askHost(conductor, hostId, 'act', payload, workContext({}))

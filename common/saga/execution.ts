@@ -354,6 +354,6 @@ function ended({ saga, record }: Execution, state: 'done' | 'unwound'): Hold {
 }
 
 /** Names the saga and the request that began it in a log. */
-function fieldsOf({ id, name, work }: SagaRecord): Record<string, unknown> {
-  return { saga: id, saga_name: name, request_id: work.requestId }
+function fieldsOf({ id, name, subject, work }: SagaRecord): Record<string, unknown> {
+  return { saga: id, saga_name: name, subject, request_id: work.requestId }
 }

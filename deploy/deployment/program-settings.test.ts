@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { settingsDigest } from '../processes/settings-digest.ts'
 import { changedSettings, settingsFor } from './program-settings.ts'
 
 test('settings are kept, replaced, and usual again when empty', async () => {
@@ -32,4 +36,19 @@ test('a program is told what concerns it, and nothing else than the deployment s
   expect(() => settingsFor('GATEWAY_', chosen, { GATEWAY_REGION: 'RegionOne' })).toThrow(
     './weir up --set GATEWAY_REGION=',
   )
+})
+
+test('settingsDigest() is of what the files say that a program is pointed to, and of one that is not there', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'weir-digest-'))
+  const file = join(directory, 'ca.pem')
+  const settings = { COMPUTE_DRIVER_CA_FILE: file }
+  const digest = () => settingsDigest({ name: 'compute-lab-1', script: 'main.ts', settings })
+  const absent = digest()
+  writeFileSync(file, 'one')
+  const one = digest()
+  writeFileSync(file, 'two')
+
+  expect(new Set([absent, one, digest()]).size).toBe(3)
+  rmSync(directory, { recursive: true })
+  expect(digest()).toBe(absent)
 })

@@ -1,13 +1,14 @@
+import { findHosts } from '#cells/db/hosts.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { createLogger } from '#common/log.ts'
-import { checked } from '#openapi/wire/checked.ts'
-import { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import type { Nats } from '../nats.ts'
+import { cellDatabase } from '../up/prepare-databases.ts'
 import { untilReady } from '../up/wait-ready.ts'
+import { openDatabase } from '../upkeep/open-database.ts'
 import type { CellBus } from './start-cell.ts'
 
 /** The server's answer on `$SYS.REQ.SERVER.PING.LEAFZ`. */
@@ -16,8 +17,8 @@ interface Leafs {
 }
 
 /**
- * Afterwards the cell has said, on its own bus, that all its hosts are up; and, the first time, that bus has reached the
- * one above. Later it goes on where that cannot be reached.
+ * Afterwards the cell serves, and has written down that all hosts of this folder are up, whatever those elsewhere are; and, the
+ * first time, its bus has reached the one above. Later it goes on where that cannot be reached.
  */
 export async function waitForCell(
   layout: Layout,
@@ -26,16 +27,20 @@ export async function waitForCell(
 ): Promise<void> {
   const log = createLogger('join', 'error')
   const bus = await connectBus({ url: nats.url, credentialsFile, name: 'join' }, log)
-  let hostsUp = 0
+  await using db = openDatabase(layout, cellDatabase(cell.name))
+  const ids = cell.hosts.map(({ id }) => id)
+  let serves = false
   bus.subscribe(eventSubject(cell.id, 'heartbeat'), {
-    callback: (error, message) => {
-      if (error === null)
-        hostsUp = checked(CellHeartbeat, message.json(), 'heartbeat').summary.hostsUp
+    callback: (error) => {
+      serves ||= error === null
     },
   })
+  const areUp = async () => {
+    const known = await findHosts(db, ids)
+    return serves && known.filter(({ isUp }) => isUp).length === ids.length
+  }
   try {
-    const { length } = cell.hosts
-    await untilReady(layout, state, `${length} hosts to be up`, async () => hostsUp === length)
+    await untilReady(layout, state, `${ids.length} hosts to be up`, areUp)
     if (!state.isReady)
       await untilReady(layout, state, 'the bus to reach the gateway’s', () => isLinked(nats))
   } finally {

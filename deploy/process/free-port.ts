@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { Failure } from '#common/errors.ts'
 
 /** Below are ports of well-known services. */
 const LOWEST = 10_000
@@ -9,19 +10,21 @@ const TRIES_MAX = 100
 /** Linux' own default. */
 const EPHEMERAL_FROM = 32_768
 
+const LOOPBACK = '127.0.0.1'
+
 /**
- * A loopback TCP port on which nothing listens now: `wanted` if it is free, else one that the kernel gives to no outgoing
- * connection. A server that is started again finds such a port free, where one of the kernel's choice may
+ * A TCP port of an address on which nothing listens now: `wanted` if it is free, else one that the kernel gives to no outgoing
+ * connection. Throws `invalid` for an address that this machine has not. A server that is started again finds such a port free, where one of the kernel's choice may
  * meanwhile be the near end of a connection, even of a client's that tries to reach this very port.
  */
-export async function freePort(wanted?: number): Promise<number> {
-  if (wanted !== undefined && (await isFree(wanted))) return wanted
+export async function freePort(wanted?: number, address = LOOPBACK): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted, address))) return wanted
   const end = ephemeralFrom()
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const port = randomInt(LOWEST, end)
-    if (await isFree(port)) return port
+    if (await isFree(port, address)) return port
   }
-  throw new Error(`No loopback port from ${LOWEST} to ${end - 1} is free.`)
+  throw new Error(`No port of ${address} from ${LOWEST} to ${end - 1} is free.`)
 }
 
 /** The first port that the kernel gives to outgoing connections. */
@@ -34,13 +37,14 @@ export function ephemeralFrom(): number {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+async function isFree(port: number, address: string): Promise<boolean> {
   const server = createServer()
-  server.listen({ port, host: '127.0.0.1' })
+  server.listen({ port, host: address })
   try {
     await once(server, 'listening')
-  } catch {
-    return false
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') return false
+    throw new Failure('invalid', `This machine has no address ${address}.`)
   }
   server.close()
   await once(server, 'close')

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -138,4 +140,18 @@ test('freePort() gives the wanted port, or another when that is taken', async ()
   )
   await stopProcess(identity)
   expect(other).not.toBe(wanted)
+})
+
+test('freePort() looks at the address that is asked for, which this machine has to have', async () => {
+  const address = '127.0.0.42'
+  const wanted = await freePort(undefined, address)
+  const server = createServer().listen({ port: wanted, host: address })
+  await once(server, 'listening')
+
+  expect(await freePort(wanted)).toBe(wanted)
+  expect(await freePort(wanted, address)).not.toBe(wanted)
+  server.close()
+  await expect(freePort(undefined, '192.0.2.10')).rejects.toThrow(
+    'This machine has no address 192.0.2.10.',
+  )
 })

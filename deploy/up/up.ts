@@ -165,7 +165,7 @@ async function plan(
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
   const { address } = options
   const exposed =
-    address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT) } }
+    address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT, address) } }
   if (!sharesMachine(driver)) return { ...state, ...exposed }
   const hosts = state.cells.flatMap((cell) => cell.hosts)
   return { ...state, ...exposed, hostShare: hostShare(hosts.length, layout.home) }

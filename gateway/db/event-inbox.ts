@@ -28,6 +28,8 @@ export interface EventDetails {
   readonly taskState?: string | null
   readonly powerState?: string
   readonly message?: string | null
+  /** Of a cell that has left: nothing else keeps its name. */
+  readonly cellName?: string
 }
 
 export interface NewEvent {

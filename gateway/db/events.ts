@@ -21,7 +21,7 @@ export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
   readonly details: EventDetails
   /** Null for a server that is not kept any more, and where the event is of none. */
   readonly serverName: string | null
-  /** Null for a cell that has left, and where the event is of none. */
+  /** Of a cell that has left, the one it had; null where the event is of none. */
   readonly cellName: string | null
 }
 
@@ -117,13 +117,14 @@ export async function eventsAfter(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  return inSlices<KeptEvent>(max, async (limit, last) => {
+  const kept = await inSlices<KeptEvent>(max, async (limit, last) => {
     const rows = await named(db)
       .where(and(gt(events.n, last?.n ?? after), conditionOf(filter)))
       .orderBy(asc(events.n))
       .limit(limit)
     return rows.map(recorded)
   })
+  return withLeftCells(db, kept)
 }
 
 /** The newest events up to a number, the oldest of them first. */
@@ -141,7 +142,7 @@ export async function eventsUpTo(
       .limit(limit)
     return rows.map(recorded)
   })
-  return newest.toReversed()
+  return withLeftCells(db, newest.toReversed())
 }
 
 /** Removes at most `rows` events older than a time, the oldest first, and returns how many. */
@@ -167,6 +168,31 @@ function named(db: Executor) {
     .from(events)
     .leftJoin(serverIndex, eq(serverIndex.serverId, events.serverId))
     .leftJoin(cellMappings, eq(cellMappings.id, events.cellId))
+}
+
+/** The same, with the names that cells which have left were last known by. */
+async function withLeftCells(
+  db: Executor,
+  kept: readonly KeptEvent[],
+): Promise<readonly KeptEvent[]> {
+  const unnamed = kept.flatMap(({ cellId, cellName }) => (cellName === null && cellId) || [])
+  const names = new Map<string, string | null>()
+  for (const id of new Set(unnamed)) names.set(id, await nameOfLeft(db, id))
+  return kept.map((event) => ({
+    ...event,
+    cellName: event.cellName ?? names.get(event.cellId ?? '') ?? null,
+  }))
+}
+
+/** Its leaving is the last event about the cell itself. */
+async function nameOfLeft(db: Executor, cellId: string): Promise<string | null> {
+  const [row] = await db.orm
+    .select({ details: events.details })
+    .from(events)
+    .where(and(eq(events.cellId, cellId), eq(events.type, 'cell.state')))
+    .orderBy(desc(events.n))
+    .limit(1)
+  return row === undefined ? null : ((JSON.parse(row.details) as EventDetails).cellName ?? null)
 }
 
 function conditionOf(filter: EventFilter): SQL | undefined {

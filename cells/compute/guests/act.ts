@@ -58,7 +58,7 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
         }
       },
       signal,
-      log.child({ instance: id }),
+      log.child({ server_id: id }),
     )
   }
   const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary

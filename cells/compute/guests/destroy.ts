@@ -23,7 +23,7 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
         return { state: 'done', powerState: POWER_STATES.nostate }
       },
       signal,
-      log.child({ instance: id }),
+      log.child({ server_id: id }),
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.last, run }

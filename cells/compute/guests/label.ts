@@ -22,7 +22,7 @@ export async function label(
     } catch (error) {
       if (!isFailure(error)) throw error
       log.info(
-        { ...errorFields(error), instance: serverId },
+        { ...errorFields(error), server_id: serverId },
         'a server is not called as it is here',
       )
       // What its backend does not take now it will not take a moment later: told again once it has changed.

@@ -34,7 +34,7 @@ export async function spawn(
         return { state: 'done', powerState: POWER_STATES.running, ...nics }
       },
       signal,
-      log.child({ instance: id }),
+      log.child({ server_id: id }),
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }

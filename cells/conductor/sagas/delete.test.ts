@@ -108,3 +108,41 @@ test('a host that cannot destroy is asked again until it has', async () => {
   await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
   expect(await left(operation)).toEqual([])
 })
+
+test('a host that cannot destroy says why, once, while it is asked again', async () => {
+  const operation = await activeServer()
+  const { serverId } = operation
+  const effect = {
+    do: 'fail',
+    kind: 'internal',
+    message: 'The guest stays.',
+    detail: 'error 9',
+  } as const
+  host.driver.faults.set([{ method: 'destroy', times: 3, effect }])
+
+  await cell.ask('instance.delete', { operation })
+
+  const reason = 'The guest stays. (error 9)'
+  const { view } = await cell.waitForFeed(
+    'instance',
+    (row) => row.view.serverId === serverId && row.view.fault !== null,
+  )
+  expect(view).toMatchObject({
+    vmState: 'error',
+    taskState: 'deleting',
+    fault: { message: "The action 'delete' failed.", details: reason },
+  })
+  await cell.waitForFeed('deleted', (row) => row.serverId === serverId)
+  const ended = cell.feed.flatMap(({ body }) =>
+    body.kind === 'action-event' &&
+    body.event.serverId === serverId &&
+    body.event.event === 'compute_terminate_instance'
+      ? [[body.event.result, body.event.details]]
+      : [],
+  )
+  expect(ended).toEqual([
+    ['Error', reason],
+    ['Success', null],
+  ])
+  expect(await left(operation)).toEqual([])
+})

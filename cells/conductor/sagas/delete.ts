@@ -11,11 +11,17 @@ import {
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueFeedRow } from '../../db/feed.ts'
-import { queueRemoval, queueSeenInstance, removeOwnInstance } from '../../db/instances.ts'
+import {
+  findInstance,
+  queueRemoval,
+  queueSeenInstance,
+  removeOwnInstance,
+  updateOwnInstance,
+} from '../../db/instances.ts'
 import { queueAttemptEnd } from '../../db/operations.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
 import { type Held, heldBy, queueRelease, release } from '../../placement/release.ts'
-import { endedEvent } from '../action-event.ts'
+import { endedEvent, failedAction, tellEnded } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
 import { endMigration, OPEN_MIGRATIONS } from '../end-migration.ts'
@@ -57,7 +63,8 @@ type Destroyed = { readonly held: readonly Held[] | null }
 const destroy: RemoteStep<Conductor, DeleteParams> = {
   kind: 'remote',
   name: 'destroy',
-  run: async ({ deps, params, work }, signal): Promise<Destroyed> => {
+  run: async (call, signal): Promise<Destroyed> => {
+    const { deps, params, work } = call
     const { instance } = params
     const [migration, held] = await Promise.all([
       openMigration(deps, instance),
@@ -65,12 +72,42 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
     ])
     for (const host of hostsOf(deps, instance, migration)) {
       const operation = { ...params.operation, id: newId() }
-      await destroyOnHost(deps, { host, operation, work, signal })
+      const startedAt = deps.clock.now()
+      const refused = (reason: string) => tellRefused(call, reason, startedAt)
+      await destroyOnHost(deps, { host, operation, work, signal, refused })
     }
     return { held: migration === undefined ? held : null }
   },
   forwardOnly: true,
   undo: 'none',
+}
+
+/**
+ * Afterwards the instance is in ERROR with this reason, as Nova has it, and gateways have been told of it once, however often the
+ * host says the same. The delete goes on.
+ */
+async function tellRefused(
+  { deps, params, work, sagaId }: DeleteCall,
+  reason: string,
+  startedAt: number,
+): Promise<void> {
+  const at = deps.clock.now()
+  const fault = failedAction('delete', reason, at)
+  await deps.db.transaction(async (tx) => {
+    const now = await findInstance(tx, params.instance.id)
+    if (now === undefined) return
+    if (now.fault?.message === fault.message && now.fault.details === reason) return
+    const to: Instance = { ...now, version: now.version + 1, vmState: 'error', fault }
+    if (!(await updateOwnInstance(tx, sagaId, { to }))) return
+    tellEnded(tx, deps, to, {
+      requestId: work.requestId,
+      event: 'delete',
+      startedAt,
+      finishedAt: at,
+      host: now.placed?.host ?? null,
+      failure: reason,
+    })
+  })
 }
 
 /** Where something of it may be: on its host, and on the other one of a move that is not over. */

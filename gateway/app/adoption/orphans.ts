@@ -56,7 +56,7 @@ export async function endOrphan(
   if (view === null) throw noOrphan(cell.name, serverId)
   const operation = { id: newId<string>(), serverId, attempt: view.attempt }
   await askCell(cell, 'instance.delete', { operation }, { work })
-  log.warn({ cell: cell.name, instance: serverId }, 'orphan ended')
+  log.warn({ cell: cell.name, server_id: serverId }, 'orphan ended')
 }
 
 /** With what tells which there are. */

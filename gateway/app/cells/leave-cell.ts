@@ -36,7 +36,8 @@ export async function leave(
     await assertNoServers(tx, cell)
     await access.revoke(tx, cell.id)
     await removeCell(tx, cell.id)
-    const details = { state: 'left', message: `Cell ${cell.name} has left.` }
+    const message = `Cell ${cell.name} has left.`
+    const details = { state: 'left', message, cellName: cell.name }
     queueEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
   })
   await access.keep()

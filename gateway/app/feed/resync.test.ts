@@ -217,7 +217,7 @@ test('a server that is over is ended in the cell that has it still; others are l
   for (const { work } of cell.asked) expect(work).toHaveProperty('requestId')
   expect(cell.logged[0]).toEqual({
     level: 'warn',
-    fields: { cell: name, instance: going, attempt: 1 },
+    fields: { cell: name, server_id: going, attempt: 1 },
     message: 'instance was over, and ended',
   })
 })

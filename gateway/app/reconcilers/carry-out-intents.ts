@@ -71,7 +71,7 @@ async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | und
     if (isFailure(error, 'conflict', 'not-found')) return undefined
     if (isFailure(error)) throw error
     const { serverId, action } = intent
-    compute.log.error({ server: serverId, action, ...errorFields(error) }, 'intent given up')
+    compute.log.error({ server_id: serverId, action, ...errorFields(error) }, 'intent given up')
     return giveUp(compute, intent)
   }
 }

@@ -137,7 +137,7 @@ function settleStep<P extends BuildParams>(
 
 async function settle<P extends BuildParams>(
   tx: Tx,
-  { deps, params, sagaId }: BuildCall<P>,
+  { deps, params, sagaId, work }: BuildCall<P>,
   to: Target,
   answer: BuildOutcome,
 ): Promise<Settled> {
@@ -148,8 +148,9 @@ async function settle<P extends BuildParams>(
   if (answer.outcome === 'refused') {
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined || mapping.attempt !== to.attempt) return { next: null }
-    const owners = { owner: sagaId, next: sagaId, reason: answer.reason }
-    return { next: (await assignNextCell(tx, deps, mapping, owners)) ?? null }
+    const { reason } = answer
+    const round = { owner: sagaId, next: sagaId, reason, requestId: work.requestId }
+    return { next: (await assignNextCell(tx, deps, mapping, round)) ?? null }
   }
   queueServerRelease(tx, serverId, sagaId)
   return { next: null }

@@ -5,6 +5,7 @@ import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts'
+import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
@@ -12,13 +13,24 @@ import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
-import { noValidHost } from '../servers/boot/faults.ts'
+import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
 
 /** Where a server is to be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }
 
 /** More cells than this are not asked for one server, however many there are. */
 export const CELLS_TRIED_MAX = 5
+
+/** Whose turn it is. */
+export interface Round {
+  /** Who owns the server now, and who will. */
+  readonly owner: SagaId | null
+  readonly next: SagaId
+  /** Why the last cell did not build it. */
+  readonly reason: string
+  /** What asked for the build. */
+  readonly requestId: string
+}
 
 /**
  * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
@@ -28,7 +40,7 @@ export async function assignNextCell(
   tx: Tx,
   deps: ComputeDeps,
   mapping: InstanceMapping,
-  round: { readonly owner: SagaId | null; readonly next: SagaId; readonly reason: string },
+  round: Round,
 ): Promise<Target | undefined> {
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
@@ -68,6 +80,8 @@ export async function assignNextCell(
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
+    const { requestId } = round
+    if (fault !== null) queueActionEvents(tx, null, [failedChoice({ serverId, requestId }, fault)])
     return undefined
   }
   tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))

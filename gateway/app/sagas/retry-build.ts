@@ -16,7 +16,7 @@ type Reassigned = { readonly next: Target | null }
 const reassign: LocalStep<ComputeDeps, RetryBuildParams> = {
   kind: 'local',
   name: 'reassign',
-  run: async (tx, { deps, params, sagaId }): Promise<Reassigned> => {
+  run: async (tx, { deps, params, sagaId, work }): Promise<Reassigned> => {
     const mapping = await lockMapping(tx, params.serverId)
     const isDue =
       mapping !== undefined &&
@@ -26,8 +26,8 @@ const reassign: LocalStep<ComputeDeps, RetryBuildParams> = {
       mapping.attempt === params.attempt
     if (!isDue) return { next: null }
     const reason = mapping.notBuiltReason ?? ''
-    const next = await assignNextCell(tx, deps, mapping, { owner: null, next: sagaId, reason })
-    return { next: next ?? null }
+    const round = { owner: null, next: sagaId, reason, requestId: work.requestId }
+    return { next: (await assignNextCell(tx, deps, mapping, round)) ?? null }
   },
   // The build's undo shows the server in ERROR; it is never given back to a cell that gave it up.
   undo: 'none',

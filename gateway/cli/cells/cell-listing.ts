@@ -21,7 +21,7 @@ export function cellListing(now: number): Listing<Cell> {
       { head: 'DISK GB', of: ({ summary }) => used(summary, 'disk_gb', 1) },
       { head: 'TYPES', of: ({ summary }) => summary && summary.hypervisor_types.join(',') },
       { head: 'HEARD', of: ({ last_heard_at }) => age(last_heard_at, now) },
-      { head: 'REASON', of: ({ disabled_reason }) => disabled_reason },
+      { head: 'REASON', of: ({ loss, disabled_reason }) => loss?.statement ?? disabled_reason },
       { head: 'ZONES', of: ({ summary }) => summary && summary.zones.join(','), isWide: true },
       { head: 'FREE VCPUS', of: ({ summary }) => summary && summary.free.vcpus, isWide: true },
       {

@@ -1,3 +1,4 @@
+import type { ActionEvent } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { lastRefusal } from '../../cells/last-refusal.ts'
@@ -29,6 +30,18 @@ export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault 
     details: last === undefined ? emptied : `${emptied} The last cell asked said: ${last.reason}`,
     createdAt: now,
   }
+}
+
+/** As Nova names the steps of its conductor. */
+const CHOICE = 'conductor_schedule_and_build_instances'
+
+/** The step of a build that ended in this fault because there was no cell to ask. */
+export function failedChoice(
+  { serverId, requestId }: Pick<ActionEvent, 'serverId' | 'requestId'>,
+  { createdAt: at, details }: Fault,
+): ActionEvent {
+  const times = { startedAt: at, finishedAt: at }
+  return { serverId, requestId, event: CHOICE, ...times, host: null, result: 'Error', details }
 }
 
 /** A cell that was asked knows better than the choice after it, which only finds that cell tried. */

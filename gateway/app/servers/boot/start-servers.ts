@@ -6,7 +6,7 @@ import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../../db/idempotency-keys.ts'
 import { queueMappings } from '../../../db/instance-mappings.ts'
 import { queueRequestSpecs, type RequestSpec } from '../../../db/request-specs.ts'
-import { queueActions } from '../../../db/server-actions.ts'
+import { queueActionEvents, queueActions } from '../../../db/server-actions.ts'
 import { queueServers } from '../../../db/server-index.ts'
 import { queueTraces } from '../../../db/traces.ts'
 import type { Compute } from '../../compute.ts'
@@ -18,6 +18,7 @@ import { createServerSaga } from '../../sagas/create-server.ts'
 import { joinServerGroup } from '../../server-groups/members.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
 import { askedFor } from './asked-for.ts'
+import { failedChoice } from './faults.ts'
 import type { NewServer } from './new-server.ts'
 import type { ServerNics } from './server-network.ts'
 
@@ -137,6 +138,13 @@ async function record(
     tx,
     rows.map((row) => createAction(row, work)),
   )
+  queueActionEvents(
+    tx,
+    null,
+    rows.flatMap(({ id: serverId, fault }) =>
+      fault === null ? [] : [failedChoice({ serverId, requestId: work.requestId }, fault)],
+    ),
+  )
   queueTraces(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: row.attempt, trace })),
@@ -181,9 +189,9 @@ function sealed(
 }
 
 function createAction(row: NewServer, work: WorkContext) {
-  const { id: serverId, projectId, userId, fault } = row
-  const message = fault === null ? null : fault.message
-  return { serverId, projectId, userId, requestId: work.requestId, action: 'create', message }
+  const { id: serverId, projectId, userId } = row
+  const { requestId } = work
+  return { serverId, projectId, userId, requestId, action: 'create', message: null }
 }
 
 function quotaDeltas({ servers }: ServerOrder): QuotaDeltas {

@@ -1,0 +1,160 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+import { gatewayEnv } from '#test/env/gateway-env.ts'
+import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
+import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
+import { startMachine } from '#test/real/machine/simulated-machine.ts'
+import { whyNoGuests } from '#test/real/requirements.ts'
+import { pageScript } from './page-script.ts'
+import { Machine, Reader } from './reader.ts'
+
+// Goal: what the tutorial, and the pages about a Keystone and about machines, tell to type works as it stands.
+
+const PAGE_MS = 1_800_000
+const MAC = '52:54:00:12:34:56'
+
+const owned = new AsyncDisposableStack()
+afterAll(() => owned.disposeAsync(), PAGE_MS)
+
+let reader: Reader
+let machine: Machine
+
+const TUTORIAL = pageScript('docs/tutorial/first-cloud.md', {
+  './weir up': { typed: './weir up --driver fake --hosts 1', shows: /Weir is up/ },
+  'openstack server list': { shows: /first/ },
+  './weir server list': { shows: /second/ },
+  './weir why second': { shows: /Attempt 1, hosts in cell/ },
+  './weir events -f': { until: /second/ },
+  './weir status': { gives: { PID: /^cell-north +up +pid (\d+)/m } },
+  // The second time the cell does not run.
+  './weir cell list': { codes: [0, 4], shows: /north/ },
+})
+
+const KEYSTONE = pageScript('docs/how-to/external-keystone.md', {
+  'node gateway/main.ts': {
+    typed: '. ./gateway.env; node gateway/main.ts',
+    until: /gateway listens/,
+  },
+  './weir up': { notTyped: 'The page says that it makes no such cloud.' },
+})
+
+const BARE_METAL = pageScript('docs/how-to/bare-metal.md', {
+  './weir cell join': { notTyped: 'It takes what `./weir host join` takes, which is typed.' },
+  './weir up --driver baremetal': {
+    typed: './weir up --driver baremetal --cells 1',
+    shows: /Server first is ACTIVE/,
+    gives: { URL: /Endpoint +(http:\/\/127\.0\.0\.1:\d+)/ },
+  },
+  './weir host join --gateway URL --token-file FILE --driver baremetal --set boot_url=http://192.0.2.1:8480':
+    {
+      before: async () => {
+        const { said } = await machine.type('./weir cell token create north --host rack')
+        const [, token = ''] = /WEIR_JOIN_TOKEN=(\S+)/.exec(said) ?? []
+        writeFileSync(join(machine.folder, 'token'), token, { mode: 0o600 })
+        reader.learn('FILE', join(machine.folder, 'token'))
+      },
+      at: 'rack',
+      shows: /Host rack of cell north has joined/,
+    },
+  './weir node add rack1-07 --mac 52:54:00:12:34:56 --bmc 192.0.2.7 --bmc-user weir --efi': {
+    // Several hosts have machines.
+    typed: `WEIR_BMC_PASSWORD=PASSWORD ./weir node add rack1-07 --mac ${MAC} --bmc 192.0.2.7 --bmc-user weir --efi --host rack`,
+  },
+  './weir node list --watch': { until: /rack1-07 .*available/ },
+  './weir node show rack1-07; ./weir node sensors rack1-07': { shows: /available/ },
+  "./weir node maintenance rack1-07 --reason 'a fan'": {
+    after: () => machine.type('./weir node maintenance rack1-07 --off'),
+  },
+  './weir node inspect rack1-07': {
+    after: () => machine.type('./weir node list --watch', /rack1-07 .*available/),
+  },
+})
+
+// Its one command is a test.
+pageScript('docs/how-to/ironic.md')
+
+const noClient = isFullRun ? whyNoOpenstack() : 'only with --all'
+const noKeystone = noClient ?? (isFullRun ? whyNoKeystone() : undefined)
+const PROGRAMS = ['ipmi_sim', 'ipmitool', 'qemu-system-x86_64', 'cpio', 'depmod']
+const noMachines = isFullRun ? whyNoGuests(PROGRAMS) : 'only with --all'
+
+describe('a page can be typed', () => {
+  test.skipIf(noClient !== undefined)(
+    TUTORIAL.page,
+    async () => {
+      machine = owned.use(new Machine())
+      reader = new Reader({ machine }, {})
+      expect(TUTORIAL.steps.length).toBeGreaterThan(15)
+
+      await reader.type(TUTORIAL)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noKeystone !== undefined)(
+    KEYSTONE.page,
+    async () => {
+      const keystone = owned.use(await RealKeystone.start())
+      const account = {
+        OS_AUTH_URL: keystone.url,
+        OS_USERNAME: 'admin',
+        OS_PASSWORD: ADMIN_PASSWORD,
+        OS_PROJECT_NAME: 'admin',
+        OS_USER_DOMAIN_ID: 'default',
+        OS_PROJECT_DOMAIN_ID: 'default',
+        OS_IDENTITY_API_VERSION: '3',
+      }
+      machine = owned.use(new Machine(exports(account)))
+      const url = await freshDatabase('page_keystone')
+      await migrateDatabase(url, 'gateway/db/migrations')
+      const settings = {
+        ...(await gatewayEnv(url)),
+        GATEWAY_LOG_LEVEL: 'info',
+        GATEWAY_IDENTITY_MODE: 'external',
+        GATEWAY_IDENTITY_URL: keystone.url,
+        GATEWAY_IDENTITY_USER: 'admin',
+        GATEWAY_IDENTITY_PROJECT: 'admin',
+        GATEWAY_IDENTITY_PASSWORD: ADMIN_PASSWORD,
+      }
+      writeFileSync(join(machine.folder, 'gateway.env'), exports(settings))
+
+      await new Reader({ machine }, {}).type(KEYSTONE)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noMachines !== undefined)(
+    BARE_METAL.page,
+    async () => {
+      machine = owned.use(new Machine())
+      const rack = owned.use(new Machine())
+      const bootUrl = `http://127.0.0.1:${await freePort()}`
+      const metal = owned.use(
+        await startMachine({ diskMb: 64, quick: { bootUrl, macAddress: MAC } }),
+      )
+      const { port, user, password } = metal.bmc
+      reader = new Reader(
+        { machine, rack },
+        {
+          'http://192.0.2.1:8480': bootUrl,
+          '--bmc 192.0.2.7 --bmc-user weir': `--bmc 127.0.0.1:${port} --bmc-user ${user}`,
+          PASSWORD: password,
+        },
+      )
+
+      await reader.type(BARE_METAL)
+    },
+    PAGE_MS,
+  )
+})
+
+function exports(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `export ${name}='${value}'`)
+    .join('; ')
+}
