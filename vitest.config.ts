@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+const NODE_MIN = [24, 12] as const
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
+  throw new Error(
+    `Tests need Node ${NODE_MIN.join('.')}, this is ${process.versions.node}. Run npx vitest, or ./weir test.`,
+  )
+
 /**
  * Files that share nothing but modules, which therefore stay loaded from one to the next: that halves what they cost.
  * Then what mostly waits, for processes that were killed and for clients; and last what runs guests.

@@ -785,6 +785,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/projects/{project}/quota": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a project. */
+                readonly project: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * What a project uses, may use and has left of every resource that is counted for it.
+         * @description Not shown are limits of single things, such as the metadata of one server, and what is counted for users: key pairs. Where a Keystone elsewhere knows the projects, they are not looked up; the id is needed, and any is taken for a project's.
+         */
+        readonly get: operations["showProjectQuota"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1172,6 +1195,26 @@ export interface components {
             /** @description Null while it measures nothing. */
             readonly value: number | null;
         };
+        /** @description What a project uses of one resource that is counted for it, and may use. */
+        readonly ResourceQuota: {
+            /**
+             * @description Whose resource it is.
+             * @enum {string}
+             */
+            readonly service: "compute" | "network" | "image";
+            /** @description As its service calls it. */
+            readonly resource: string;
+            /**
+             * @description Null for what is counted by the piece.
+             * @enum {string|null}
+             */
+            readonly unit: "MiB" | "bytes" | null;
+            readonly used: number;
+            /** @description Null where there is none. */
+            readonly limit: number | null;
+            /** @description What may still be had: 0 where more is used than the limit, null where there is no limit. */
+            readonly left: number | null;
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -1247,6 +1290,7 @@ export type CustomName = components['schemas']['CustomName'];
 export type NodeState = components['schemas']['NodeState'];
 export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
+export type ResourceQuota = components['schemas']['ResourceQuota'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -2909,6 +2953,39 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showProjectQuota: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a project. */
+                readonly project: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly project_id: string;
+                        /** @description Its name; null where it is not known here. */
+                        readonly project: string | null;
+                        readonly resources: readonly components["schemas"]["ResourceQuota"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
 }

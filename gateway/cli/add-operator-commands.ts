@@ -10,6 +10,7 @@ import { addImageCommands } from './commands/image.ts'
 import { addIntentCommands } from './commands/intent.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
+import { addQuotaCommands } from './commands/quota.ts'
 import { addRequestCommands } from './commands/request.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
@@ -32,6 +33,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addDriverCommands(program, operator)
   addImageCommands(program, operator)
   addIntentCommands(program, operator)
+  addQuotaCommands(program, operator)
   addTopCommand(program, operator)
   addDebugCommands(program, operator)
   addCompletionCommands(program, operator)

@@ -143,6 +143,22 @@ describe('the weir command', () => {
     })
   })
 
+  test('shows what a project uses of each quota and has left, by name or id', async () => {
+    const id = await cloud.projectId('demo')
+    const shown = await admin.json<{ readonly resources: Rows }>('quota show demo')
+    expect(shown).toMatchObject({ project_id: id, project: 'demo' })
+    expect(shown.resources).toContainEqual({
+      ...{ service: 'compute', resource: 'ram', unit: 'MiB' },
+      ...{ used: expect.any(Number), limit: 51_200, left: expect.any(Number) },
+    })
+    expect(await admin.json(`quota show ${id}`)).toEqual(shown)
+    const { out } = await admin.run('quota show demo')
+    expect(out).toMatch(/^PROJECT +demo\nID +\w+\n\nQUOTAS\nRESOURCE +USED +LIMIT +LEFT +UNIT\n/)
+    expect(out).toMatch(/^instances +\d+ +\d+ +\d+ +-$/m)
+    expect(out).toMatch(/^port +\d+ +\d+ +\d+ +-$/m)
+    expect((await admin.run('quota show demo -o name')).out).toMatch(/^demo\n$/)
+  })
+
   test('joins all that is known of a request', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'requested' })
@@ -280,6 +296,11 @@ describe('the weir command', () => {
   test.each([
     ['cell show west', 3, 'There is no cell west. There are: north, south.'],
     ['host show west-1', 3, 'There is no host west-1. See: ./weir host list'],
+    [
+      'quota show none',
+      3,
+      'There is no project with the id or name none. See: openstack project list',
+    ],
     ['why nobody', 3, 'There is no server nobody.'],
     ['why nobody --flavor m1.tiny', 2, '--flavor is of a server one has in mind'],
     ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],

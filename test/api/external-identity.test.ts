@@ -56,6 +56,8 @@ test('roles and projects are those that it says', async () => {
   const limits = `/compute/v2.1/os-quota-sets/${'a'.repeat(32)}`
   expect((await as(admin, limits)).status).toBe(200)
   expect((await as(keystone.give('lab', ['member']), limits)).status).toBe(403)
+  const quota = await as(admin, `/federation/v1/projects/${'a'.repeat(32)}/quota`)
+  expect(await quota.json()).toMatchObject({ project_id: 'a'.repeat(32), project: null })
 })
 
 test('an application credential with access rules does what they allow', async () => {

@@ -30,6 +30,7 @@ import {
 import { cancelOperation, continueOperation, listOperations, showOperation } from './operations.ts'
 import { adoptOrphan, endOrphan, listOrphans } from './orphans.ts'
 import { explainPlacement } from './placements.ts'
+import { showProjectQuota } from './projects.ts'
 import { listOperatedServers, repairServer, showChain, showTrace, verifyServer } from './servers.ts'
 import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { listVersions } from './versions.ts'
@@ -76,6 +77,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showHost,
   showNode,
   showOperation,
+  showProjectQuota,
   showTrace,
   shutOutHost,
   updateCell,

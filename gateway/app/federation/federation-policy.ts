@@ -36,6 +36,7 @@ export const FEDERATION_POLICY = {
   'federation:orphans:adopt': 'admin',
   'federation:orphans:end': 'admin',
   'federation:orphans:list': 'admin',
+  'federation:quotas:show': 'system-reader',
   'federation:servers:chain': 'reader',
   'federation:servers:list': 'system-reader',
   'federation:servers:repair': 'admin',

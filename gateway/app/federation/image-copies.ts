@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import type { WorkContext } from '#common/context.ts'
-import { Failure, isFailure } from '#common/errors.ts'
+import { isFailure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { WireImageCopy } from '#openapi/wire/lookup.ts'
 import type { Cell } from '../../cell-client/cell.ts'
@@ -8,7 +8,7 @@ import { type HostRecord, listHosts } from '../../db/host-list.ts'
 import { findImage } from '../../db/images.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
-import { idOf } from './named.ts'
+import { foundIdOf } from './named.ts'
 
 const AT_ONCE = 16
 
@@ -46,9 +46,7 @@ export async function imageCopies(
   { image, cellId }: Question,
 ): Promise<ImageCopies> {
   const { db } = deps
-  const imageId = await idOf(db, 'image', image).catch((error: unknown) => {
-    throw isFailure(error, 'invalid') ? new Failure('not-found', error.message) : error
-  })
+  const imageId = await foundIdOf(db, 'image', image)
   const sha256 = (await findImage(db, imageId))?.content?.sha256
   if (sha256 === undefined) return { imageId, copies: [], unreachable: [] }
   const hosts = (await listHosts(db)).filter(

@@ -1,5 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { idsNamed, type Named } from '../../db/named-resources.ts'
 
 /** The id of what an operator calls by its id or name. Throws `invalid` for what is not there, `conflict` for several. */
@@ -13,4 +13,13 @@ export async function idOf(db: Executor, what: Named, idOrName: string): Promise
   if (ids.length > 1)
     throw new Failure('conflict', `More than one ${what} is called ${idOrName}. Give its id.`)
   return id
+}
+
+/** The same for what a path names: throws `not-found` for what is not there. */
+export async function foundIdOf(db: Executor, what: Named, idOrName: string): Promise<string> {
+  try {
+    return await idOf(db, what, idOrName)
+  } catch (error) {
+    throw isFailure(error, 'invalid') ? new Failure('not-found', error.message) : error
+  }
 }

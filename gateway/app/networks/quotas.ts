@@ -111,7 +111,8 @@ function refuseForeign(requester: Requester, projectId: string): void {
   throw new Failure('not-found', `No quota is found for project ${projectId}.`)
 }
 
-async function quotasOf(networks: Networks, projectId: string): Promise<Quotas> {
+/** What the project may use and does use, whoever asks. */
+export async function quotasOf(networks: Pick<Networks, 'db'>, projectId: string): Promise<Quotas> {
   const rows = await quotaRows(networks.db, projectId)
   return statesOf(new Map(rows.map((row) => [row.resource, row])))
 }

@@ -68,6 +68,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     host: cloud.hosts[0]?.id ?? '',
     server: compute['server_id'] ?? '',
     image: image['image_id'] ?? '',
+    project: identity['project_id'] ?? '',
   }
   const all: Readonly<Record<DocumentName, Ids>> = {
     compute,

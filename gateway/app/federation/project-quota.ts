@@ -1,0 +1,95 @@
+import type { Database } from '#common/db/database.ts'
+import { findProject } from '../../db/identity/projects.ts'
+import { imageUsage } from '../../db/image-usage.ts'
+import type { Images } from '../images/images.ts'
+import { quotasOf } from '../networks/quotas.ts'
+import { quotaLimits } from '../quotas/quota-limits.ts'
+import { quotaUsage } from '../quotas/quota-usage.ts'
+import { UNLIMITED } from '../quotas/resources.ts'
+import type { Caller } from '../request-context.ts'
+import { foundIdOf } from './named.ts'
+
+/** One resource that a service counts for a project, by that service's name for it. */
+export interface ResourceQuota {
+  readonly service: 'compute' | 'network' | 'image'
+  readonly resource: string
+  /** Null for what is counted by the piece. */
+  readonly unit: 'MiB' | 'bytes' | null
+  readonly used: number
+  /** Null: none. */
+  readonly limit: number | null
+}
+
+export interface ProjectQuota {
+  readonly projectId: string
+  /** Null where an identity service elsewhere knows it. */
+  readonly name: string | null
+  readonly resources: readonly ResourceQuota[]
+}
+
+interface QuotaSources {
+  readonly db: Database
+  readonly images: Pick<Images, 'limits'>
+}
+
+/** In the order in which they are shown. Key pairs are counted, too, but for their users. */
+const OF_COMPUTE = ['instances', 'cores', 'ram', 'server_groups'] as const
+
+/**
+ * What all services count for the project of this id or name. Throws `not-found` for a project that is not there, and
+ * `conflict` for a name of several. An identity service elsewhere alone knows projects: any id is then taken for one.
+ */
+export async function projectQuota(
+  sources: QuotaSources,
+  caller: Pick<Caller, 'isExternal'>,
+  idOrName: string,
+): Promise<ProjectQuota> {
+  const { db } = sources
+  const projectId = caller.isExternal ? idOrName : await foundIdOf(db, 'project', idOrName)
+  const [project, ...resources] = await Promise.all([
+    findProject(db, projectId),
+    ofCompute(sources, projectId),
+    ofNetwork(sources, projectId),
+    ofImages(sources, projectId),
+  ])
+  return { projectId, name: project?.name ?? null, resources: resources.flat() }
+}
+
+async function ofCompute({ db }: QuotaSources, id: string): Promise<readonly ResourceQuota[]> {
+  const [limits, usage] = await Promise.all([quotaLimits(db, id), quotaUsage(db, id)])
+  return OF_COMPUTE.map((resource) => ({
+    service: 'compute',
+    resource,
+    unit: resource === 'ram' ? 'MiB' : null,
+    used: usage[resource],
+    limit: limited(limits[resource]),
+  }))
+}
+
+async function ofNetwork({ db }: QuotaSources, id: string): Promise<readonly ResourceQuota[]> {
+  const states = Object.entries(await quotasOf({ db }, id))
+  return states.map(([resource, { used, limit }]) => ({
+    ...{ service: 'network', resource, unit: null },
+    ...{ used, limit: limited(limit) },
+  }))
+}
+
+/** These limits are settings of the gateway, the same for every project, and always hold. */
+async function ofImages(
+  { db, images: { limits } }: QuotaSources,
+  id: string,
+): Promise<readonly ResourceQuota[]> {
+  const { images, bytes, stagedBytes } = await imageUsage(db, id)
+  const service = 'image'
+  return [
+    { service, resource: 'image_count_total', unit: null, used: images, limit: limits.images },
+    {
+      ...{ service, resource: 'image_size_total', unit: 'bytes' },
+      ...{ used: bytes + stagedBytes, limit: limits.bytes },
+    },
+  ]
+}
+
+function limited(limit: number): number | null {
+  return limit === UNLIMITED ? null : limit
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { withView, withWatch } from '../api-options.ts'
+import { withExamples } from '../examples.ts'
+import { noun } from '../noun.ts'
+import type { Operator } from '../operator.ts'
+import type { ViewOptions } from '../output/present.ts'
+
+export function addQuotaCommands(program: Command, operator: Operator): void {
+  const quota = noun(program, 'quota', 'Quotas: what projects may use')
+  withExamples(
+    withWatch(withView(quota.command('show <project>'))),
+    './weir quota show demo',
+    './weir quota show demo -o json',
+  )
+    .description('Show what a project uses of each quota, its limit and what is left')
+    .action(async (project: string, options: ViewOptions) => {
+      const { showQuota } = await import('../quotas/show-quota.ts')
+      await showQuota(operator, project, options)
+    })
+}
