@@ -10,7 +10,7 @@ import { buildOf, markMigration, sourceOf, stateByPower } from './moved.ts'
 /** Afterwards the host that the server has left has nothing of it. */
 export const confirmMove: MovePlan = {
   begin: placesOfMigration,
-  legs: [leave('source')],
+  steps: [leave('source')],
   back: [],
   runs: () => true,
   done: async (tx, moving) => {
@@ -24,7 +24,7 @@ export const confirmMove: MovePlan = {
 export const revertMove: MovePlan = {
   begin: placesOfMigration,
   // The two must never run at once.
-  legs: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
+  steps: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
   back: [],
   runs: ({ instance: { powerState } }) => powerState !== POWER_STATES.shutdown,
   done: async (tx, moving, places) => {

@@ -10,7 +10,7 @@ export const evacuation: MovePlan = {
     await recordMigration(tx, moving, places, { type: 'evacuation', status: 'pre-migrating' })
     return places
   },
-  legs: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
+  steps: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
   back: [leave('dest')],
   runs,
   done: async (tx, moving, { dest }) => {

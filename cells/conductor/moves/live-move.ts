@@ -10,7 +10,7 @@ export const liveMove: MovePlan = {
     await recordMigration(tx, moving, places, { type: 'live-migration', status: 'running' })
     return places
   },
-  legs: [
+  steps: [
     { at: 'source', ask: () => ({ name: 'announce' }) },
     'copy',
     { at: 'dest', ask: (build, announced) => ({ name: 'expect', build, announced }) },

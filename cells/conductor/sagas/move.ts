@@ -18,8 +18,8 @@ import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import type { Instance } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
-import type { Leg, MoveName, MoveOrder, MovePlan, Moving, Places } from '../moves/move.ts'
-import { FIRST_FORWARD_LEG, LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
+import type { MoveName, MoveOrder, MovePlan, MoveStep, Moving, Places } from '../moves/move.ts'
+import { FIRST_FORWARD_STEP, MOVE_PLANS, MOVE_STEPS_MAX } from '../moves/plans.ts'
 
 export interface MoveParams {
   readonly operation: OperationRef
@@ -30,7 +30,7 @@ export interface MoveParams {
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** By leg, so that a host that is asked again knows it. */
+  /** One for each step of the plan, so that a host that is asked again recognizes the request. */
   readonly operationIds: readonly string[]
 }
 
@@ -88,25 +88,26 @@ const begin: LocalStep<Conductor, MoveParams> = {
   undo: (tx, call) => end(tx, call, failed('It ended unexpectedly.'), true),
 }
 
-const LEGS = Array.from({ length: LEGS_MAX }, (_, index) => index)
+const STEP_INDEXES = Array.from({ length: MOVE_STEPS_MAX }, (_, index) => index)
 
-function legStep(index: number): string {
+/** The name under which the saga log holds a step of the plan; sagas under way are found by it, so it stays. */
+function loggedName(index: number): string {
   return `leg-${index + 1}`
 }
 
-function leg(index: number): RemoteStep<Conductor, MoveParams> {
+function moveStep(index: number): RemoteStep<Conductor, MoveParams> {
   return {
     kind: 'remote',
-    name: legStep(index),
+    name: loggedName(index),
     when: (call) =>
-      planOf(call).legs[index] !== undefined &&
-      (index === 0 || call.output<Done>(legStep(index - 1))?.outcome === 'done'),
+      planOf(call).steps[index] !== undefined &&
+      (index === 0 || call.output<Done>(loggedName(index - 1))?.outcome === 'done'),
     run: (call, signal) => {
       const id = call.params.operationIds[index]!
-      return doLeg(call, planOf(call).legs[index]!, id, signal)
+      return doStep(call, planOf(call).steps[index]!, id, signal)
     },
-    forwardOnly: index >= FIRST_FORWARD_LEG,
-    // The first leg's takes back whatever the legs did.
+    forwardOnly: index >= FIRST_FORWARD_STEP,
+    // The first step undoes what any of the steps did.
     undo: index === 0 ? (call, signal) => takeBack(call, signal).then(() => undefined) : 'none',
   }
 }
@@ -122,13 +123,18 @@ const back: RemoteStep<Conductor, MoveParams> = {
 
 async function takeBack(call: MoveCall, signal: AbortSignal): Promise<Done> {
   for (const each of planOf(call).back) {
-    const done = await doLeg(call, each, newId(), signal)
+    const done = await doStep(call, each, newId(), signal)
     if (done.outcome !== 'done') return done
   }
   return DONE
 }
 
-async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal): Promise<Done> {
+async function doStep(
+  call: MoveCall,
+  asked: MoveStep,
+  id: string,
+  signal: AbortSignal,
+): Promise<Done> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
   const places = call.output<Places>('begin')!
@@ -139,7 +145,7 @@ async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal
     return copied(deps, { ...copying, isWanted })
   }
   const moving = movingOf(call)
-  const act = asked.ask(moving.order.build!, toldBefore(call))
+  const act = asked.ask(moving.order.build!, peerInfoOf(call))
   const outcome = await workOnHost(deps, {
     host: places[asked.at].hostId,
     operation: 'act',
@@ -173,18 +179,18 @@ async function copied(deps: Conductor, copying: Copying): Promise<Done> {
   }
 }
 
-/** What the newest host that had something to tell has told. */
-function toldBefore(call: MoveCall): string {
+/** What the last host that had information for the other one answered. */
+function peerInfoOf(call: MoveCall): string {
   return newest(call, ({ told }) => told) ?? ''
 }
 
-/** Of the newest leg that has it. */
+/** The value of the last step that has one. */
 function newest<T>(
   call: MoveCall,
   of: (done: Extract<Done, { outcome: 'done' }>) => T | null,
 ): T | null {
-  for (const index of LEGS.toReversed()) {
-    const done = call.output<Done>(legStep(index))
+  for (const index of STEP_INDEXES.toReversed()) {
+    const done = call.output<Done>(loggedName(index))
     const found = done?.outcome === 'done' ? of(done) : null
     if (found !== null) return found
   }
@@ -217,10 +223,10 @@ function failed(reason: string): Done {
   return { outcome: 'failed', reason, isCalledOff: false }
 }
 
-/** The outcome of the newest leg. */
+/** The outcome of the last step that was done. */
 function lastOf(call: MoveCall): Done {
-  for (const index of LEGS.toReversed()) {
-    const done = call.output<Done>(legStep(index))
+  for (const index of STEP_INDEXES.toReversed()) {
+    const done = call.output<Done>(loggedName(index))
     if (done !== undefined) return done
   }
   return { outcome: 'unwanted' }
@@ -285,6 +291,6 @@ function afterwards(
 export const moveSaga: Saga<Conductor, MoveParams> = {
   name: 'move',
   version: 1,
-  steps: [begin, ...LEGS.map(leg), back, settle],
+  steps: [begin, ...STEP_INDEXES.map(moveStep), back, settle],
   withoutSecrets: (params) => ({ ...params, sealed: null }),
 }
