@@ -73,7 +73,7 @@ export interface GatewayConfig {
   /** Of these, how many of one project. */
   readonly eventProjectWatchersMax: number
   readonly retention: Retention
-  /** A cell silent for longer is dark. */
+  /** A cell silent for longer is unreachable. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
   /** Of each project at each gateway; 0: as many as it likes. */

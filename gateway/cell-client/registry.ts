@@ -18,7 +18,7 @@ export interface CellRegistryOptions {
   readonly nats: NatsConnection
   readonly clock: Clock
   readonly log: Logger
-  /** A cell silent for longer is dark. */
+  /** A cell silent for longer is unreachable. */
   readonly deadlineMs?: number
 }
 
@@ -194,7 +194,7 @@ export class CellRegistry implements AsyncDisposable {
       name: mapping.name,
       isEnabled: !mapping.isDisabled,
       weight: mapping.weight,
-      isAlive: isHeard && !isLost,
+      isReachable: isHeard && !isLost,
       isLost,
       lostAt: mapping.loss?.at.getTime(),
       isHeard,

@@ -133,8 +133,8 @@ test('a cell that was away is told later', async () => {
   delete api.cells[0]!.overrides['host.set-aggregates']
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
   expect((await add(id, 'west-2')).status).toBe(200)

@@ -177,11 +177,11 @@ test('extensions name what is served', async () => {
   expect((await alice.call('showExtension', { params: { alias: 'x' } })).status).toBe(404)
 })
 
-test('the hypervisors of a silent cell are shown as last seen, and down', async () => {
+test('the hypervisors of an unreachable cell are shown as last seen, and down', async () => {
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
 

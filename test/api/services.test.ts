@@ -188,11 +188,11 @@ test('a service is forgotten unless its host has servers, and leaves its aggrega
   expect(await services('?host=west-1')).toHaveLength(1)
 })
 
-test('the services of a silent cell are listed as down, and cannot be changed for now', async () => {
+test('the services of an unreachable cell are listed as down, and cannot be changed for now', async () => {
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
 

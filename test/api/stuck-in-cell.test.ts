@@ -121,11 +121,11 @@ test('a stuck saga of a cell is listed with its cell, counted and told of, and g
   // While its cell is away it is shown, and cannot be continued.
   await cell![Symbol.asyncDispose]()
   const cells = gateway.compute.cells
-  await waitFor('the cell to be dark', () => !cells.cells()[0]!.isAlive, LIMIT_MS)
+  await waitFor('the cell to be unreachable', () => !cells.cells()[0]!.isReachable, LIMIT_MS)
   expect(await listed()).toEqual([shown])
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({ status: 503 })
   await begin()
-  await waitFor('the cell to be heard', () => cells.cells()[0]!.isAlive, LIMIT_MS)
+  await waitFor('the cell to be heard', () => cells.cells()[0]!.isReachable, LIMIT_MS)
 
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({
     status: 200,

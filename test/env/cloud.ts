@@ -140,7 +140,7 @@ export class Cloud implements AsyncDisposable {
   }
 
   /** Resolves once every gateway knows that it hears from no cell. */
-  async waitUntilDark(): Promise<void> {
+  async waitUntilUnreachable(): Promise<void> {
     await this.#waitForHostsUp(0)
   }
 

@@ -13,7 +13,7 @@ type Read = CellAnswer<'feed.read'>
 /** One gateway's feed of one cell, with a bus, a clock and a cell that do only what the test says. */
 export class FeedWorld {
   now = 0
-  isAlive = true
+  isReachable = true
   /** Undefined: the cell was let in and has not said anything yet. */
   lastHeardAt: number | undefined = 0
   /** This gateway has just started, and has not heard the cell yet. */
@@ -59,8 +59,10 @@ export class FeedWorld {
       clock: { elapsed: () => this.now },
       cells: {
         cell: () =>
-          this.isKnown ? { isAlive: this.isAlive, lastHeardAt: this.lastHeardAt } : undefined,
-        isSilent: () => !this.isAlive && !this.isNew,
+          this.isKnown
+            ? { isReachable: this.isReachable, lastHeardAt: this.lastHeardAt }
+            : undefined,
+        isSilent: () => !this.isReachable && !this.isNew,
       },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
       network: notedNetwork().network,

@@ -16,7 +16,7 @@ export async function listUnmanagedGuests(
   if (!view.capabilities.includes('adopt'))
     throw new Failure('conflict', `Host ${view.name} (${view.driver}) takes in no guests.`)
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true)
+  if (cell?.isReachable !== true)
     throw new Failure('unavailable', `The cell of host ${view.name} is unreachable.`)
   const { guests } = await askCell(cell, 'host.strangers', { hostId: view.hostId }, { work })
   return guests

@@ -52,7 +52,7 @@ async function tell(
   aggregates: HostAggregate[],
 ): Promise<boolean> {
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true) return false
+  if (cell?.isReachable !== true) return false
   try {
     const ask = { hostId: view.hostId, aggregates }
     const changed = await askCell(cell, 'host.set-aggregates', ask, { work: workContext({}) })

@@ -27,10 +27,10 @@ export async function declareLost(
   key: IdempotencyKey | null,
 ): Promise<void> {
   access.require()
-  if (cell.heard?.isAlive === true)
+  if (cell.heard?.isReachable === true)
     throw new Failure(
       'conflict',
-      `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only a silent cell is lost.`,
+      `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only an unreachable cell is lost.`,
     )
   await oncePerKey(db, key, async (tx) => {
     if (!(await insertLoss(tx, cell.id, loss)))

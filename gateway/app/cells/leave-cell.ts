@@ -53,7 +53,7 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
 
 /** What the cell itself says. */
 function assertEmpty({ name, heard }: OperatedCell): void {
-  if (heard?.isAlive !== true)
+  if (heard?.isReachable !== true)
     throw new Failure(
       'conflict',
       `Cell ${name} is unreachable, so what it has is not known. If it is gone for good, forget it: ./weir cell leave ${name} --forget --yes`,

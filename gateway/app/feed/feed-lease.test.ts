@@ -114,24 +114,24 @@ test('a position that another process has moved fails the round, and is read aga
 const mapping = async () =>
   (await db.orm.select().from(cellMappings).where(eq(cellMappings.id, id)))[0]!
 
-test('a dark cell is asked nothing, and both changes are noted', async () => {
+test('an unreachable cell is asked nothing, and both changes are noted', async () => {
   await world.settle()
-  world.isAlive = false
+  world.isReachable = false
   world.commit((await changed()).body)
   world.beat()
 
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect(await world.round()).toEqual({ holder: 1, unreachable: 1 })
   expect(world.reads).toEqual([])
-  expect((await mapping()).isDark).toBe(true)
+  expect((await mapping()).isUnreachable).toBe(true)
 
-  world.isAlive = true
+  world.isReachable = true
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
-  expect((await mapping()).isDark).toBe(false)
+  expect((await mapping()).isUnreachable).toBe(false)
 })
 
 test('a heartbeat between two looks at the position is no reason to ask', async () => {
   await world.settle()
-  world.isAlive = false
+  world.isReachable = false
   world.now = LEASE_RENEW_MS
   await world.round()
 
@@ -144,9 +144,9 @@ test('a cell that the registry has no longer is asked nothing, and nothing is no
   await world.settle()
   world.isKnown = false
 
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect(await world.round()).toEqual({ holder: 1, unreachable: 1 })
   expect(world.reads).toEqual([])
-  expect((await mapping()).isDark).toBe(false)
+  expect((await mapping()).isUnreachable).toBe(false)
 })
 
 test('a cell of which no copy was ever taken is copied, whatever the row says', async () => {

@@ -18,7 +18,7 @@ let id: CellId
 /** What the feeds of all cells see: their bus, and what a cell answers. */
 let world: FeedWorld
 let feeds: Feeds
-let cells: { readonly id: CellId; readonly name: string; readonly isAlive: boolean }[]
+let cells: { readonly id: CellId; readonly name: string; readonly isReachable: boolean }[]
 let listeners: Set<Listener>
 let applied: number
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   const name = newId()
   id = await addCell(db, name)
   world = new FeedWorld(db, id)
-  cells = [{ id, name, isAlive: true }]
+  cells = [{ id, name, isReachable: true }]
   listeners = new Set()
   applied = 0
   const registry = {

@@ -38,10 +38,10 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
     everyMs: EVERY_MS,
     due: async () => {
       if ((await lease.hold()) === undefined) return []
-      const dark = cells.cells().filter(({ isAlive }) => !isAlive)
+      const unreachable = cells.cells().filter(({ isReachable }) => !isReachable)
       return dueIntents(
         db,
-        dark.map(({ id }) => id),
+        unreachable.map(({ id }) => id),
         BATCH_MAX,
       )
     },

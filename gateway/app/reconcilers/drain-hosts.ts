@@ -49,8 +49,8 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
     await setService(deps, workContext({ requestId: drain.requestId ?? undefined }), host, change)
   }
   const remaining = await remainingOn(deps, host)
-  // Of a silent cell the last known count is no proof.
-  const isKnown = deps.cells.cell(host.cellId)?.isAlive === true
+  // Of an unreachable cell the last known count is no proof.
+  const isKnown = deps.cells.cell(host.cellId)?.isReachable === true
   if (remaining === 0 && isKnown) return end(deps, drain, 'done', null)
   const total = Math.max(drain.total ?? 0, remaining)
   const message = isKnown ? null : 'Its cell does not answer.'

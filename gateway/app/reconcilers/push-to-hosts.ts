@@ -153,7 +153,7 @@ async function tellHost<Item>(
   try {
     for (let from = 0; from < items.length; from += pushed.itemsMax) {
       const cell = cells.cell(cellId)
-      if (cell?.isAlive !== true) return count
+      if (cell?.isReachable !== true) return count
       const part = items.slice(from, from + pushed.itemsMax)
       const applied = await pushed.tell(cell, view.hostId, part)
       for (const id of applied) known.set(id, due.get(id)!.digest)

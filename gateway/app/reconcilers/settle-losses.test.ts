@@ -69,7 +69,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect((await findMapping(env.db, ran))?.cores).toBe(4)
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()
-  await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
+  await waitFor('the cell to be unreachable', () => cellNow()?.isReachable === false, LIMIT_MS)
   const question = core.askCell(lost, 'instance.audit', { serverId: ran }, { work: work() })
   await expect(question).rejects.toMatchObject({ kind: 'unavailable', detail: 'it is not heard' })
   const { projectId } = (await env.server(unwanted))!
@@ -112,12 +112,12 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   let isServed = false
   lost.overrides = {
     'instance.delete': (ask) => {
-      isServed ||= cellNow()?.isAlive === true
+      isServed ||= cellNow()?.isReachable === true
       return lost.delete(ask)
     },
   }
   lost.appear()
-  await waitFor('the cell to serve again', () => cellNow()?.isAlive === true, LIMIT_MS)
+  await waitFor('the cell to serve again', () => cellNow()?.isReachable === true, LIMIT_MS)
 
   expect(isServed).toBe(false)
   expect(lost.deletes.map(({ operation }) => operation.serverId).toSorted()).toEqual(

@@ -12,12 +12,13 @@ export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'lo
     everyMs: EVERY_MS,
     round: async () => {
       for (const cell of cells.cells()) {
-        const { id, name, isAlive, lastHeardAt } = cell
+        const { id, name, isReachable, lastHeardAt } = cell
         if (!unreachable.has(id) && isMissed(cells, cell)) {
           log.warn({ cell: name, lastHeardAt }, 'cell is unreachable')
           unreachable.add(id)
         }
-        if (isAlive && unreachable.delete(id)) log.info({ cell: name }, 'cell is reachable again')
+        if (isReachable && unreachable.delete(id))
+          log.info({ cell: name }, 'cell is reachable again')
       }
       return { unreachable: unreachable.size }
     },

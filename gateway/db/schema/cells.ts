@@ -28,7 +28,7 @@ export const cellMappings = mysqlTable('cell_mappings', {
   /** Set until a full copy of the cell has been read. */
   needsResync: boolean('needs_resync').notNull().default(true),
   /** As was told last: its silence is an event once, whichever gateway notices. */
-  isDark: boolean('is_dark').notNull().default(false),
+  isUnreachable: boolean('is_dark').notNull().default(false),
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
   summary: json('summary'),

@@ -22,7 +22,7 @@ const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelv
 
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
- * state that forbids it, or while another request changes the server; `unavailable` while its cell is dark;
+ * state that forbids it, or while another request changes the server; `unavailable` while its cell is unreachable;
  * `unsupported` for what its host cannot do; and what `check` throws of a server that may be acted on.
  */
 export async function actOnServer(

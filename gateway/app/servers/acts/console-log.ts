@@ -7,7 +7,7 @@ const BYTES_MAX = 1_048_576
 
 /**
  * What the guest wrote to its console, Latin-1 for its bytes; the last `lines` of it when given. Throws `not-found`;
- * `conflict` for a server in no cell; `unavailable` while its cell is dark.
+ * `conflict` for a server in no cell; `unavailable` while its cell is unreachable.
  */
 export async function consoleLog(
   compute: Compute,

@@ -33,7 +33,7 @@ export async function deleteShown(
   // Asked for before: whoever does it goes on.
   if (server.taskState === 'deleting') return
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
-  if (cell?.isAlive === false) {
+  if (cell?.isReachable === false) {
     await acceptIntent(compute.db, context, server, 'delete')
     return
   }

@@ -33,7 +33,7 @@ export interface AttachDeps {
 /**
  * Afterwards the guest has the NIC, and the server its port. Throws `not-found` for server, port or network;
  * `invalid` for what cannot be had; `conflict` for a port or address in use, or in a state that forbids it;
- * `unavailable` while its cell is dark; `unsupported` for what its host cannot do.
+ * `unavailable` while its cell is unreachable; `unsupported` for what its host cannot do.
  */
 export async function attachInterface(
   { compute, networks }: AttachDeps,
