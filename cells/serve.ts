@@ -53,6 +53,7 @@ const HANDLERS: Handlers = {
   'host.label': hostLabel,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.unmanaged-guests': hostUnmanagedGuests,
   'host.strangers': hostUnmanagedGuests,
   'host.uptime': hostUptime,
   'placement.explain': placementExplain,

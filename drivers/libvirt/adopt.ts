@@ -60,7 +60,7 @@ async function adopt(
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<PowerState> {
-  const domain = await findStranger(host, spec.id, signal)
+  const domain = await findUnmanagedGuest(host, spec.id, signal)
   const powerState = powerStateOf(await host.domains.state(domain, signal))
   if (await isOwn(host.domains, host.owner, domain, signal)) return powerState
   const { nics, image } = spec
@@ -99,7 +99,7 @@ async function letGo(host: LibvirtHost, id: InstanceId, domain: DomainRef): Prom
 }
 
 /** The domain, if it is nobody's or ours. */
-async function findStranger(
+async function findUnmanagedGuest(
   { domains, owner }: LibvirtHost,
   id: InstanceId,
   signal: AbortSignal,

@@ -140,6 +140,11 @@ export const MOVE_BYTES_MAX = 1024 * 1024
 const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
+const UNMANAGED_GUESTS = {
+  ask: Type.Object({}),
+  answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
+}
+
 export const HOST_OPERATIONS = {
   spawn: {
     ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
@@ -209,7 +214,9 @@ export const HOST_OPERATIONS = {
     /** Bytes as Latin-1 text: a guest may print anything. */
     answer: Type.Object({ output: Type.String() }),
   },
-  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }) },
+  /** Computes understand it; cells ask under the former name until release 0.2. */
+  'unmanaged-guests': UNMANAGED_GUESTS,
+  strangers: UNMANAGED_GUESTS,
   /** `after`: only the instances whose ids come after it. */
   report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
   /** A gateway was in touch so long ago; guests are to stop once none has been for `fenceAfterMs`, 0: never. */

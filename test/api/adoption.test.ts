@@ -15,13 +15,13 @@ afterAll(async () => {
 })
 
 function planted(change: Partial<UnmanagedGuest> = {}): UnmanagedGuest {
-  const stranger: UnmanagedGuest = {
+  const guest: UnmanagedGuest = {
     ...{ id: newId<InstanceId>(), name: 'old', powerState: 'running' },
     ...{ vcpus: 1, memoryMb: 128, rootGb: null },
     ...change,
   }
-  cloud.hosts[0]!.plant(stranger)
-  return stranger
+  cloud.hosts[0]!.plant(guest)
+  return guest
 }
 
 describe('a guest that is on a host already', () => {

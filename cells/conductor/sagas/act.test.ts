@@ -60,23 +60,27 @@ const settled = async (operation: OperationRef) => {
   return [vmState, taskState, powerState, sagaId]
 }
 
-test('a wish that has come true already is done at once, and one during other work is asked again', async () => {
-  const operation = await activeServer()
-  const wish = (name: PlainAct) =>
-    cell.ask('instance.act', {
-      operation: { ...operation, id: newId() },
-      act: { name },
-      isWish: true,
-    })
+const FORMER_AND_NEW = [['isWish'], ['isDesiredState']] as const
+test.each(FORMER_AND_NEW)(
+  'with %s, a server in the desired state already is left alone, and one with a task is unavailable',
+  async (field) => {
+    const operation = await activeServer()
+    const desire = (name: PlainAct) =>
+      cell.ask('instance.act', {
+        operation: { ...operation, id: newId() },
+        act: { name },
+        [field]: true,
+      })
 
-  expect(await wish('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
-  // Longer than it takes to ask for something else.
-  host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
-  await act(operation, 'pause')
-  await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
-  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
-  await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
-})
+    expect(await desire('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
+    // Longer than it takes to ask for something else.
+    host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
+    await act(operation, 'pause')
+    await expect(desire('stop')).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
+    await expect(desire('stop')).rejects.toMatchObject({ kind: 'conflict' })
+  },
+)
 
 test.each([
   ['stop', [], 'powering-off', ['stopped', null, 4, null]],

@@ -181,7 +181,7 @@ export class ServerView implements AsyncDisposable {
     const seen = servers.filter((server) => this.#isOurs(server))
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
     if (isWhole) this.#unmanagedGuests.clear()
-    for (const server of servers) this.#noteStranger(server)
+    for (const server of servers) this.#logUnknownServer(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that tells no time at all is asked for everything each time.
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
@@ -228,7 +228,7 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener(report)
   }
 
-  #noteStranger(server: CloudServer): void {
+  #logUnknownServer(server: CloudServer): void {
     if (server.status === 'DELETED' || isMarked(server.metadata))
       this.#unmanagedGuests.delete(server.id)
     else this.#unmanagedGuests.set(server.id, server)

@@ -49,8 +49,8 @@ export async function adoptGuest(
   const { db } = compute
   const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
   if (before !== undefined) return before
-  const strangers = await listUnmanagedGuests(compute, context, host)
-  const guest = guestNamed(strangers, adoption.guest, host.view.name)
+  const guests = await listUnmanagedGuests(compute, context, host)
+  const guest = guestNamed(guests, adoption.guest, host.view.name)
   const former = await findServer(db, guest.id)
   if (former !== undefined && former.deletedAt === null) throw takenAlready(guest)
   const projectId = (await idOf(db, 'project', adoption.project)) as ProjectId
@@ -82,13 +82,13 @@ export async function adoptGuest(
 
 /** Throws `not-found`, and `conflict` for a name that several have. */
 function guestNamed(
-  strangers: readonly UnmanagedGuest[],
+  guests: readonly UnmanagedGuest[],
   named: string,
   host: string,
 ): UnmanagedGuest {
-  const byId = strangers.find(({ id }) => id === named)
+  const byId = guests.find(({ id }) => id === named)
   if (byId !== undefined) return byId
-  const found = strangers.filter(({ name }) => name === named)
+  const found = guests.filter(({ name }) => name === named)
   if (found.length > 1)
     throw new Failure(
       'conflict',

@@ -105,7 +105,9 @@ test('the newest intent of a server is done, once, and the others tell that they
   await env.until(id, ({ vmState, intent }) => vmState === 'stopped' && intent === null)
   await done(id)
 
-  expect(acts.map(({ act, isWish }) => [act.name, isWish])).toEqual([['stop', true]])
+  expect(acts.map(({ act, isDesiredState, isWish }) => [act.name, isDesiredState, isWish])).toEqual(
+    [['stop', true, true]],
+  )
   expect(await messages(id)).toEqual([
     'create null',
     'stop Superseded by a later request.',

@@ -96,6 +96,7 @@ function beginAct({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
     attempt: attempt!,
     operationId: newId<string>(),
     act: { name: action as Exclude<typeof action, 'delete'> },
+    isDesiredState: true,
     isWish: true,
     userId,
     projectId,

@@ -31,8 +31,8 @@ export class CloudHost {
   }
 
   /** Afterwards a guest that is nobody's is on the backend. */
-  plant(stranger: UnmanagedGuest): void {
-    this.#backend().plant(stranger)
+  plant(guest: UnmanagedGuest): void {
+    this.#backend().plant(guest)
   }
 
   /** Ids of the guests that are there, running or not, whatever faults are set. */
