@@ -51,7 +51,7 @@ export interface LiveMove {
   /** Afterwards the guest runs on the host that expects it. Throws `conflict` when it was called off: it runs on here. */
   send(id: InstanceId, expected: string, signal: AbortSignal): Promise<void>
   /** Afterwards the guest that has come runs here as if it always had; one that was paused is paused. */
-  land(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+  finish(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /** `abort`: afterwards `send` ends without having moved it; `complete`: it ends soon, and the guest may stand still. */
   steer(id: InstanceId, how: SteerKind, signal: AbortSignal): Promise<void>
   /** How far `send` has come. Throws `conflict` when it is not under way. */

@@ -36,7 +36,7 @@ export interface EndedEvent {
 }
 
 /** Afterwards the gateways are told what the instance is now that work on it is over, and what came of that. */
-export function tellEnded(
+export function queueActionEnd(
   tx: Tx,
   { feedChanged }: Pick<Conductor, 'feedChanged'>,
   to: Instance,

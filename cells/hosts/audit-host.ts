@@ -127,14 +127,14 @@ async function believe(
   recordedAs?: PlainAct,
 ): Promise<void> {
   const to = { ...instance, ...change, version: instance.version + 1 }
-  const told: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
+  const rows: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
   if (recordedAs !== undefined)
-    told.push({
+    rows.push({
       kind: 'action-event',
       event: ownEvent(instance, recordedAs, conductor.clock.now()),
     })
   await conductor.db.transaction(async (tx) => {
-    if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, told)
+    if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, rows)
   })
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
 }

@@ -13,9 +13,9 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
+import { notifySiblings } from './notify-siblings.ts'
 import { OneInHand } from './one-in-hand.ts'
 import { recordReport } from './record-report.ts'
-import { tellSiblings } from './tell-siblings.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
@@ -155,7 +155,7 @@ export class HostListener implements AsyncDisposable {
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
     this.#hostsChanged()
-    tellSiblings(conductor)
+    notifySiblings(conductor)
     if (report.down !== null) return
     const guests = report.hasMore === true ? undefined : report.instances
     await this.#audit(report.hostId as HostId, guests)

@@ -102,7 +102,7 @@ export class CredentialKeeper {
     const credential = readCredential(this.#kept.file)
     this.#used = credential.jwt
     this.#attempts += 1
-    if (this.isRefused()) this.tellRefused()
+    if (this.isRefused()) this.markRefused()
     const { jwt, seed } = credential
     return jwtAuthenticator(jwt, new TextEncoder().encode(seed))(nonce)
   }
@@ -148,7 +148,7 @@ export class CredentialKeeper {
   }
 
   /** Logs, once a minute at the most, that the credential is refused, and why. */
-  tellRefused(): void {
+  markRefused(): void {
     const { file, clock, log } = this.#kept
     if (clock.elapsed() - this.#toldAt < TOLD_EVERY_MS) return
     this.#toldAt = clock.elapsed()

@@ -55,16 +55,16 @@ export async function changedSettings(
 export function settingsFor(
   prefix: string,
   chosen: ProgramSettings = {},
-  told: ProgramSettings,
+  fixed: ProgramSettings,
 ): ProgramSettings {
   const own = Object.entries(chosen).filter(([name]) => name.startsWith(prefix))
-  const [taken] = own.find(([name]) => Object.hasOwn(told, name)) ?? []
+  const [taken] = own.find(([name]) => Object.hasOwn(fixed, name)) ?? []
   if (taken !== undefined)
     throw new Failure(
       'invalid',
       `The deployment itself says what ${taken} is. Take it back: ./weir up --set ${taken}=`,
     )
-  return { ...told, ...Object.fromEntries(own) }
+  return { ...fixed, ...Object.fromEntries(own) }
 }
 
 async function problemsWith(name: string, settings: ProgramSettings): Promise<readonly string[]> {

@@ -6,8 +6,8 @@ import type { Program } from './program.ts'
 export function settingsDigest({ settings }: Program): string {
   const hash = createHash('sha256')
   for (const [name, value] of Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const told = name.endsWith('_FILE') ? readFileSync(value, 'utf8') : value
-    hash.update(JSON.stringify([name, told]))
+    const content = name.endsWith('_FILE') ? readFileSync(value, 'utf8') : value
+    hash.update(JSON.stringify([name, content]))
   }
   return hash.digest('hex')
 }

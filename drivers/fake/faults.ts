@@ -41,7 +41,7 @@ const FAULTY_METHODS = [
   'announce',
   'expect',
   'send',
-  'land',
+  'finish',
   'unmanagedGuests',
   'imageCopies',
   'machineNics',

@@ -40,7 +40,7 @@ export async function removeInstance(
     )
   await detachVifs(host, node.uuid, signal)
   await host.client.patch(node.uuid, forgotten(node, id), signal)
-  host.told.delete(id)
+  host.lastReported.delete(id)
 }
 
 /** Nobody is at work on it. */

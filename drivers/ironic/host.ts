@@ -16,7 +16,7 @@ export interface IronicHost {
   readonly locks: InstanceLocks
   readonly listeners: Set<PowerListener>
   /** As last told, by instance. */
-  readonly told: Map<string, PowerState>
+  readonly lastReported: Map<string, PowerState>
   /** How long ironic may take to bring a node to another state. */
   readonly deployMs: number
   readonly hostname: string

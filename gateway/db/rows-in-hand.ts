@@ -92,8 +92,8 @@ export async function setRowAside(
       .update(rowsInHand)
       .set({ hand: 'stuck', why: why.slice(0, WHY_MAX) })
       .where(ofReconciler(reconciler, [row]))
-    const told = { name: reconciler, subject: row, why }
-    if (result.affectedRows === 1) queueEvents(tx, [stuckEvent(told, null)])
+    const stuck = { name: reconciler, subject: row, why }
+    if (result.affectedRows === 1) queueEvents(tx, [stuckEvent(stuck, null)])
   })
 }
 

@@ -26,7 +26,7 @@ export function shownStates(state?: ShownState): readonly SagaState[] {
 }
 
 /** Afterwards readers of events know that the saga waits for an operator, and why. */
-export async function tellStuck(
+export async function recordStuckEvent(
   db: Transactional,
   { id, name, subject }: SagaRecord,
 ): Promise<void> {

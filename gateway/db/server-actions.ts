@@ -95,7 +95,7 @@ export function queueActionEvents(
 
 function ended({ serverId, requestId, event, result, host, details }: ActionEvent): NewEvent[] {
   if (result === null) return []
-  const told = { requestId, action: event, host, message: details }
+  const step = { requestId, action: event, host, message: details }
   const outcome = result === 'Error' ? 'error' : 'success'
-  return [{ type: 'server.step', serverId, details: { ...told, result: outcome } }]
+  return [{ type: 'server.step', serverId, details: { ...step, result: outcome } }]
 }

@@ -119,7 +119,9 @@ export const HostAnswer = Type.Union([
   Type.Object({
     state: Type.Literal('done'),
     powerState: Type.Optional(Type.Integer()),
-    /** For the other host of a move. */
+    /** Information for the other host of a move. */
+    peerInfo: Type.Optional(Type.String()),
+    /** The former name of `peerInfo`, sent beside it and understood until release 0.2. */
     told: Type.Optional(Type.String()),
     /** Of a spawn; absent: its NICs have the MAC addresses they were to have. */
     machineNics: Type.Optional(Type.Array(MachineNic)),

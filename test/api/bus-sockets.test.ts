@@ -76,7 +76,7 @@ async function dial(creds: Uint8Array): Promise<NatsConnection> {
 const asCell = () => dial(fmtCreds(credential, key))
 
 /** Everything that is answered, until the connection ends, to what is sent once it is open. */
-async function told(path: string, sent: string): Promise<string> {
+async function answerTo(path: string, sent: string): Promise<string> {
   const socket = new WebSocket(bus + path)
   let heard = ''
   socket.on('message', (data: Buffer) => {
@@ -119,12 +119,12 @@ test('nothing reaches the bus from a peer that has no credential', async () => {
   const forged = await encodeUser('forged', stranger, other, SERVER_SIDE_PERMISSIONS)
   const verdict = "-ERR 'Authorization Violation'"
 
-  expect(await told('/bus', 'PING\r\n')).toContain(verdict)
-  expect(await told('/bus', 'CONNECT {"verbose":false}\r\n')).toContain(verdict)
-  expect(await told('/bus/leaf', `CONNECT {"jwt":"${credential}","sig":"AAAA"}\r\n`)).toContain(
+  expect(await answerTo('/bus', 'PING\r\n')).toContain(verdict)
+  expect(await answerTo('/bus', 'CONNECT {"verbose":false}\r\n')).toContain(verdict)
+  expect(await answerTo('/bus/leaf', `CONNECT {"jwt":"${credential}","sig":"AAAA"}\r\n`)).toContain(
     verdict,
   )
-  expect(await told('/bus', `CONNECT ${'x'.repeat(40_000)}`)).toContain(verdict)
+  expect(await answerTo('/bus', `CONNECT ${'x'.repeat(40_000)}`)).toContain(verdict)
   await expect(dial(fmtCreds(forged, stranger))).rejects.toThrow(/authorization/i)
   // The right credential without its key.
   await expect(dial(fmtCreds(credential, stranger))).rejects.toThrow(/authorization/i)

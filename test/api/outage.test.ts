@@ -126,8 +126,8 @@ test('/metrics is read with the token of settings, and with no other', async () 
   const watched = await world.addGateway({ GATEWAY_METRICS_TOKEN: metricsToken })
   const read = async (authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization }
-    const { status, headers: told } = await watched.ask('GET', '/metrics', { headers })
-    return [status, told.get('www-authenticate')]
+    const { status, headers: answerHeaders } = await watched.ask('GET', '/metrics', { headers })
+    return [status, answerHeaders.get('www-authenticate')]
   }
 
   expect(await read(`Bearer ${metricsToken}`)).toEqual([200, null])

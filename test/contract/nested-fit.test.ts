@@ -301,15 +301,15 @@ test('a server below is called, described and tagged as it is here, and stays ou
 
 test('a cloud that shows a server in error has it failed here, and well once it is', async () => {
   const nested = await open({ idle_poll_ms: '50' })
-  const told: string[] = []
-  await using _watching = nested.watch(({ fault = 'none' }) => void told.push(fault))
+  const reported: string[] = []
+  await using _watching = nested.watch(({ fault = 'none' }) => void reported.push(fault))
   const spec = instanceSpec(image)
   await nested.spawn(spec, signal())
   const [server] = there(cloud)
   Object.assign(server!, { status: 'ERROR', fault: 'a disk is gone', updated: Date.now() })
 
-  await expect.poll(() => told).toContainEqual(expect.stringContaining('a disk is gone'))
-  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: told.at(-1) }])
+  await expect.poll(() => reported).toContainEqual(expect.stringContaining('a disk is gone'))
+  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: reported.at(-1) }])
   Object.assign(server!, { status: 'ACTIVE', updated: Date.now() })
   expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
 })

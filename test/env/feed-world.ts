@@ -4,8 +4,8 @@ import type { ComputeDeps } from '#gateway/app/compute.ts'
 import { CellFeed } from '#gateway/app/feed/cell-feed.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { CellHeartbeat, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import { notedNetwork } from './indexed-servers.ts'
 import { HONEST_SUMMARY } from './scripted-cell.ts'
-import { notedNetwork } from './told-servers.ts'
 
 type Callback = (error: Error | null, message: { json(): unknown }) => void
 type Read = CellAnswer<'feed.read'>
@@ -96,7 +96,7 @@ export class FeedWorld {
   }
 
   /** What was told of at this level. */
-  told(level: string): readonly string[] {
+  logsOf(level: string): readonly string[] {
     return this.logged.filter((each) => each.level === level).map(({ message }) => message)
   }
 

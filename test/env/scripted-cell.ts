@@ -150,8 +150,8 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
-    const told = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
-    const batch = this.#saying({ incarnation, rows: told })
+    const sent = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
+    const batch = this.#saying({ incarnation, rows: sent })
     this.#nats.publish(eventSubject(this.id, 'feed'), JSON.stringify(batch))
   }
 

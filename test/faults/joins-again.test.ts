@@ -34,10 +34,10 @@ describe.skipIf(!isFullRun)('a cell elsewhere', () => {
   /** What the line that a new token is shown in gives. */
   async function joining(...options: readonly string[]): Promise<readonly string[]> {
     const line = await here.succeed('cell', 'token', 'create', 'edge-1', ...options)
-    const [given = '', , ...told] = line.trim().split(' ')
-    const at = told.indexOf('--gateway')
+    const [given = '', , ...argv] = line.trim().split(' ')
+    const at = argv.indexOf('--gateway')
     const token = tokenFile(given.slice(given.indexOf('=') + 1))
-    return ['cell', 'join', '--gateway', told[at + 1]!, '--token-file', token, '--driver', 'fake']
+    return ['cell', 'join', '--gateway', argv[at + 1]!, '--token-file', token, '--driver', 'fake']
   }
   async function shown(): Promise<CellShown> {
     return JSON.parse(await here.succeed('cell', 'show', 'edge-1', '-o', 'json')) as CellShown

@@ -57,9 +57,9 @@ describe.skipIf(why !== undefined)(
     test('a server is told who it is, and lives through everything until it is deleted', async () => {
       const userData = join(checkout.home, 'user-data')
       writeFileSync(userData, 'as the user said')
-      const told = ['--user-data', userData, '--config-drive', 'true']
+      const extras = ['--user-data', userData, '--config-drive', 'true']
       const what = ['--image', 'tiny', '--flavor', 'm1.tiny', '--network', 'private']
-      await openstack('server', 'create', ...what, ...told, '--wait', 'second')
+      await openstack('server', 'create', ...what, ...extras, '--wait', 'second')
       const { id } = (await find('second'))!
 
       await expect.poll(() => consoleOf('second'), { timeout: STATE_MS }).toContain('READY')

@@ -130,12 +130,12 @@ describe.skipIf(why !== undefined)(
       await openstack('image', 'create', ...formats, '--file', path, 'own')
       await openstack('keypair', 'create', '--public-key', keyFile, 'mine')
       const what = ['--image', 'own', '--flavor', 'm1.tiny', '--network', 'private']
-      const told = ['--key-name', 'mine', '--user-data', userData, '--property', 'role=web']
+      const extras = ['--key-name', 'mine', '--user-data', userData, '--property', 'role=web']
       const files = ['--file', `/etc/note=${note}`]
 
       await openstack(
         ...['--os-compute-api-version', '2.56', 'server', 'create', '--wait'],
-        ...[...what, ...told, ...files, 'second'],
+        ...[...what, ...extras, ...files, 'second'],
       )
 
       await untilConsole('second', 'READY')

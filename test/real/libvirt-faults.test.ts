@@ -47,17 +47,17 @@ describe.skipIf(why !== undefined)(
     test('a guest that is killed behind its back is told of at once, and starts again', async () => {
       const spec = instanceSpec(harness.image)
       await driver.spawn(spec, signal())
-      const told = Promise.withResolvers<string>()
+      const reported = Promise.withResolvers<string>()
       await using _watching = driver.watch(({ id, powerState }) => {
         // That it has started may be told late.
-        if (id === spec.id && powerState !== 'running') told.resolve(powerState)
+        if (id === spec.id && powerState !== 'running') reported.resolve(powerState)
       })
 
       await harness.host.run('pkill', ['-KILL', '-f', `guest=weir-${spec.id}`], {
         timeoutMs: COMMAND_MS,
       })
 
-      expect(await told.promise).toBe('shutdown')
+      expect(await reported.promise).toBe('shutdown')
       await driver.start(spec.id, signal())
       expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       await driver.destroy(spec.id, signal())

@@ -50,11 +50,11 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        const { powerState, told } = await outcomeOf(compute, id, ask, signal)
+        const { powerState, peerInfo } = await outcomeOf(compute, id, ask, signal)
         return {
           state: 'done',
           ...(powerState !== undefined && { powerState: POWER_STATES[powerState] }),
-          ...(told !== undefined && { told }),
+          ...(peerInfo !== undefined && { peerInfo, told: peerInfo }),
         }
       },
       signal,
@@ -91,6 +91,7 @@ const PARTS_OF_MOVES: ReadonlySet<string> = new Set<HostMoveAct['name']>([
   'announce',
   'expect',
   'send',
+  'finish',
   'land',
 ])
 

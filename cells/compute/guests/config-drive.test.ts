@@ -28,13 +28,13 @@ test('a guest is told of the routes of a subnet besides the way out, except by D
   const drive = configDriveFiles(newId(), sampleBuild({ nics } as object))
 
   const data = Buffer.from(drive['openstack/latest/network_data.json']!).toString()
-  const told = { network: '192.0.2.0', netmask: '255.255.255.0', gateway: '10.0.0.9' }
+  const pushed = { network: '192.0.2.0', netmask: '255.255.255.0', gateway: '10.0.0.9' }
   expect(
     (JSON.parse(data) as { networks: readonly { routes?: unknown }[] }).networks,
   ).toMatchObject([
-    { routes: [{ network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' }, told] },
+    { routes: [{ network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' }, pushed] },
     { type: 'ipv4_dhcp' },
-    { routes: [told] },
+    { routes: [pushed] },
     { routes: [{ network: '::', netmask: '::', gateway: 'fd00::1' }] },
   ])
 })

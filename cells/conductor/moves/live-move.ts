@@ -15,6 +15,7 @@ export const liveMove: MovePlan = {
     'copy',
     { at: 'dest', ask: (build, announced) => ({ name: 'expect', build, announced }) },
     { at: 'source', ask: (_build, expected) => ({ name: 'send', expected }) },
+    // The former name of `finish`, which hosts of the last release know.
     { at: 'dest', ask: (build) => ({ name: 'land', build }), mayFail: true, isForwardOnly: true },
     { ...leave('source'), mayFail: true, isForwardOnly: true },
   ],

@@ -15,7 +15,7 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { endedEvent, failedAction, tellEnded } from '../action-event.ts'
+import { endedEvent, failedAction, queueActionEnd } from '../action-event.ts'
 import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
@@ -190,9 +190,9 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
 async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted') return tellPreempted(tx, call)
+  if (done.outcome === 'unwanted') return reportPreempted(tx, call)
   if (!(await lockOwnInstance(tx, sagaId, instance)))
-    return (await hasEnded(tx, call)) ? undefined : tellPreempted(tx, call)
+    return (await hasEnded(tx, call)) ? undefined : reportPreempted(tx, call)
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
   const part =
@@ -201,7 +201,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
       : await effects.failed?.(tx, acted, isTakenBack)
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: params.action,
     startedAt: params.startedAt,
@@ -220,7 +220,7 @@ async function hasEnded(tx: Tx, { params: { instance }, sagaId }: ActCall): Prom
 }
 
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
-async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
+async function reportPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
   const { instance, action, startedAt, isOwn } = params
   const event = endedEvent({
     serverId: instance.id,

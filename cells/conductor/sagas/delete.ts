@@ -109,7 +109,7 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
   await endMigration(deps, tx, instance.id, 'confirmed')
-  return tellDeleted(tx, call)
+  return queueDeleted(tx, call)
 }
 
 /** What it held was read after it was taken; a group's counts have to be locked first. */
@@ -120,10 +120,10 @@ function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const failed = () => new FastPathFailed()
   queueRemoval(tx, call.sagaId, instance, failed)
   queueRelease(tx, instance.id, held, failed)
-  return tellDeleted(tx, call)
+  return queueDeleted(tx, call)
 }
 
-function tellDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
+function queueDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
   const { operation, instance, startedAt } = params
   queueAttemptEnd(tx, instance, 'deleted', null)
   const at = deps.clock.now()

@@ -12,7 +12,7 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { failedAction, tellEnded } from '../action-event.ts'
+import { failedAction, queueActionEnd } from '../action-event.ts'
 import type { InstancePart } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
@@ -38,11 +38,17 @@ type MoveCall = StepCall<Conductor, MoveParams>
 
 /** Types, not interfaces: they are logged as JSON. */
 type Done =
-  | { readonly outcome: 'done'; readonly powerState: number | null; readonly told: string | null }
+  | {
+      readonly outcome: 'done'
+      readonly powerState: number | null
+      readonly peerInfo: string | null
+      /** The former name of `peerInfo`, in the logs of moves that a process of the last release began. */
+      readonly told?: string | null
+    }
   | { readonly outcome: 'failed'; readonly reason: string; readonly isCalledOff: boolean }
   | { readonly outcome: 'unwanted' }
 
-const DONE: Done = { outcome: 'done', powerState: null, told: null }
+const DONE: Done = { outcome: 'done', powerState: null, peerInfo: null }
 
 /** The instance while the move is under way: still on the host it was on. */
 export function moving({ instance, name }: MoveParams, sagaId: SagaId): Instance {
@@ -181,7 +187,7 @@ async function copied(deps: Conductor, copying: Copying): Promise<Done> {
 
 /** What the last host that had information for the other one answered. */
 function peerInfoOf(call: MoveCall): string {
-  return newest(call, ({ told }) => told) ?? ''
+  return newest(call, ({ peerInfo, told = null }) => peerInfo ?? told) ?? ''
 }
 
 /** The value of the last step that has one. */
@@ -203,7 +209,7 @@ function doneOf(outcome: HostOutcome, isSending: boolean): Done {
       return {
         outcome: 'done',
         powerState: outcome.powerState ?? null,
-        told: outcome.told ?? null,
+        peerInfo: outcome.peerInfo ?? outcome.told ?? null,
       }
     case 'failed':
       return {
@@ -258,7 +264,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
       : await plan.failed(tx, of, places, { isTakenBack, status })
   const to = afterwards(call, done, of.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: name,
     startedAt: params.startedAt,

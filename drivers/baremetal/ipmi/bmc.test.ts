@@ -137,11 +137,11 @@ describe('a BMC', () => {
   })
 
   test('is switched and told what to boot from', async () => {
-    const told: string[] = []
+    const commands: string[] = []
     const bmc = connect(
       await start({
         answer: ({ code, data }) => {
-          told.push(`${code}: ${data.toString('hex')}`)
+          commands.push(`${code}: ${data.toString('hex')}`)
           return [0]
         },
       }),
@@ -150,7 +150,7 @@ describe('a BMC', () => {
     await setBootOptions(bmc, { device: 'disk', isPersistent: false, usesEfi: true }, signal())
     await controlPower(bmc, 'cycle', signal())
 
-    expect(told).toEqual(['8: 0308', '8: 05a008000000', '2: 02'])
+    expect(commands).toEqual(['8: 0308', '8: 05a008000000', '2: 02'])
   })
 
   test.for(CIPHER_SUITE_IDS)('speaks suite %i as ipmitool does', async (suite, { skip }) => {

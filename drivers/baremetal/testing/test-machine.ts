@@ -106,11 +106,11 @@ export class TestMachine implements AsyncDisposable {
 
   async #boot(boot: number): Promise<void> {
     const script = await text(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
-    const told = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
-    const [task, url] = [told('task'), told('url')]
+    const parameter = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
+    const [task, url] = [parameter('task'), parameter('url')]
     this.script = script
     if (task === undefined || url === undefined) return
-    const patches = told('patches')?.split(',') ?? []
+    const patches = parameter('patches')?.split(',') ?? []
     this.tasks.push(task)
     const outcome = this.instead(task)
     if (outcome === false || boot !== this.#boots) return

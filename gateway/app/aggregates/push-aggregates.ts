@@ -25,13 +25,13 @@ export async function pushAggregates(deps: AggregateDeps): Promise<number> {
 
 async function pushOwed(deps: AggregateDeps, hosts: readonly HostRecord[]): Promise<number> {
   const wanted = await aggregatesByHost(deps.db)
-  let told = 0
+  let pushed = 0
   for (const host of hosts) {
     const aggregates = wanted.get(host.view.hostId) ?? []
     if (isDeepStrictEqual(host.view.aggregates ?? [], aggregates)) continue
-    if (await tell(deps, host, aggregates)) told += 1
+    if (await tell(deps, host, aggregates)) pushed += 1
   }
-  return told
+  return pushed
 }
 
 /** By the host's id, in the order of the aggregates' ids. */

@@ -5,7 +5,6 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
-import { sampleHost } from '#test/env/sample-host.ts'
 import {
   activeView,
   addCell,
@@ -13,7 +12,8 @@ import {
   globalDatabase,
   notedNetwork,
   sampleMigration,
-} from '#test/env/told-servers.ts'
+} from '#test/env/indexed-servers.ts'
+import { sampleHost } from '#test/env/sample-host.ts'
 import { findServer } from '../../db/find-server.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -54,7 +54,7 @@ const instance = (...given: Parameters<typeof activeView>): FeedBody => {
   return { kind: 'instance', view: activeView(...given) }
 }
 
-async function told(type: string) {
+async function eventsOf(type: string) {
   const rows = await db.orm
     .select()
     .from(eventInbox)
@@ -76,7 +76,7 @@ test('of several views of a server the newest counts, whatever their order, and 
   ])
 
   expect(await findServer(db, server)).toMatchObject({ vmState: 'stopped', version: 4, attempt: 2 })
-  expect(await told('server.state')).toEqual([
+  expect(await eventsOf('server.state')).toEqual([
     {
       serverId: server,
       state: 'stopped',
@@ -104,7 +104,7 @@ test('a fault is told with its message, and a power state that has no name as no
 
   await say([instance(server, { vmState: 'error', powerState: 99, fault: fault as never })])
 
-  expect(await told('server.state')).toMatchObject([
+  expect(await eventsOf('server.state')).toMatchObject([
     { state: 'error', powerState: 'nostate', message: 'No disk.' },
   ])
 })
@@ -116,7 +116,7 @@ test('a view of a server that is not the cell’s, or of another attempt, change
 
   expect(await findServer(db, others)).toMatchObject({ vmState: 'building' })
   expect(await findServer(db, older)).toMatchObject({ vmState: 'building' })
-  expect(await told('server.state')).toEqual([])
+  expect(await eventsOf('server.state')).toEqual([])
 })
 
 test('the first password is erased, and ports are bound, once the guest has run and not before', async () => {
@@ -256,7 +256,7 @@ test('steps of actions are kept each once, with what was said last, and their en
     .where(eq(serverActionEvents.serverId, server))
   expect(kept).toHaveLength(4)
   expect(kept.filter(({ result }) => result === 'Success')).toHaveLength(1)
-  expect(await told('server.step')).toMatchObject([{ serverId: server, result: 'success' }])
+  expect(await eventsOf('server.step')).toMatchObject([{ serverId: server, result: 'success' }])
   const forged = eq(serverActionEvents.serverId, foreign)
   expect(await db.orm.select().from(serverActionEvents).where(forged)).toEqual([])
 })

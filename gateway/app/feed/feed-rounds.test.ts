@@ -4,7 +4,7 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
-import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 
@@ -255,7 +255,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
 
   world.live().callback(new Error('no permission'), { json: () => ({}) })
 
-  expect(world.told('error')).toEqual([])
+  expect(world.logsOf('error')).toEqual([])
   expect(world.nudges).toBe(0)
 })
 

@@ -5,7 +5,6 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
-import { sampleHost } from '#test/env/sample-host.ts'
 import {
   activeView,
   addCell,
@@ -13,7 +12,8 @@ import {
   globalDatabase,
   notedNetwork,
   sampleMigration,
-} from '#test/env/told-servers.ts'
+} from '#test/env/indexed-servers.ts'
+import { sampleHost } from '#test/env/sample-host.ts'
 import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 import { applyHostViews } from '../../db/host-index.ts'

@@ -179,11 +179,11 @@ test('what the cell refuses ends as a failed action that tells why', async () =>
 
   expect(await env.server(id)).toMatchObject({ vmState: 'active', taskState: null })
   expect(await waiting(id)).toEqual([])
-  const told = async () => {
+  const lastEvent = async () => {
     const [action] = await listActions(env.db, pageOf(id))
     return (await listActionEvents(env.db, id, action!.requestId))[0]
   }
-  await expect.poll(told).toMatchObject({ result: 'Error', details: 'It is paused.' })
+  await expect.poll(lastEvent).toMatchObject({ result: 'Error', details: 'It is paused.' })
 })
 
 test('a delete of a server that is gone by then is done', async () => {

@@ -81,11 +81,11 @@ async function readCell(
   const ask = { ids: ids.slice(0, IDS_MAX) }
   const { sagas } = await askCell(cell, 'saga.list-stuck', ask, { work })
   const asked = sagas.filter(({ id, state }) => state === 'stuck' || ids.includes(id))
-  const told = asked.map(({ startedAt, endedAt, ...saga }) => ({
+  const reported = asked.map(({ startedAt, endedAt, ...saga }) => ({
     ...saga,
     startedAt: new Date(startedAt),
     endedAt: endedAt === null ? null : new Date(endedAt),
   }))
-  const ended = await db.transaction((tx) => keepCellSagas(tx, cell.id, told))
+  const ended = await db.transaction((tx) => keepCellSagas(tx, cell.id, reported))
   for (const id of ended) operations.tell(id)
 }

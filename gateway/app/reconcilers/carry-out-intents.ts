@@ -48,7 +48,7 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
     keyOf: ({ id }) => id,
     work: async (intent) => {
       const run = await begin(compute, intent)
-      if (run !== undefined) ends.push(tellEnd(compute, intent, run))
+      if (run !== undefined) ends.push(recordEnd(compute, intent, run))
     },
     setAside: (intent) => giveUp(compute, intent),
     after: async () => {
@@ -111,7 +111,7 @@ async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
 }
 
 /** Of a request that was answered long ago, nobody else can tell why its cell refused. Never rejects: few wait for it. */
-async function tellEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
+async function recordEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
   try {
     if ((await run.finished) === 'unwound') await recordFailure(compute, intent, run)
   } catch (error) {

@@ -105,7 +105,7 @@ function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
         const known = taken.get(keyOf(host)) ?? new Map<string, string>()
         taken.set(keyOf(host), known)
         const due = dueOf(pushed, wanted.get(host.view.hostId) ?? [], known)
-        const applied = await tellHost(deps, pushed, host, due, known)
+        const applied = await pushToHost(deps, pushed, host, due, known)
         changed += applied
         left += due.size - applied
       })
@@ -141,7 +141,7 @@ function digestOf(item: unknown): string {
 }
 
 /** Returns how many the host took; `known` is brought up to date with them. */
-async function tellHost<Item>(
+async function pushToHost<Item>(
   { cells }: Deps,
   pushed: Pushed<Item>,
   { cellId, view }: HostRecord,

@@ -108,12 +108,12 @@ export class Session {
     const { startMs: fromMs, endMs: untilMs } = reading
     const could = possible(record, { thing, field, fromMs, untilMs })
     if (!isImpossible(could, value)) return
-    const told = [...could.values].map((each) => JSON.stringify(each)).join(' or ')
+    const allowed = [...could.values].map((each) => JSON.stringify(each)).join(' or ')
     const entry = record.entries.findLast(({ startMs }) => startMs === fromMs)
     if (entry === undefined) return
     record.addWrong(
       entry,
-      `${thing} was read with ${field} ${JSON.stringify(value)}, it was ${told}`,
+      `${thing} was read with ${field} ${JSON.stringify(value)}, it was ${allowed}`,
     )
   }
 

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
-import { tellEnded } from '../../action-event.ts'
+import { queueActionEnd } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { Instance } from '../../instance.ts'
 import { building } from './building.ts'
@@ -46,7 +46,7 @@ function active(call: BootCall): Instance {
 }
 
 function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: 'build',
     startedAt: params.startedAt,
