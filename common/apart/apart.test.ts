@@ -114,7 +114,7 @@ test('a process apart whose parent is killed ends, even where it loops for ever'
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('what is at work when its parent stops is left', async () => {
+test('a task that is under way when its parent stops is left', async () => {
   const apart = open(programOf('waits', WAITS))
   const end = apart.run('a')
 

@@ -97,7 +97,7 @@ export class CredentialKeeper {
     this.#kept = kept
   }
 
-  /** Reads the file for each attempt to connect, and logs once a minute that the bus refuses what is in it. */
+  /** Reads the file at each attempt to connect, and logs once a minute that the bus refuses the credential in it. */
   readonly authenticator: Authenticator = (nonce) => {
     const credential = readCredential(this.#kept.file)
     this.#used = credential.jwt

@@ -79,7 +79,7 @@ test.each([
   })
 })
 
-test('what is queued runs in its turn, before whatever is waited for', async () => {
+test('queued statements run in their turn, before the next statement that is awaited', async () => {
   const add = statement(
     builder.insert(things).values({ id: sql.placeholder('id'), name: sql.placeholder('name') }),
   )
@@ -194,7 +194,7 @@ test('two transactions that wait for each other both end well: the victim is run
   expect(isDeadlock(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
 })
 
-test('a connection that swallows everything is given up, and one that nobody uses is kept', async () => {
+test('a connection that stops responding is given up, and one that is idle is kept', async () => {
   await using patient = new Database({ url: relay.url, connectionsMax: 2, silenceMaxMs: 300 })
   const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
   const two = () => Promise.all([patient.rows(id, {}), patient.rows(id, {})])

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { Pool, PoolConnection } from 'mysql2'
 
 /**
- * From now on a connection that is in use, and on which nothing has come or gone for `ms`, is ended: whoever waits on it is
- * told, instead of waiting until the system gives up the connection. Costs a statement nothing: the socket keeps its
- * one timer. Connections that nobody uses stay open.
+ * Afterwards a connection that is in use, and on which no byte has come or gone for `ms`, is destroyed: its callers
+ * get a failure instead of waiting until the system gives up the connection. This costs a statement nothing: the
+ * socket keeps its one timer. Idle connections stay open.
  */
 export function destroyStalledConnections(pool: Pool, ms: number): void {
   const used = new WeakSet<PoolConnection>()

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { FlavorSnapshot, InstanceBuild } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 
-/** What is done to a guest and needs to be told nothing but its name. */
+/** Acts that need no argument but the name of the act. */
 const PLAIN_ACTS = [
   'start',
   'stop',

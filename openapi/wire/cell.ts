@@ -200,7 +200,7 @@ export const CELL_OPERATIONS = {
       isLast: Type.Boolean(),
     }),
   },
-  /** Of these servers those whose delete the cell has committed: whoever asks may have forgotten that it was told. */
+  /** Of these servers those whose delete the cell has committed: a gateway may have forgotten that the cell said so. */
   'snapshot.ended': {
     ask: Type.Object({ serverIds: Type.Array(Uuid, { maxItems: 500 }) }),
     answer: Type.Object({

@@ -79,7 +79,7 @@ export const UnmanagedGuest = Type.Object({
   vcpus: Nullable(Type.Integer()),
   memoryMb: Nullable(Type.Integer()),
   rootGb: Nullable(Type.Integer()),
-  /** What those who made it have said of it; absent where nothing can be said. */
+  /** Metadata that the guest's creator stored in the backend; absent where the backend stores none. */
   metadata: Type.Optional(Texts),
   tags: Type.Optional(Type.Array(Type.String())),
 })
@@ -110,7 +110,7 @@ export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String(
 export type HostAlive = Static<typeof HostAlive>
 
 /**
- * What a compute says of work asked of it. 'working' wants the same question again; 'stale' means it knows a newer
+ * A compute's answer to a request for work. 'working': ask the same again; 'stale': the compute knows a newer
  * attempt; after 'failed' nothing of a spawn is left on the host.
  */
 export const HostAnswer = Type.Union([

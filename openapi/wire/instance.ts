@@ -6,7 +6,7 @@ import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 export const OperationRef = Type.Object({
   id: Uuid,
   serverId: Uuid,
-  /** Grows each time the gateway points the server at a cell; a cell refuses what is older than it knows. */
+  /** Grows each time the gateway assigns the server to a cell; a cell refuses attempts older than the one it knows. */
   attempt: Type.Integer({ minimum: 1 }),
 })
 export type OperationRef = Static<typeof OperationRef>
@@ -152,7 +152,7 @@ export type InstanceBuild = Static<typeof InstanceBuild>
 
 const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
 
-/** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
+/** The part of a build that a cell keeps for as long as it has the instance: everything but secrets. */
 export const InstanceRecord = Type.Object({
   ...Type.Omit(InstanceBuild, ['userData', 'adminPassword', 'files']).properties,
   image: Type.Object({
