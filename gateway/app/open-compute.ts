@@ -48,7 +48,7 @@ export interface ComputeDepsOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly reclaimIntervalS: number
-  /** A cell not heard of for longer is unreachable; absent: the registry's usual. */
+  /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number

@@ -98,7 +98,7 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   expect(trace.filters.at(-1)!.examples[0]!.candidate).toBe('a')
 })
 
-test('where no cell said it has room, the cells themselves are asked, and the trace tells of it', () => {
+test('where no cell reported enough room, the cells themselves are asked, and the trace says so', () => {
   const resources = { vcpus: 5, memoryMb: 512, diskGb: 5 }
   const { chosen, trace } = chooseCell([cell('a')], { ...REQUEST, resources }, SOURCES)
 

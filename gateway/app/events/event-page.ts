@@ -63,7 +63,7 @@ export async function eventPage(
   after: number | undefined,
   max: number,
 ): Promise<EventPage> {
-  // Read first: what is numbered meanwhile is for the next page.
+  // Read first: events that get a number meanwhile are for the next page.
   const { last, removed } = await readEventState(db)
   if (after === undefined)
     return { events: await eventsUpTo(db, last, filter, max), next: last, isGone: false }

@@ -80,7 +80,7 @@ export class CellFeed implements AsyncDisposable {
     this.#options.nudge()
   }
 
-  /** One round: applies what has come, and asks for what is missing. */
+  /** One round: applies the rows that have come, and asks for missing ones. */
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
     // An unreachable cell publishes nothing and would only be waited for; its next heartbeat nudges.
@@ -195,7 +195,7 @@ export class CellFeed implements AsyncDisposable {
     return { holder: 1, ...report }
   }
 
-  /** Applies what was published, as long as it follows on what is known. */
+  /** Applies published rows, as long as they follow the last known one. */
   async #applyQueue(): Promise<number> {
     let count = 0
     for (;;) {

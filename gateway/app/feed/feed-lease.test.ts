@@ -140,7 +140,7 @@ test('a heartbeat between two looks at the position is no reason to ask', async 
   expect(world.nudges).toBe(0)
 })
 
-test('a cell that the registry has no longer is asked nothing, and nothing is noted of it', async () => {
+test('a cell that has left the registry is asked nothing, and nothing is recorded of it', async () => {
   await world.settle()
   world.isKnown = false
 

@@ -61,7 +61,7 @@ const hear = (cell: string, position: number) => {
 /** The cell's feed has been copied, and asked what came since. */
 const settled = () => expect.poll(() => world.reads.length).toBeGreaterThan(0)
 
-/** A change that the cell has committed and nobody published. */
+/** A change that the cell has committed and not published. */
 async function commit() {
   const server = await addServer(db, id)
   world.commit({ kind: 'instance', view: activeView(server) })

@@ -144,7 +144,7 @@ test('servers that no page has are missing, wherever they would have been, and a
   expect(cell.logged.map(({ level }) => level)).toEqual(['warn'])
 })
 
-test('a view may be older than what is known only from another incarnation', async () => {
+test('a view may be older than the known one only if it comes from another incarnation', async () => {
   const [a] = (await servers(1)) as [string]
   await cellWith([{ instances: [activeView(a, { version: 9 })] }]).run()
   const older: InstanceView[] = [activeView(a, { version: 3, vmState: 'stopped' })]

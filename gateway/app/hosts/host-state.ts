@@ -8,7 +8,7 @@ import {
   serversOnHosts,
 } from '../../db/host-list.ts'
 
-/** What is known of cells at this moment. */
+/** The cells as this gateway knows them at this moment. */
 export interface Cells {
   cell(id: string): Cell | undefined
 }
@@ -22,7 +22,7 @@ export interface HostCondition extends Pick<HostRecord, 'cellId'> {
   readonly view: Pick<HostRecord['view'], 'isUp' | 'isForcedDown' | 'isDisabled'>
 }
 
-/** False also for a host whose cell is unreachable: nothing can be asked of it. */
+/** False also for a host whose cell is unreachable: it cannot be asked anything. */
 export function isHostUp({ cellId, view }: HostCondition, cells: Cells): boolean {
   return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isReachable === true
 }

@@ -23,7 +23,7 @@ test('a kept token is given out until it expires', () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
-test('nothing is given out while revocations are not heard of', () => {
+test('no token is given out while revocations cannot be read', () => {
   cache.put(view('a'), cache.mark)
 
   now += BLIND_MAX_MS + 1

@@ -15,7 +15,8 @@ import { powerServer } from '../servers/acts/power-server.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
 import { cancelIntent, intentPage } from './intents.ts'
 
-// Goal: what is asked of servers of an unreachable cell is done once, in order, when it is back; two gateways compete for it.
+// Goal: actions on servers of an unreachable cell are done once, in order, when the cell is back; two gateways
+// compete for them.
 
 const DEADLINE_MS = 500
 const LIMIT_MS = 30_000
@@ -192,7 +193,7 @@ test('a delete of a server that is gone by then is done', async () => {
   await deleteServer(core, await by(id), id)
   expect(await waiting(id)).toEqual(['delete'])
 
-  // As where another delete of it was under way.
+  // As where another delete of the server was under way.
   await env.db.orm.delete(instanceMappings).where(eq(instanceMappings.serverId, id))
   cell.appear()
 

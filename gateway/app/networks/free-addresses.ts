@@ -24,8 +24,8 @@ interface Known {
 }
 
 /**
- * Addresses of subnets that were free a moment ago, each told once. Only a port's row makes one taken: what is told here is
- * where to try first, so that a boot needs no answer before its commit.
+ * Addresses of subnets that were free a moment ago, each given out once. Only a port's row takes an address: these
+ * are the addresses to try first, so that a boot needs no answer before its commit.
  */
 export class FreeAddresses {
   readonly #clock: Clock

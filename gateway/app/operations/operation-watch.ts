@@ -21,8 +21,8 @@ interface Waited {
 }
 
 /**
- * Wakes those who wait for the end of operations as soon as the gateway that ended it tells of it. One look at the database
- * for all of them when one more waits, another now and then, and none for nobody.
+ * Wakes requests that wait for the end of operations as soon as a gateway announces that an operation ended. One
+ * query serves all of them when a new one waits, another now and then, and none is made while no request waits.
  */
 export class OperationWatch implements AsyncDisposable {
   readonly #options: OperationWatchOptions
@@ -58,7 +58,7 @@ export class OperationWatch implements AsyncDisposable {
     if (!nats.isClosed()) nats.publish(endedSubject(id))
   }
 
-  /** Afterwards nobody waits, and nobody begins to. */
+  /** Afterwards no request waits, and no new one is taken. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     for (const id of this.#waited.keys()) this.#wake(id)

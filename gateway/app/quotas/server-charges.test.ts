@@ -78,7 +78,7 @@ test('a resize that came to nothing ends with the charge from before', async () 
   expect(await used()).toEqual(WHOLE)
 })
 
-test('a resize beyond the limit is refused with what is asked for in addition, and charges nothing', async () => {
+test('a resize beyond the limit is refused with the additional amounts, and charges nothing', async () => {
   await limit('cores', 3)
 
   await expect(reserve(4, 256)).rejects.toMatchObject({

@@ -25,8 +25,8 @@ const BATCH_MAX = 50
 const WAIT_MS = 2_000
 
 /**
- * What was asked of servers while their cell could not be reached is asked of it once it is back, in the order it was
- * asked for, each once: the intent goes in the transaction that its saga begins with.
+ * Asks a cell that is reachable again to carry out the intents of its servers, in the order of the requests, each
+ * once: an intent is removed in the transaction that begins its saga.
  */
 export function carryOutIntents(compute: Compute, processName: string): RowReconciler<DueIntent> {
   const { db, cells, clock } = compute
@@ -110,7 +110,10 @@ async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
     throw new Failure('conflict', 'The intent was seen to by somebody else.')
 }
 
-/** Of a request that was answered long ago, nobody else can tell why its cell refused. Never rejects: few wait for it. */
+/**
+ * Records why the cell refused an intent: the request was answered long ago, and no other record has the reason.
+ * Never rejects.
+ */
 async function recordEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
   try {
     if ((await run.finished) === 'unwound') await recordFailure(compute, intent, run)

@@ -25,7 +25,7 @@ export function drainHosts(deps: DrainDeps): RowReconciler<HostDrain> {
   }
 }
 
-/** What is wrong with one host, or what its cell refuses, must not hold up the others. */
+/** A failure of one host, or a refusal of its cell, must not hold up the others. */
 async function tryToAdvance(deps: DrainDeps, drain: HostDrain): Promise<void> {
   try {
     await advance(deps, drain)
@@ -59,7 +59,10 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
     await noteProgress(db, drain.id, { isCordoned: true, total, remaining, message })
 }
 
-/** What is shown there, or what the host counts: a server that is just being built is in one of them only. */
+/**
+ * The number of servers shown on the host, or of those that the host reports, whichever is larger: a server that is just
+ * being built is in one of the lists only.
+ */
 async function remainingOn({ db }: ServiceDeps, { view }: HostRecord): Promise<number> {
   const shown = (await serversOnHosts(db, [view.hostId])).get(view.hostId)?.length ?? 0
   return Math.max(shown, view.used.instances)

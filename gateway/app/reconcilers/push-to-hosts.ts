@@ -32,7 +32,7 @@ interface Pushed<Item> {
   tell(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
 }
 
-/** Every host that can filter lets through what security groups say, whoever changed what. */
+/** Pushes the rules of security groups to every host that can filter, after any change of them. */
 export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
   return pushToHosts<PortFilter>(
     { db, askCell, ...deps },
@@ -55,8 +55,8 @@ export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
 }
 
 /**
- * Every host whose backend shows servers to others shows them as they are called here, whoever has changed what, also one
- * that was away meanwhile.
+ * Pushes names and labels of servers to every host whose backend shows servers to others, after any change of them,
+ * and to hosts that were unreachable meanwhile.
  */
 export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
   return pushToHosts<ServerLabels>(
@@ -125,7 +125,7 @@ interface Due<Item> {
   readonly digest: string
 }
 
-/** By id, what the host has not taken as it is wanted now; what is not wanted any more leaves `known`. */
+/** By id, the items that the host has not yet applied in their current form; items that are gone leave `known`. */
 function dueOf<Item>(
   { idOf }: Pushed<Item>,
   wanted: readonly Item[],

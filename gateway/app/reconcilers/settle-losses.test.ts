@@ -84,7 +84,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(shown).toMatchObject({ cellId: null, fault: { details: 'Cell lost was declared lost.' } })
   expect(await findMapping(env.db, ran)).toMatchObject({ cellId: null, attempt: 2, sagaId: null })
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: null, members: [ran] })
-  // A resize that nobody can end any more is not paid for.
+  // A resize that can no longer be confirmed or reverted is not charged.
   await waitFor(
     'it to be charged as it was',
     async () => (await findMapping(env.db, ran))?.cores === before?.cores,

@@ -61,7 +61,7 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
     showDeleting(tx, call)
     return { target: seen }
   },
-  // A delete is never taken back: reconcilers go on with what is marked.
+  // A delete is never taken back: reconcilers go on with servers that are marked.
   undo: 'none',
 }
 

@@ -20,7 +20,7 @@ import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
 
-/** What is undefined stays as it is. */
+/** Undefined fields stay as they are. */
 export interface RebuildRequest {
   readonly imageRef: string
   readonly password: string
@@ -42,7 +42,7 @@ export interface RebuildRequest {
   readonly trustedCertificates: readonly string[] | null | undefined
 }
 
-/** What a client is told of at once, whether the cell has told of it or not. */
+/** The fields that a client sees changed at once, before the cell has reported the change. */
 export interface AcceptedRebuild {
   readonly userData: string | null
   readonly shown: Rebuilt
@@ -156,7 +156,7 @@ async function wanted(
   }
 }
 
-/** What is said of it and no record of it shows. */
+/** The fields that the request set and no record of the server shows. */
 function remarksAfter(
   server: ServerRecord,
   { spec }: RequestSpec,
@@ -168,7 +168,7 @@ function remarksAfter(
   return { tags: [...server.tags], ...others, ...certificates }
 }
 
-/** Without what is undefined. */
+/** The same object without its undefined fields. */
 function said(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -23,7 +23,7 @@ export function askedFor(spec: Omit<BuildSpec, 'nics'>, hints: SchedulerHints): 
   return isNothing && isEmpty(hints) && isEmpty(imageProperties) ? null : asked
 }
 
-/** What a request says of it that a later one may say otherwise. */
+/** The parts of a request that a later request may change. */
 export function askedOf({
   zone,
   image,

@@ -82,7 +82,7 @@ async function planned(
     ...(fixedIp === undefined ? {} : { fixedIp }),
     ...(tag === undefined ? {} : { tag }),
   }
-  // The port is the server's project's, whoever asks.
+  // The port belongs to the server's project, not to the requester's.
   const owner = { projectId: server.projectId, isAdmin: false }
   const request = { networks: isNamed ? [nic] : undefined, securityGroups: [], serversMax: 1 }
   const plan = await planNics(networks, owner, request).catch((error: unknown) => {
