@@ -104,7 +104,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
-/** Programs look every ten minutes whether half of it is over. */
+/** Programs check every ten minutes whether half of the lifetime has passed. */
 const CREDENTIAL_LIFETIME = { usual: CREDENTIAL_LIFETIME_S, min: 3_600 } as const
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */

@@ -17,13 +17,16 @@ export interface Cell extends CellRef {
   readonly weight: number
   /** False: the cell has sent no heartbeat for longer than its deadline, or an operator declared it lost. */
   readonly isReachable: boolean
-  /** True from when an operator gave it up until it has rejoined, and destroyed what is no longer its own. */
+  /**
+   * True from when an operator declared the cell lost until it has rejoined, and destroyed the servers that are no
+   * longer its own.
+   */
   readonly isLost: boolean
   /** Since when, in milliseconds since the epoch; undefined for one that is not lost. */
   readonly lostAt: number | undefined
   /** As `isReachable`, also of a lost cell. */
   readonly isHeard: boolean
-  /** True until all of its servers and hosts have been compared with what is known here. */
+  /** True until all of its servers and hosts have been compared with the gateways' index. */
   readonly needsResync: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined

@@ -105,7 +105,10 @@ export class CellRegistry implements AsyncDisposable {
     return this.#processes.next(id)
   }
 
-  /** True where nothing was heard of it for longer than its deadline; one not heard yet may still be. */
+  /**
+   * True where no heartbeat of the cell came for longer than its deadline; false for a cell that this gateway may
+   * hear for the first time any moment.
+   */
   isSilent(id: CellId): boolean {
     const since = this.#heard.get(id)?.elapsedAt ?? this.#openedAt
     return this.#options.clock.elapsed() - since > this.#deadlineMs

@@ -20,7 +20,7 @@ export interface CellMapping {
   readonly lastHeartbeatAt: Date | null
   /** Of that heartbeat. */
   readonly summary: CellSummary | null
-  /** Null for a cell that nobody gave up. */
+  /** Null for a cell that is not declared lost. */
   readonly loss: Loss | null
 }
 
@@ -136,7 +136,10 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
 /** What an operator decides about a cell. */
 export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
 
-/** Afterwards it is decided so, and told, if nobody has decided anything since `revision`: else nothing, and false. */
+/**
+ * Writes the decision and its event if no other decision was written since `revision`; otherwise changes nothing and
+ * returns false.
+ */
 export async function updateCellMapping(
   tx: Tx,
   { id, revision, isDisabled }: Pick<CellMapping, 'id' | 'revision' | 'isDisabled'>,

@@ -56,7 +56,7 @@ const SHELVED_ANEW = anew(sql`m.server_id in (
     select snapshot_of from images where snapshot_for = 'shelve' and status = 'active')
   and s.vm_state = 'shelved'`)
 
-/** Servers whose resize nobody has confirmed or reverted for so long. */
+/** Servers whose resize has been neither confirmed nor reverted for so long. */
 export async function unconfirmedResizes(db: Executor, age: number, limit: number) {
   await db.run(UNCONFIRMED_ANEW, {})
   return due(db, UNCONFIRMED, age, limit)

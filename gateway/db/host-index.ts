@@ -148,12 +148,12 @@ export async function forgetHostVersions(tx: Tx, cellId: CellId): Promise<void> 
   await tx.run(FORGET_VERSIONS, { cellId })
 }
 
-/** What is known of the hosts of one cell. */
+/** The hosts of one cell in the index. */
 export interface IndexedHosts {
   readonly cellId: CellId
   readonly hostsUp: number
   readonly zones: readonly string[]
-  /** Down, though nobody declared them so, and shown otherwise within the last minute. */
+  /** Hosts that are down without being forced down, and whose state changed within the last minute. */
   readonly comingBack: number
 }
 

@@ -97,7 +97,10 @@ export async function setRowAside(
   })
 }
 
-/** Afterwards a stuck row is a suspect, which whoever comes to it next tries apart. False for one that is not stuck. */
+/**
+ * Afterwards a stuck row is a suspect, which the next process that reads it tries apart. False for a row that is not
+ * stuck.
+ */
 export async function continueRow(db: Executor, id: string): Promise<boolean> {
   const [result] = await db.orm
     .update(rowsInHand)

@@ -16,7 +16,7 @@ const STATES: Readonly<Record<SagaState, OperationState>> = {
   stuck: 'failed',
 }
 
-/** Those that operators should know of: what is under way, and what is stuck. */
+/** The sagas that operators should see: running ones and stuck ones. */
 const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
 export type ShownState = keyof typeof SHOWN
 

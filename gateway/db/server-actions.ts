@@ -15,7 +15,7 @@ export interface ServerAction {
   /** Nova's name: create, delete, start, stop, reboot, pause, unpause. */
   readonly action: string
   readonly projectId: string
-  /** Null: nobody asked, its cell began it. */
+  /** Null: no user asked for it, its cell began it. */
   readonly userId: string | null
   /** Null: it did not fail. */
   readonly message: string | null

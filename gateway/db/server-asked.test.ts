@@ -41,7 +41,7 @@ test('a server of which nothing was asked is bound to a zone, and freed again', 
   expect(await shown(id)).toEqual(NOTHING_ASKED)
 })
 
-test('what is asked again takes the place of what was, and the hints stay', async () => {
+test('a later request replaces the fields of the earlier one, and the hints stay', async () => {
   const hints = { rack: ['7', '"'] }
   const imageProperties = { hw_disk_bus: 'virtio', os_type: 'linux' }
   const trustedCertificates = ['a', 'b']

@@ -6,7 +6,7 @@ import type { Links } from './links.ts'
 /** What a handler gets: everything already read, checked and allowed. `Op` is an entry of a generated `operations`. */
 export interface Call<Op = unknown> {
   readonly app: Gateway
-  /** Of nobody in particular, where the operation's policy is `public`. */
+  /** The anonymous caller, where the operation's policy is `public`. */
   readonly context: RequestContext
   readonly params: ParamsOf<Op>
   readonly query: QueryOf<Op>

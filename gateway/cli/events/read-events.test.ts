@@ -3,7 +3,7 @@ import { readEvents } from './read-events.ts'
 
 const message = (id: string) => `id: ${id}\nevent: server.state\ndata: {"id":"${id}"}\n\n`
 
-/** What is told of a stream that says this piece by piece and then breaks off. */
+/** The events read from a stream that sends these pieces and then breaks off. */
 async function readAll(...pieces: readonly string[]) {
   const texts = pieces.values()
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({

@@ -59,7 +59,10 @@ export const cellAccounts = mysqlTable(
   (t) => [index('cell_accounts_by_cell').on(t.cellId)],
 )
 
-/** Every key that acts on the bus as a cell or as a host of it: one row per join, whatever was signed for it since. */
+/**
+ * Every key that acts on the bus as a cell or as one of its hosts: one row per join, however often its credential was
+ * renewed.
+ */
 export const busKeys = mysqlTable(
   'bus_keys',
   {
@@ -110,7 +113,7 @@ export const hostIndex = mysqlTable(
     serial: int('serial').notNull().autoincrement().unique(),
     createdAt: time('created_at').notNull(),
   },
-  // A host is of one cell: what is asked for by its id alone is never another cell's.
+  // A host belongs to one cell: a request by the host's id alone never reaches another cell's.
   (t) => [
     primaryKey({ columns: [t.cellId, t.hostId] }),
     uniqueIndex('host_index_host').on(t.hostId),

@@ -1,7 +1,7 @@
 import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, token, uuid } from '#common/db/columns.ts'
 
-/** Consoles that somebody may open, once, or has open: the row of one that nobody has open any more goes. */
+/** Consoles that may be opened, once, or are open: the row is removed when the console is closed. */
 export const consoleSessions = mysqlTable(
   'console_sessions',
   {
@@ -19,7 +19,7 @@ export const consoleSessions = mysqlTable(
     projectId: token('project_id').notNull(),
     /** The token opens nothing afterwards. */
     expiresAt: time('expires_at').notNull(),
-    /** Renewed by the gateway that has it open; null: nobody has opened it. */
+    /** Renewed by the gateway that serves the console; null: the console has not been opened. */
     aliveUntil: time('alive_until'),
   },
   (t) => [
