@@ -38,7 +38,7 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   await cell.waitForFeed('instance', ({ view }) => view.vmState === 'active')
 
   await expect.poll(() => powerOf(host)).toEqual(['shutdown'])
-  // Whoever asks its host directly finds it closed, also after a new start.
+  // A direct request to the host is refused, also after a new start.
   await host[Symbol.asyncDispose]()
   host = await cell.addHost({ name: 'host', id: host.id, stateDirectory })
   expect(await powerOf(host)).toEqual(['shutdown'])

@@ -114,8 +114,8 @@ export async function beginFeed(db: Transactional): Promise<FeedState> {
 }
 
 /**
- * Afterwards the database is another one to the gateways, which therefore read a full copy of it, and each host is believed
- * when it next says what it runs.
+ * Afterwards gateways see the database as another one and therefore read a full copy of it, and each host's next
+ * report is believed.
  */
 export async function renewIncarnation(db: Transactional): Promise<void> {
   await db.transaction(async (tx) => {

@@ -20,7 +20,7 @@ export type AuditFinding =
   | { readonly kind: 'recovered'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
-  /** It is in a power state that changes nothing but what is shown. */
+  /** The guest is in a power state that changes nothing but the shown state. */
   | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
   | { readonly kind: 'unknown'; readonly id: InstanceId }
 

@@ -36,7 +36,7 @@ function sumOf(amounts: readonly Resources[]): Resources {
   return plain.reduce(addResources, NOTHING)
 }
 
-/** A host whose inventory shrank below what is used, or that may have no more instances, has nothing free. */
+/** A host whose inventory shrank below the used amount, or that may have no more instances, has nothing free. */
 function freeOf({ limits, used, instances, instancesMax }: HostState): Resources {
   if (instancesMax !== undefined && instances >= instancesMax) return NOTHING
   return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))

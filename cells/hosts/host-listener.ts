@@ -19,7 +19,10 @@ import { recordReport } from './record-report.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
-/** Of one host. One that comes back with a thousand guests tells of each; what is dropped its next report has. */
+/**
+ * Of one host. A host that comes back with a thousand guests sends a report for each; dropped ones are in its next
+ * full report.
+ */
 const WORDS_PER_SECOND = 200
 
 /** A guest that ends is mostly being deleted. A moment later it need not be looked at any more, or all such guests at once. */
@@ -59,7 +62,7 @@ export class HostListener implements AsyncDisposable {
     ]
   }
 
-  /** Meets every host again: after a reconnect nobody knows what was missed. */
+  /** Takes the next report of every host as its first: after a reconnect it is unknown which ones were missed. */
   forget(): void {
     this.#reported.clear()
   }

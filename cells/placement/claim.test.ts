@@ -153,7 +153,7 @@ test('overcommit lets a provider take more than it has', async () => {
   expect(await take(provider, { vcpus: 0, memoryMb: 1, diskGb: 0 })).toBe(false)
 })
 
-test('an inventory that shrank below what is used accepts nothing more', async () => {
+test('an inventory that shrank below the used amount accepts nothing more', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   await take(provider, { vcpus: 6, memoryMb: 10, diskGb: 1 })
 

@@ -14,8 +14,8 @@ const USAGE_EVERY_MS = 5_000
 const CHANGES_MAX = 100
 
 /**
- * Keeps what the gateways know of hosts true: whether they are up, and what is used. Every process reads usage for
- * its own scheduling; one of them tells.
+ * Keeps the gateways informed about hosts: whether they are up, and the used amounts. Every process reads usage for
+ * its own scheduling; one of them sends it.
  */
 export function hostLiveness(cell: Cell, holder: string): Reconciler {
   const { db, hosts, clock, log } = cell.conductor

@@ -24,8 +24,9 @@ const KINDS: readonly ProgramKind[] = [
 ]
 
 /**
- * The settings after `NAME=VALUE` each; an empty value is none, so the program's own default is back. Throws `invalid` naming
- * what no program knows, what a program would not take, and what is no such text.
+ * The settings after `NAME=VALUE` each; an empty value removes the setting, so that the program's own default is
+ * back. Throws `invalid` naming settings that no program knows, values that a program would not take, and malformed
+ * text.
  */
 export async function changedSettings(
   before: ProgramSettings,
@@ -76,7 +77,7 @@ async function problemsWith(name: string, settings: ProgramSettings): Promise<re
     await kind.check(Object.fromEntries(own))
     return []
   } catch (error) {
-    // What is not set here is told by the deployment.
+    // Settings not set here are set by the deployment.
     const lines = String((error as Error).message).split('\n')
     const isAbout = new Set([`${name}:`, name])
     return lines

@@ -20,7 +20,7 @@ interface Named {
   readonly name: string | null
 }
 
-/** The settings with each `kind:ours=theirs` in the one that it belongs to. Throws `invalid` for what is not so written. */
+/** The settings with each `kind:ours=theirs` in the setting it belongs to. Throws `invalid` for malformed pairs. */
 export function mapped(settings: Settings, pairs: readonly string[]): Settings {
   const changed: Record<string, string> = { ...settings }
   for (const pair of pairs) {

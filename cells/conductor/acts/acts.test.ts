@@ -308,7 +308,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
 
   test.each(
     trialsOf(actSaga, (step) => step !== 'take-back').map((trial) => [trial.label, trial] as const),
-  )('that %s leaves a server nobody is changing', async (_label, trial) => {
+  )('that %s leaves a server that no saga holds', async (_label, trial) => {
     const operation = await activeServer()
     await did(operation, ...before)
     const was = await held(operation)

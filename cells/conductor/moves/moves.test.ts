@@ -156,7 +156,7 @@ describe('a cold move', () => {
     },
   )
 
-  test('that is reverted is on its former host again, and nothing is left of it elsewhere', async () => {
+  test('that is reverted is on its former host again, and nothing is left of the server elsewhere', async () => {
     const operation = await activeServer(grouped)
     const from = await placeOf(operation)
 

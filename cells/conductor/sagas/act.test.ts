@@ -171,7 +171,7 @@ test.each([
   expect(event).toMatchObject({ details: 'Another action on the server ended it.' })
 })
 
-test('what is being stopped is not rebooted', async () => {
+test('a server that is being stopped is not rebooted', async () => {
   const operation = await activeServer()
   host.driver.faults.set([{ method: 'stop', times: 1, effect: { do: 'slow', ms: 500 } }])
   await act(operation, 'stop')
@@ -200,7 +200,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
 })
 
 test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
-  'a stop that %s leaves an instance nobody is changing',
+  'a stop that %s leaves an instance that no saga holds',
   async (_label, trial) => {
     const operation = await activeServer()
     await using engine = await cellEngine(running, trial.saga)

@@ -24,7 +24,7 @@ import type { Instance, PlacedOn } from '../instance.ts'
 export interface ActParams {
   readonly operation: OperationRef
   readonly action: ActName
-  /** The whole of it, sealed; null where the name says all. */
+  /** The complete act, sealed; null where the name is all of it. */
   readonly sealed: string | null
   /** As it was when the action was found possible. */
   readonly instance: Instance
@@ -165,7 +165,7 @@ function failed(reason: string): Done {
   return { outcome: 'failed', reason, isUntouched: false }
 }
 
-/** What is asked of the host, for a saga that is kept in rows anybody may read. */
+/** The act for the host, sealed for a saga that is stored in readable rows. */
 export function sealedAct(secrets: Secrets, { serverId }: OperationRef, act: Act): string | null {
   const isPlain = Object.keys(act).length === 1
   return isPlain ? null : secrets.seal(JSON.stringify(act), purpose(serverId))

@@ -36,7 +36,7 @@ export function deleting({ instance }: DeleteParams, sagaId: Instance['sagaId'])
   return { ...instance, version: instance.version + 1, taskState: 'deleting', sagaId }
 }
 
-/** Takes the instance from whoever was changing it; throws `conflict` when it has changed since it was read. */
+/** Takes the instance from the saga that was changing it; throws `conflict` when it has changed since it was read. */
 const take: LocalStep<Conductor, DeleteParams> = {
   kind: 'local',
   name: 'take',
@@ -51,7 +51,7 @@ const take: LocalStep<Conductor, DeleteParams> = {
   undo: 'none',
 }
 
-/** What it held when nobody else could change that any more; null: a move of it was not over. */
+/** The resources it held once no other saga could change them; null: a move of the instance was not over. */
 type Destroyed = { readonly held: readonly Held[] | null }
 
 const destroy: RemoteStep<Conductor, DeleteParams> = {
@@ -73,7 +73,7 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
   undo: 'none',
 }
 
-/** Where something of it may be: on its host, and on the other one of a move that is not over. */
+/** The hosts that may have something of the instance: its host, and the other one of a move that is not over. */
 function hostsOf(
   { hosts }: Conductor,
   { placed }: Instance,

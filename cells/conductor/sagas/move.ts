@@ -161,7 +161,7 @@ async function doStep(
     isWanted,
   })
   const mayFail = asked.mayFail === true && outcome.state === 'failed'
-  // What is to leave a host that is declared down leaves it when that is seen again.
+  // A host that is declared down drops the server when it is seen again.
   const isGone = act.name === 'shelve-offload' && ['done', 'fenced'].includes(outcome.state)
   return mayFail || isGone ? DONE : doneOf(outcome, act.name === 'send')
 }

@@ -56,7 +56,7 @@ function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   return { outcome: 'ended' }
 }
 
-/** What is built runs; what is taken in, or has recovered by itself, may be off or frozen. */
+/** A guest that was built runs; one that was adopted, or has recovered by itself, may be off or paused. */
 export function stateOf(powerState: number): VmState {
   if (powerState === POWER_STATES.running) return 'active'
   return powerState === POWER_STATES.paused ? 'paused' : 'stopped'
