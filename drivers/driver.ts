@@ -142,14 +142,14 @@ export interface RescueSpec {
 }
 
 export interface Password {
-  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when nobody in the guest listens. */
+  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when no agent in the guest answers. */
   set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
 }
 
 export interface Interfaces {
   /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
-  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not let go of it. */
+  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not release it. */
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
 }
 

@@ -18,7 +18,8 @@ export interface Move {
   write(id: InstanceId, at: FileStart, bytes: Uint8Array, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the instance is here with what was written, and the spec's flavor; it runs if it is to. Throws
-   * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves nothing of it here.
+   * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves no part of the
+   * instance here.
    */
   arrive(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /**

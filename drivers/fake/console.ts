@@ -22,7 +22,7 @@ function echo(host: FakeHost, id: InstanceId): Duplex {
     if (report.id === id && report.powerState !== 'running') console.push(null)
   })
   const console = new Duplex({
-    // No more is taken than was heard again, so whoever does not listen cannot talk for ever.
+    // Input is accepted only as fast as its echo is read, so a client that does not read cannot send for ever.
     write(chunk: Buffer, _encoding, taken) {
       if (console.push(chunk)) taken()
       else goOn = taken

@@ -28,7 +28,7 @@ export interface FakeDriver extends Driver {
   readonly faults: Faults
   /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
   loseHost(): void
-  /** Afterwards a guest that is nobody's is on the host. */
+  /** Afterwards an unmanaged guest is on the host. */
   plant(guest: UnmanagedGuest): void
 }
 

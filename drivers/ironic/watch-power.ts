@@ -15,7 +15,7 @@ export function watchPower(host: IronicHost, signal: AbortSignal): Promise<void>
   return lookRepeatedly(lookAtAll, signal)
 }
 
-/** One that somebody is working on is told of by whoever does. */
+/** A node with work under way is reported by that work. */
 async function look(host: IronicHost, signal: AbortSignal): Promise<void> {
   for (const held of await heldNodes(host, signal)) {
     const { id } = reportOf(held)

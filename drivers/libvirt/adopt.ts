@@ -54,7 +54,10 @@ async function unmanagedGuestOf(
   }
 }
 
-/** The stamp comes last: until then it is nobody's, and the record is of nothing. After a failure neither is left. */
+/**
+ * The stamp comes last: until then the domain is unmanaged, and the record has no domain. After a failure neither is
+ * left.
+ */
 async function adopt(
   host: LibvirtHost,
   spec: InstanceSpec,
@@ -98,7 +101,7 @@ async function letGo(host: LibvirtHost, id: InstanceId, domain: DomainRef): Prom
   }
 }
 
-/** The domain, if it is nobody's or ours. */
+/** The domain, if it is unmanaged or this host's. */
 async function findUnmanagedGuest(
   { domains, owner }: LibvirtHost,
   id: InstanceId,

@@ -5,7 +5,7 @@ import { uuidBytes } from './rpc/uuid-bytes.ts'
 /** Where everything of one instance lies: a folder named by its id, so that removing it removes all. */
 export interface InstanceFiles {
   readonly folder: string
-  /** What must be undone on destroy, written before anything of it is done. */
+  /** The changes that destroy must undo, written before the first of them is made. */
   readonly record: string
   readonly rootDisk: string
   readonly ephemeralDisk: string

@@ -35,7 +35,7 @@ export function viaOf(metadata: Readonly<Record<string, string>>): readonly stri
   return cloudMarks(metadata).map(({ cellId }) => cellId)
 }
 
-/** One network below for each of ours, whoever of our hosts uses the project. */
+/** One network in the other cloud for each network here, shared by all hosts that use the project. */
 export function networkName(id: NetworkId): string {
   return `${PREFIX}${id}`
 }

@@ -89,7 +89,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.driver.list(signal())).toEqual([])
   })
 
-  test('that the BMC’s user may not do fails, and the machine is given to nobody until he may', async ({
+  test('that the BMC’s user may not do fails, and the machine gets no server until that user may', async ({
     expect,
   }) => {
     await using metal = await startMetal()
@@ -121,7 +121,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.node()).toMatchObject({ state: 'clean-failed', instance: null })
   })
 
-  test('of an image that nobody has takes no machine', async ({ expect }) => {
+  test('of an image that does not exist takes no machine', async ({ expect }) => {
     await using metal = await startMetal()
     const { machine, shelf } = metal
     const spec = metal.spec({ ...shelf.add(IMAGE), id: newId<ImageId>() })

@@ -126,7 +126,7 @@ describe('a BMC', () => {
     await expect(silent).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('whose name nobody knows is unavailable, and says which', async () => {
+  test('with a name that does not resolve is unavailable, and says which', async () => {
     const bmc = connect(await start(), { address: 'nowhere.invalid' })
 
     await expect(isPoweredOn(bmc, signal())).rejects.toMatchObject({

@@ -14,7 +14,7 @@ import {
 import type { UdpExchange } from './udp-exchange.ts'
 
 export interface OpenedSession {
-  /** The BMC's number of it, which what is sent carries. */
+  /** The BMC's number of the session, which every packet carries. */
   readonly bmcSession: number
   /** Ours, which what is received carries. */
   readonly consoleSession: number

@@ -23,7 +23,10 @@ const SERIAL_HEADER_BYTES = 4
 /** The BMC has given the console to another. */
 const DEACTIVATED = 0x10
 
-/** The machine's serial console. Whoever has it open loses it. Throws `unsupported` when the BMC offers none. */
+/**
+ * The machine's serial console. Another session that has it open loses it. Throws `unsupported` when the BMC offers
+ * none.
+ */
 export async function openSerialConsole(bmc: Bmc, signal: AbortSignal): Promise<Duplex> {
   const session = await bmc.openSession(signal)
   try {

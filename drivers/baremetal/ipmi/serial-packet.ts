@@ -4,7 +4,7 @@ export interface SerialPacket {
   readonly number: number
   /** The packet that is acknowledged; 0: none. */
   readonly acknowledged: number
-  /** How many bytes of it were taken. */
+  /** How many bytes of the packet were accepted. */
   readonly taken: number
   readonly flags: number
   readonly bytes: Buffer

@@ -25,7 +25,7 @@ export const NODE_EVENTS = [
 export type NodeEvent = (typeof NODE_EVENTS)[number]
 
 export interface NodeStateRule {
-  /** Where work that is under way leads to when it succeeds; null: stable, nobody works on the node. */
+  /** The state that work under way leads to when it succeeds; null: stable, no work is under way. */
   readonly target: NodeState | null
   readonly after: Readonly<Partial<Record<NodeEvent, NodeState>>>
 }

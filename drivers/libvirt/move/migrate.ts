@@ -48,7 +48,7 @@ export async function migrate(
   }
   const always = LIVE | PEER2PEER | PERSIST_DEST | NON_SHARED_DISK | AUTO_CONVERGE
   const args = new XdrWriter().domain(domain).optionalText(uri).textParameters(parameters)
-  // No cookie: that is for whoever drives the steps himself.
+  // No cookie: that is for callers that drive the phases themselves.
   args.uint(0).uint(isEncrypted ? always | TLS : always)
   await connection.call(PROCEDURES.domainMigratePerform3Params, args.bytes())
 }

@@ -31,11 +31,11 @@ const LOOKS_MAX = 16
  * interval; most ask only for what has changed.
  */
 export class ServerView implements AsyncDisposable {
-  /** True while every change is looked at as the cloud tells of it. */
+  /** True while every change is reported by an event of the cloud. */
   isFollowed = false
   readonly #options: ServerViewOptions
   readonly #servers = new Map<string, CloudServer>()
-  /** Servers of nobody. */
+  /** Unmanaged servers. */
   readonly #unmanagedGuests = new Map<string, CloudServer>()
   /** Absent from the last whole list: looked at if absent from the next. */
   readonly #missing = new Set<string>()
@@ -194,7 +194,7 @@ export class ServerView implements AsyncDisposable {
     return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
-  /** Whoever waits for the one no more lets the list go on for the others. */
+  /** When the caller that waits for this server gives up, the list goes on for the others. */
   async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController()
     const looked = once(this.#looks, serverId, { signal: waiting.signal })
@@ -234,7 +234,7 @@ export class ServerView implements AsyncDisposable {
     else this.#unmanagedGuests.set(server.id, server)
   }
 
-  /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */
+  /** A cloud leaves servers of its own unreachable parts out of its lists, and then cannot show them either. */
   async #strike(seen: ReadonlySet<string>): Promise<void> {
     const absent = [...this.#servers.keys()].filter((id) => !seen.has(id))
     const again = absent.filter((id) => this.#missing.has(id)).slice(0, LOOKS_MAX)
