@@ -87,31 +87,34 @@ async function answerTo(path: string, sent: string): Promise<string> {
   return heard
 }
 
-test.each(['/bus', '/bus/leaf'])('a frame of a made-up length at %s harms nobody', async (path) => {
-  const before = await asCell()
-  const { hostname, port } = new URL(bus)
-  const socket = connectTcp(Number(port), hostname)
-  socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
-  )
-  let heard = ''
-  socket.on('data', (bytes: Buffer) => {
-    if (heard === '') {
-      const frame = Buffer.alloc(278)
-      frame[0] = BINARY_FRAME
-      frame[1] = MASKED_64_BIT
-      frame.writeBigUInt64BE(LENGTH_MAX, 2)
-      socket.write(frame)
-    }
-    heard += bytes.toString('latin1')
-  })
-  await new Promise((resolve) => socket.once('close', resolve))
+test.each(['/bus', '/bus/leaf'])(
+  'a frame of a made-up length at %s harms no connection',
+  async (path) => {
+    const before = await asCell()
+    const { hostname, port } = new URL(bus)
+    const socket = connectTcp(Number(port), hostname)
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+    )
+    let heard = ''
+    socket.on('data', (bytes: Buffer) => {
+      if (heard === '') {
+        const frame = Buffer.alloc(278)
+        frame[0] = BINARY_FRAME
+        frame[1] = MASKED_64_BIT
+        frame.writeBigUInt64BE(LENGTH_MAX, 2)
+        socket.write(frame)
+      }
+      heard += bytes.toString('latin1')
+    })
+    await new Promise((resolve) => socket.once('close', resolve))
 
-  expect(heard).toContain('101 Switching Protocols')
-  await before.flush()
-  await (await asCell()).flush()
-})
+    expect(heard).toContain('101 Switching Protocols')
+    await before.flush()
+    await (await asCell()).flush()
+  },
+)
 
 test('nothing reaches the bus from a peer that has no credential', async () => {
   const other = createAccount()

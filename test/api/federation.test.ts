@@ -122,7 +122,7 @@ describe('cells', () => {
     expect(disabled.body).toMatchObject({ is_enabled: false, disabled_reason: 'power works' })
     expect(disabled.headers['etag']).not.toBe(headers['etag'])
 
-    // Whoever has read it before that decides on what is no longer so.
+    // A gateway that has read the row before that decides by outdated fields.
     const late = await patch(
       '/v1/cells/north',
       { weight: 2 },

@@ -19,7 +19,7 @@ beforeAll(async () => {
   host = sampleHost('west-1', { zone: 'left' })
   const { db } = api.gateway
   await db.transaction(async (tx) => {
-    // They are listed in the order in which they were heard of, which is not that of one report.
+    // They are listed in the order in which they first reported, which is not that of one report.
     for (const view of [host, sampleHost('west-2')])
       await applyHostViews(tx, api.cells[0]!.id, [view])
     queueServers(

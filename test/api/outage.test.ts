@@ -81,7 +81,7 @@ test('without its database a gateway answers 503 with Retry-After, lives, and re
   route.cut()
 
   await expect.poll(() => statusOf('/v3/users')).toBe(503)
-  // A token known from before is honoured only while revocations are heard of.
+  // A token known from before is honoured only while revocations can be read.
   await expect.poll(() => statusOf('/v3/regions')).toBe(503)
   const refused = await face.ask('GET', '/v3/regions', { token })
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)

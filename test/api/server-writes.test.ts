@@ -254,7 +254,7 @@ test.each([
   expect(body['badRequest']!.message).toMatch(message)
 })
 
-test('a promise about neighbours that nobody would keep is refused with 400', async () => {
+test('a promise about neighbours that cannot be kept is refused with 400', async () => {
   const user = await member()
   const hints = { 'os:scheduler_hints': { build_near_host_ip: '10.0.0.1', cidr: '/24' } }
 

@@ -61,7 +61,7 @@ test('services are listed by host and binary, with numbers or UUIDs for ids', as
   expect((await alice.call('listServices')).status).toBe(403)
 })
 
-test('a cell has a conductor and a scheduler in the zone internal, which nobody changes', async () => {
+test('a cell has a conductor and a scheduler in the zone internal, which cannot be changed', async () => {
   const own = await services('?host=west', '2.53')
   expect(own).toEqual([
     {

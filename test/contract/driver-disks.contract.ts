@@ -112,7 +112,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       expect(await stateOf(spec.id)).toBe('running')
     })
 
-    test('a resize over one that nobody ended goes back to the disks from between the two', async () => {
+    test('a resize over one that was neither confirmed nor reverted goes back to the disks from between the two', async () => {
       const spec = await spawnNew()
       const [second, third] = [2, 3].map((rootGb) =>
         withFlavor(spec, { id: `gb-${rootGb}`, name: `gb-${rootGb}`, rootGb }),

@@ -119,7 +119,7 @@ describe('a Weir below', () => {
     expect(cloud.listened).toEqual([undefined, '1'])
   })
 
-  test('is listened to after the last event again when its stream breaks, anew when that is not kept', async () => {
+  test('is followed after the last event when its stream breaks, and from the start when that event is gone', async () => {
     const { id, below } = await spawn()
     const shows = cloud.count(SHOW)
     cloud.tell(below.id)

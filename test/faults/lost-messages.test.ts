@@ -56,7 +56,7 @@ test("a host's answer is lost after its spawn: it is asked again and runs one gu
   await expectInvariants(cloud)
 })
 
-test('a build that one process answers too late is done once, by whoever was asked next', async () => {
+test('a build that one process answers too late is done once, by the process asked next', async () => {
   const demo = cloud.as('demo')
   const [late] = processes()
   late.freeze()

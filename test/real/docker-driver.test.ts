@@ -198,7 +198,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       await expect.poll(() => logOf(spec)).toContain('READY')
     })
 
-    test('a guest that goes off by itself is told of, and one whose command is missing is built by nobody', async () => {
+    test('a guest that goes off by itself is reported, and one whose command is missing is not built', async () => {
       const seen: unknown[] = []
       await using _watching = driver.watch((report) => seen.push(report))
       const properties = { docker_command: '["/bin/true"]' }

@@ -79,7 +79,7 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
     })
 
-    test('a domain that goes when it stops is not taken in, and stays nobody’s', async () => {
+    test('a domain that goes when it stops is not adopted, and stays unmanaged', async () => {
       await startForeignGuest((...args) => harness.virsh(...args))
       const id = (await harness.virsh('domuuid', 'foreign')).trim() as InstanceId
 

@@ -76,7 +76,7 @@ describe.skipIf(why !== undefined)(
         await here.spawn(spec, signal())
         const { ino } = await stat(diskIn('one'))
 
-        // Its guest still has the disk open, so nobody else can.
+        // Its guest still has the disk open, so it cannot be opened twice.
         await expect(there.move!.evacuate(there2, true, signal())).rejects.toThrow()
         expect((await stat(diskIn('one'))).ino).toBe(ino)
         expect(await two.leftovers(spec.id)).toEqual([])

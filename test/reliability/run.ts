@@ -70,7 +70,7 @@ async function takeAll(deployment: Deployment, { admin, crowd }: People): Promis
   })
 }
 
-/** One file each, beside the requests, for whoever follows what is wrong. */
+/** One file each, beside the requests, for a reader who looks into a failure. */
 function keep(folder: string, findings: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(findings))
     writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, null, 1))

@@ -33,7 +33,7 @@ async function ask(walked: Walked, version: Microversion, body?: unknown): Promi
   return clientFor(walked).call(walked.operation.method, path, body, { version })
 }
 
-/** Keypairs are of whoever asks; everything else an administrator may see. */
+/** Keypairs belong to the caller; everything else an administrator may see. */
 function clientFor({ operation }: Walked): ApiClient {
   return operation.policy.startsWith('os_compute_api:os-keypairs') ? world.owner : world.admin
 }
@@ -55,7 +55,7 @@ async function walk(
 
 const statusAndMessage = ({ status, body }: Answer<Loose>) => `${status} ${messageOf(body)}`
 
-/** What a valid request is answered: with a success, or that nobody has what it is to change. */
+/** The answer to a valid request: a success, or that the object to be changed does not exist. */
 function isAsExpected(walked: Walked, status: number): boolean {
   const { operation, id } = walked
   if (operation.isRefused) return status >= 400

@@ -30,7 +30,7 @@ export class CloudHost {
     this.#backend().faults.set(faults)
   }
 
-  /** Afterwards a guest that is nobody's is on the backend. */
+  /** Afterwards an unmanaged guest is on the backend. */
   plant(guest: UnmanagedGuest): void {
     this.#backend().plant(guest)
   }

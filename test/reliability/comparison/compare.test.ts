@@ -256,7 +256,7 @@ describe('ports, ledgers and trails', () => {
     ])
   })
 
-  test('room that nobody holds, or that a host does not count, is found', () => {
+  test('allocations without a server, or that a host does not count, are found', () => {
     const held = { consumerId: SERVER, provider: 'north-1', resourceClass: 'VCPU', used: 1 }
     const allocations = [held, { ...held, consumerId: OTHER }]
 

@@ -117,7 +117,7 @@ export class Session {
     )
   }
 
-  /** A server that was promised and that nobody has asked to delete is never "not found". */
+  /** A server that was promised and that no user has asked to delete is never "not found". */
   #checkMissing(entry: Entry): void {
     const [, id] = /^\/compute\/v2\.1\/servers\/([0-9a-f-]{36})$/.exec(entry.path) ?? []
     if (entry.status !== 404 || id === undefined) return
