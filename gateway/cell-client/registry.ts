@@ -74,7 +74,7 @@ export class CellRegistry implements AsyncDisposable {
     registry.#listen()
     const round = async () => {
       const cells = await registry.refresh()
-      registry.#listenAnewIfDeaf()
+      registry.#resubscribeIfSilent()
       return { cells }
     }
     const reconciler = { name: 'cells', everyMs: REFRESH_MS, round }
@@ -154,7 +154,7 @@ export class CellRegistry implements AsyncDisposable {
    * A bus that is handed the gateways' account takes its imports away and puts them back; if they are the same as
    * before, what was subscribed in between stays deaf for ever (nats-server, updateAccountClaimsWithRefresh).
    */
-  #listenAnewIfDeaf(): void {
+  #resubscribeIfSilent(): void {
     const { nats, clock } = this.#options
     const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return

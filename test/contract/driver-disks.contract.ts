@@ -72,11 +72,11 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
 
     test.each([true, false])('a rebuild that ends with power %s may be repeated', async (runs) => {
       const spec = await spawnNew()
-      const anew = { ...spec, displayName: 'anew', configDrive: { file: Buffer.from('x') } }
+      const rebuilt = { ...spec, displayName: 'anew', configDrive: { file: Buffer.from('x') } }
       const how = { keepsEphemeral: false, runs }
 
-      await driver.rebuild!.rebuild(anew, how, signal())
-      await driver.rebuild!.rebuild(anew, how, signal())
+      await driver.rebuild!.rebuild(rebuilt, how, signal())
+      await driver.rebuild!.rebuild(rebuilt, how, signal())
 
       expect(await stateOf(spec.id)).toBe(runs ? 'running' : 'shutdown')
       expect(await driver.list(signal())).toHaveLength(1)

@@ -102,10 +102,10 @@ function isPartOfMove(asked: HostAct): asked is HostMoveAct {
 /** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
 const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
 
-const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
+const STARTING_GUEST: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
 
 function powerAfter({ act: { name }, runs = true }: ActAsk<Act>): PowerState | undefined {
-  if (STARTING_ANEW.includes(name)) return runs ? 'running' : 'shutdown'
+  if (STARTING_GUEST.includes(name)) return runs ? 'running' : 'shutdown'
   return AFTERWARDS[name]
 }
 

@@ -99,7 +99,7 @@ export class CellFeed implements AsyncDisposable {
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
       const queued = await this.#applyQueue()
       const missing = await this.#readMissing()
-      if (missing > 0) this.#listenAnewIfDeaf()
+      if (missing > 0) this.#resubscribeIfSilent()
       return { holder: 1, rows: queued + missing }
     } catch (error) {
       this.#at = undefined
@@ -169,7 +169,7 @@ export class CellFeed implements AsyncDisposable {
   }
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
-  #listenAnewIfDeaf(): void {
+  #resubscribeIfSilent(): void {
     this.#unheard += 1
     if (this.#unheard < UNHEARD_MAX) return
     const former = this.#subscription

@@ -1,4 +1,4 @@
-import type { RequestedAddress } from './address-wishes.ts'
+import type { RequestedAddress } from './address-requests.ts'
 
 /** The fields of a port that both a create and an update may carry. */
 export interface PortFields {

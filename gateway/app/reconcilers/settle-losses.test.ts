@@ -12,7 +12,7 @@ import { reserveResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/members.ts'
 import { deleteServer } from '../servers/acts/delete-server.ts'
-import { buildAnew } from '../servers/boot/build-anew.ts'
+import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
 
 // Goal: no server of a lost cell can be in two places, and a lost cell serves again only once it has nothing that is not its own.
@@ -100,9 +100,9 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   const asked = { ...owner, projectId: project as never }
   const rule = { id: group, policy: 'affinity', maxPerHost: 1 } as const
   const wanted = { ...request, spec: { ...request.spec, group: rule }, shown: was }
-  const anew = () => buildAnew(core, asked, { ...shown, id }, wanted)
-  await anew()
-  await expect(anew()).rejects.toMatchObject({ kind: 'conflict' })
+  const rebuild = () => rebuildUnplaced(core, asked, { ...shown, id }, wanted)
+  await rebuild()
+  await expect(rebuild()).rejects.toMatchObject({ kind: 'conflict' })
   await env.until(ran, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
   const charged = { attempt: 3, cores: before?.cores, ramMb: before?.ramMb }
   expect(await findMapping(env.db, ran)).toMatchObject(charged)

@@ -9,9 +9,9 @@ import { canonicalIp } from '../../networks/ip.ts'
 import type { RequestContext } from '../../request-context.ts'
 import type { Rebuilt } from '../../sagas/act-plan.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
-import { buildAnew } from '../boot/build-anew.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import { limitFiles } from '../boot/limit-files.ts'
+import { rebuildUnplaced } from '../boot/rebuild-unplaced.ts'
 import { refuseImageAgainstFlavor } from '../boot/refuse-image-against-flavor.ts'
 import { sanitizeHostname } from '../boot/server-names.ts'
 import { limitMetadata } from '../edit/limit-metadata.ts'
@@ -76,7 +76,7 @@ export async function rebuildServer(
   const sealedFiles = files.length === 0 ? null : seal(JSON.stringify(files), 'files')
   const sealed = { spec, shown, sealedPassword, sealedUserData, sealedFiles }
   const keepsUserData = request.userData === undefined
-  if (server.cellId === null) await buildAnew(compute, context, server, sealed)
+  if (server.cellId === null) await rebuildUnplaced(compute, context, server, sealed)
   else
     await actOnServer(compute, context, id, {
       name: 'rebuild',

@@ -12,8 +12,8 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { askedOf } from './asked-for.ts'
 import { refuseAllUnreachable } from './choose-cells.ts'
 
-/** What a server is to be, and to show. */
-export interface Anew extends Omit<RequestSpec, 'serverId'> {
+/** The request that the server is built from, and the fields to show. */
+export interface UnplacedRebuild extends Omit<RequestSpec, 'serverId'> {
   readonly shown: Rebuilt
 }
 
@@ -22,11 +22,11 @@ export interface Anew extends Omit<RequestSpec, 'serverId'> {
  * ERROR again, and says why. A host that was insisted on was one of the cell it lost. Throws `conflict` where another
  * request changes it, `unavailable` when every cell is unreachable.
  */
-export async function buildAnew(
+export async function rebuildUnplaced(
   compute: Compute,
   context: RequestContext,
   server: ServerRecord,
-  { spec, shown, ...sealed }: Anew,
+  { spec, shown, ...sealed }: UnplacedRebuild,
 ): Promise<void> {
   const { id: serverId, attempt } = server
   refuseAllUnreachable(compute.cells.cells())
