@@ -131,7 +131,7 @@ export async function openConductor(
   }
 }
 
-/** The cell's bus reads the file whenever it dials, so nothing has to be told of a new credential. */
+/** The cell's bus reads the file whenever it dials, so a new credential needs no notice. */
 function renewUplink(
   owned: AsyncDisposableStack,
   { credential }: UplinkSettings,

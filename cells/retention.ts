@@ -24,7 +24,7 @@ export function readRetention(read: EnvReader): Retention {
   }
 }
 
-/** What CELL_RETENTION_* of an environment say; other variables are none of its business. */
+/** Reads the CELL_RETENTION_* variables of an environment; others are ignored. */
 export function retentionFromEnv(env: Env): Retention {
   const prefix = 'CELL_'
   const own = Object.entries(env).filter(([name]) => name.startsWith(`${prefix}RETENTION_`))

@@ -57,7 +57,7 @@ function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposa
         const { hostId, down } = checked(HostAlive, message.json(), message.subject)
         if (message.subject.split('.')[2] === hostId) hosts.heard(hostId as HostId, down)
       } catch {
-        // The cell's own processes tell of a host that speaks nonsense.
+        // The cell's own processes log a host that sends invalid messages.
       }
     },
   })

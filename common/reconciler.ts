@@ -24,7 +24,7 @@ export interface ReconcilerStatus {
   readonly lastError: string | undefined
 }
 
-/** A failure that repeats is told once in this time, with how often it came. */
+/** A failure that repeats is logged once in this time, with how often it came. */
 const LOG_EVERY_MS = 30_000
 
 export interface RowOptions<Row> {
@@ -35,8 +35,8 @@ export interface RowOptions<Row> {
 }
 
 /**
- * Does `work` for one row after another. A row at which it fails is told of in the log, is for the next round, and keeps no
- * other from its turn. Throws `unavailable`, which would be so for all of them. Returns how many are left.
+ * Does `work` for one row after another. A row at which it fails is logged, is left for the next round, and does not
+ * hold up the others. Throws `unavailable`, which would happen to all rows. Returns how many are left.
  */
 export async function forEachRow<Row>(
   rows: readonly Row[],
@@ -68,7 +68,7 @@ export class RunningReconciler implements AsyncDisposable {
   #isNudged = false
   #rounds = 0
   #failures = 0
-  /** The failure that was told last, until a round succeeds. */
+  /** The failure that was logged last, until a round succeeds. */
   #logged: { readonly error: unknown; readonly at: number; readonly failures: number } | undefined
   #last: Pick<ReconcilerStatus, 'lastEndedAt' | 'lastReport' | 'lastError'> = {
     lastEndedAt: undefined,

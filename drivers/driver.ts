@@ -156,8 +156,8 @@ export interface Interfaces {
 export interface Firewall {
   /**
    * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named lets through no more than its guest needs to get an address. Ports that are not here or are
-   * busy are passed over: returned are the ids of the others, the rest has to be told again.
+   * was never named passes only what its guest needs to get an address. Ports that are not here or are busy are
+   * passed over: returned are the ids of the others, the rest has to be told again.
    */
   apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
@@ -260,7 +260,7 @@ export type RebootKind = 'soft' | 'hard'
 export interface InstanceReport {
   readonly id: InstanceId
   readonly powerState: PowerState
-  /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can tell. */
+  /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can know. */
   readonly endedWithHost?: boolean
   /** Why its backend counts it as failed, for operators; absent: it does not. */
   readonly fault?: string

@@ -2,8 +2,8 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from './driver.ts'
 
 /**
- * Carries instances between hosts that have the same driver. What an instance consists of is read here and written
- * there as named files by somebody else, so the hosts need not reach each other. Each method may be repeated.
+ * Carries instances between hosts that have the same driver. The caller reads an instance's files on one host and
+ * writes them on the other, so the hosts need not reach each other. Each method may be repeated.
  */
 export interface Move {
   /** Afterwards the guest is off, given `graceMs` to shut down, and what it consists of lies ready to be read. */
@@ -43,11 +43,11 @@ export interface FilePart extends FileStart {
   readonly maxBytes: number
 }
 
-/** Carries guests between hosts while they run. What one host tells the other means something to their driver only. */
+/** Carries guests between hosts while they run. Only their driver reads the information that the hosts exchange. */
 export interface LiveMove {
-  /** What the host that is to take the guest must be told. Throws `conflict` when it is not running. */
+  /** The information that the destination needs of the guest. Throws `conflict` when the guest is not running. */
   announce(id: InstanceId, signal: AbortSignal): Promise<string>
-  /** Afterwards this host can receive the guest that was announced; returned is what the guest's host must be told. */
+  /** Afterwards this host can receive the guest that was announced; returns the information that the source needs. */
   expect(spec: InstanceSpec, announced: string, signal: AbortSignal): Promise<string>
   /** Afterwards the guest runs on the host that expects it. Throws `conflict` when it was called off: it runs on here. */
   send(id: InstanceId, expected: string, signal: AbortSignal): Promise<void>

@@ -61,7 +61,7 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
-  /** Of the gateways' account, with which the credential is renewed; undefined: somebody else renews it. */
+  /** The gateways' account, with which the credential is renewed; undefined: another process renews it. */
   readonly natsAccountSeed: string | undefined
   /** Where the bus takes leaf nodes; undefined: cells elsewhere cannot reach it. */
   readonly natsLeafUrl: string | undefined
@@ -94,7 +94,7 @@ export interface TlsListener extends CertificateFiles {
 export interface NatsOperator {
   readonly seed: string
   readonly systemCredentialsFile: string
-  /** Undefined: somebody else renews it. */
+  /** Undefined: another process renews it. */
   readonly systemSeed: string | undefined
   /** How long a credential that this gateway signs for a cell or host is good, in seconds. */
   readonly credentialLifetimeS: number

@@ -48,7 +48,7 @@ export class Fence implements AsyncDisposable {
   #kept: Kept
   /** By `Clock.elapsed`, as are the others. */
   #contactAt: number
-  /** Of the contact that the file tells of. */
+  /** The contact that the file records. */
   #writtenAt: number
   #isClosed = false
   #writing: Promise<void> = Promise.resolve()

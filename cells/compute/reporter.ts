@@ -16,7 +16,7 @@ const ALIVE_EVERY_MS = 1_500
 const LOOK_EVERY_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
-/** Tells the cell what the host is and holds: at once, on every change, and every minute. */
+/** Reports the host and its guests to the cell: at once, on every change, and every minute. */
 export class Reporter implements AsyncDisposable {
   readonly #compute: Compute
   readonly #nats: Bus

@@ -148,7 +148,10 @@ async function beginAct(
   }
 }
 
-/** Whether nothing needs to be done; it is then remembered as done. Throws `unavailable` while somebody is at work. */
+/**
+ * Whether nothing needs to be done; the operation is then recorded as done. Throws `unavailable` while a saga holds
+ * the instance.
+ */
 async function isInStateAlready(
   cell: Cell,
   operation: Ask['operation'],

@@ -54,8 +54,8 @@ export function stateOnHost(
 }
 
 /**
- * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
- * that somebody is changing is left alone.
+ * Compares a host's guests with the cell's rows of them (nova: `_sync_instance_power_state`). An instance that a saga
+ * holds is left alone.
  */
 export function auditFindings(
   instances: readonly Instance[],

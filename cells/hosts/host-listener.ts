@@ -164,7 +164,7 @@ export class HostListener implements AsyncDisposable {
     await this.#audit(report.hostId as HostId, guests)
   }
 
-  /** Every boot tells of a guest that runs; one that does not, and is not being changed, is looked into. */
+  /** Every boot reports a guest that runs; one that does not run, and is not being changed, is audited. */
   #doubt(power: Power): void {
     if (power.powerState === POWER_STATES.running && power.fault === undefined) return
     this.#doubted.set(power.id, power)

@@ -87,7 +87,7 @@ export class HostRegistry {
     return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs
   }
 
-  /** True when the feed tells of an older usage than is known here. */
+  /** True when the feed has an older usage than this process knows. */
   isUsageNews({ id, provider }: Host): boolean {
     return provider !== null && provider.generation !== this.#shown.get(id)
   }

@@ -8,9 +8,9 @@ import type { Host } from '../hosts/host.ts'
 const EVERY_MS = 1_000
 const LEASE_NAME = 'host-liveness'
 const LEASE_TTL_MS = 5_000
-/** Usage of a host is told at most so often; claims change it many times a second. */
+/** The usage of a host is sent at most so often; claims change it many times a second. */
 const USAGE_EVERY_MS = 5_000
-/** Hosts told of per round; the others are told of in the next. */
+/** Hosts sent per round; the others are sent in the next. */
 const CHANGES_MAX = 100
 
 /**

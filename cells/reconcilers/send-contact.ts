@@ -9,7 +9,7 @@ const EVERY_MS = 1_000
 /** Every host knows when a gateway was last in touch, if its guests are to stop where none is. */
 export function sendContact({ conductor }: Cell): Reconciler {
   const { hosts, gateways, fenceAfterMs } = conductor
-  /** Hosts remember what they were told last: where guests need not stop, once is enough. */
+  /** Hosts keep the last contact they received: where guests need not stop, once is enough. */
   const released = new Set<HostId>()
   return {
     name: 'send-contact',

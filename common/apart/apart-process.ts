@@ -72,7 +72,10 @@ export class ApartProcess implements AsyncDisposable {
   #why: string | undefined
   givenCount = 0
 
-  /** `ended` is told what it left, and why it ended by itself; without a reason where that says nothing of its tasks. */
+  /**
+   * `ended` is called with the tasks left, and with the reason where the process ended by itself; without one where
+   * the end says nothing of its tasks.
+   */
   constructor(
     options: ApartOptions,
     tasks: readonly Given[],
@@ -134,7 +137,7 @@ export class ApartProcess implements AsyncDisposable {
 
   #send(nth: number, { task }: Given): void {
     const message: TaskMessage = { nth, task }
-    // One that has just ended is told of by its end.
+    // The end of a process reports its tasks.
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 

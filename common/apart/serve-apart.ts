@@ -8,7 +8,7 @@ import type { ApartMessage, TaskMessage } from './apart-process.ts'
 const BEAT_MS = 1_000
 const GUARD = new URL('guard.ts', import.meta.url)
 
-/** Work of a process apart: what it answers is told to the process that gave the task. */
+/** Runs the tasks of a process apart: each result goes to the process that gave the task. */
 export type ApartWork = (task: Json, signal: AbortSignal) => Promise<Json>
 
 /**

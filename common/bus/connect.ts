@@ -91,7 +91,7 @@ async function watchStatus(
 ): Promise<void> {
   let isLost = false
   for await (const status of nats.status()) {
-    // Told of each attempt that the bus refuses, too.
+    // Also called for each attempt that the bus refuses.
     if (status.type === 'disconnect' && !isLost) {
       isLost = true
       log.warn({ bus: options.name }, 'bus lost')

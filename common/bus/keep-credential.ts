@@ -75,7 +75,7 @@ async function post(url: string, ca: string | undefined, asked: object): Promise
 /** A credentials file, and the connection that uses it. */
 export interface KeptCredential {
   readonly file: string
-  /** Absent: somebody else replaces the file. */
+  /** Absent: another process replaces the file. */
   readonly renew?: Renew | undefined
   readonly clock: Clock
   readonly log: Logger

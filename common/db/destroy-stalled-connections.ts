@@ -20,7 +20,7 @@ export function destroyStalledConnections(pool: Pool, ms: number): void {
   })
 }
 
-/** Told as the system tells of a connection that it gave up. */
+/** As the system reports a connection that it gave up. */
 class Silent extends Error {
   readonly code = 'ETIMEDOUT'
 

@@ -57,8 +57,8 @@ const SETTLE_MAX_MS = 5_000
 const SETTLE_PAUSE_MS = 200
 
 /**
- * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where the
- * connection ends before the commit is answered, the database is asked: a caller who is told of a failure could not
+ * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where
+ * the connection ends before the commit is answered, the database is asked: a caller that got a failure could not
  * know that the work goes on.
  */
 export async function firstTransaction(

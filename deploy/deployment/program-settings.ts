@@ -52,7 +52,10 @@ export async function changedSettings(
   return after
 }
 
-/** The settings that concern a program, beside what the deployment tells it itself. Throws `invalid` for those it tells. */
+/**
+ * The settings of a program that operators chose, beside those that the deployment sets. Throws `invalid` for the
+ * latter.
+ */
 export function settingsFor(
   prefix: string,
   chosen: ProgramSettings = {},

@@ -63,7 +63,7 @@ export interface ChosenDriver {
   readonly why: string
   /** For people: how real guests run, and why so; known once hosts were started. */
   readonly guests?: string
-  /** What its hosts were told when they were made; absent: all that is needed was made here. */
+  /** The settings its hosts were given when they were made; absent: everything they need was made here. */
   readonly settings?: Readonly<Record<string, string>>
 }
 

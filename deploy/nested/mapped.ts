@@ -12,7 +12,7 @@ const BY_ID = {
   images: { one: 'image', many: 'images', path: '/image/v2/images' },
   mapped_networks: { one: 'network', many: 'networks', path: '/networking/v2.0/networks' },
 } as const
-/** Of those that might be meant, so many are told. */
+/** At most so many candidates are named. */
 const TOLD_MAX = 10
 
 interface Named {

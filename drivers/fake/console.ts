@@ -4,7 +4,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { Console } from '../consoles.ts'
 import type { FakeHost } from './host.ts'
 
-/** A guest that says again whatever it is told, until it goes off. */
+/** A guest that echoes its input, until it goes off. */
 export function fakeConsole(host: FakeHost): Console {
   return {
     open: (id, _kind, signal) =>

@@ -47,7 +47,7 @@ export async function deploy(
   throw new Failure('internal', `Ironic could not deploy the machine: ${why}`)
 }
 
-/** What ironic is told of the image. */
+/** The image in the form that ironic takes. */
 function instanceInfo(
   { flavor, image: { sha256 } }: InstanceSpec,
   image: IronicImage,

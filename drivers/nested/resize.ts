@@ -15,7 +15,10 @@ import { powerOff, powerOn } from './power.ts'
 const RESIZED = 'VERIFY_RESIZE'
 const AT_REST = ['ACTIVE', 'SHUTOFF']
 
-/** The cloud keeps what the disks were until it is told; a server it has resized cannot be started or stopped before. */
+/**
+ * The cloud keeps the former disks until the resize is confirmed or reverted; a server it has resized cannot be
+ * started or stopped before.
+ */
 export function nestedResize(host: NestedHost): Resize {
   return {
     resize: (spec, how, signal) =>

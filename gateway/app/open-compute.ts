@@ -218,5 +218,5 @@ function reconcilersOf(
 const RECOVER_MS = 10_000
 /** After commits. */
 const PUSHED_AT_MOST = { everyMs: 2_000, burst: 1 } as const
-/** As often as without being told of anything, once there is much to tell. */
+/** As often as without a wake-up, once there is much to do. */
 const NUMBERED_AT_MOST = { everyMs: 200, burst: 5 } as const

@@ -74,7 +74,7 @@ const TAKE = sqlStatement(sql`
   delete i from json_table(${sql.placeholder('ids')}, '$[*]' columns (id bigint path '$')) v
   straight_join event_inbox i on i.id = v.id`)
 
-/** Tells of what happens in the transaction, once it has committed. */
+/** Queues the events of a transaction, which are published once it has committed. */
 export function queueEvents(tx: Tx, added: readonly NewEvent[]): void {
   INSERT.queue(
     tx,

@@ -121,8 +121,8 @@ const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) =
 type LedgerStatements = (typeof STATEMENTS)[number]
 
 /**
- * Afterwards every ledger says what there is, and an event tells of each number that did not; returns those. Right
- * beside any number of writers and of others that do the same.
+ * Afterwards every ledger has the counted amounts, with an event for each correction; returns the corrections. Safe
+ * beside any number of writers and of other runs.
  */
 export async function repairQuotaDrift(
   db: Executor & Transactional,

@@ -85,7 +85,7 @@ export async function addIntent(tx: Tx, intent: Intent): Promise<boolean> {
   return true
 }
 
-/** Afterwards the intent is not there, nor shown. False when it was not: somebody else has seen to it. */
+/** Afterwards the intent is gone, and not shown. False when it was gone before: another request has taken it. */
 export async function removeIntent(
   tx: Tx,
   { serverId: server, id }: Pick<Intent, 'serverId' | 'id'>,

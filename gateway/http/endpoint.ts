@@ -94,7 +94,7 @@ export function serveEndpoint(
   }
 }
 
-/** A line for each accepted change; reading and refusals are told at the level debug only. */
+/** A line for each accepted change; reads and refusals are logged at the level debug only. */
 function logAnswer(
   log: Logger,
   { c, work, caller, operation }: Exchange,

@@ -24,7 +24,7 @@ export interface RawRequest {
   /** The path as routed, prefix included, and the query with its `?`; escaped as in a URI. */
   readonly path: string
   readonly search: string
-  /** Where it comes from, as `peerOf` tells. */
+  /** The address of the sender, as `peerOf` returns it. */
   peer(): string
   /** Aborts when the client goes away. */
   signal(): AbortSignal

@@ -15,7 +15,7 @@ export interface HypervisorViewOptions {
   readonly cells: Cells
   /** By host id, where they were asked for. */
   readonly servers?: ReadonlyMap<string, readonly HostedServer[]>
-  /** By host id, of those that tell. */
+  /** By host id, of hosts that report one. */
   readonly uptimes?: ReadonlyMap<string, string>
 }
 

@@ -17,7 +17,7 @@ export const Inventory = Type.Object({
     type: Type.String(),
     version: Type.Integer(),
     hostname: Type.String(),
-    /** Where the host is in its network; absent from computes that do not tell. */
+    /** Where the host is in its network; absent from computes that do not report it. */
     address: Type.Optional(Type.String()),
   }),
   architecture: Type.String(),
@@ -64,7 +64,7 @@ export const InstancePower = Type.Object({
 export const ReportedGuest = Type.Object({
   id: Uuid,
   powerState: Type.Integer(),
-  /** Off only because its host went off; absent from computes that cannot tell. */
+  /** Off only because its host went off; absent from computes that cannot know. */
   endedWithHost: Type.Optional(Type.Boolean()),
   /** Why its backend counts it as failed; absent: it does not. */
   fault: Type.Optional(Type.String()),
@@ -267,7 +267,7 @@ export const HostView = Type.Object({
   metadata: Texts,
   /** The zone it is in while no aggregate says otherwise; absent from cells that know no aggregates. */
   ownZone: Type.Optional(Type.String()),
-  /** Those the cell was told of; absent: none. */
+  /** The aggregates of the host, as gateways have sent them to the cell; absent: none. */
   aggregates: Type.Optional(Type.Array(HostAggregate)),
   isDeleted: Type.Boolean(),
 })

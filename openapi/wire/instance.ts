@@ -36,7 +36,7 @@ export type ImageFile = Static<typeof ImageFile>
 export const ImageSnapshot = Type.Object({
   ...ImageFile.properties,
   name: Type.String(),
-  /** By which other image services know the content; absent: not told. */
+  /** The hash by which other image services know the content; absent: unknown. */
   sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
   diskFormat: Type.String(),
   minDiskGb: Type.Integer({ minimum: 0 }),

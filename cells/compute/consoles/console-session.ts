@@ -9,7 +9,7 @@ type Shown = ConsoleAnswer<'console-read'>
 /** How long a guest may take to accept keystrokes. */
 const WRITE_LIMIT_MS = 10_000
 
-/** A console that somebody has open. What the guest shows is taken from it only as it is asked for. */
+/** An open console. The guest's output is read only as fast as the client asks for it. */
 export class ConsoleSession implements Disposable {
   readonly #stream: Duplex
   readonly #clock: Clock

@@ -79,7 +79,7 @@ const act: RemoteStep<Conductor, ActParams> = {
   run: async (call, signal) => {
     return askHost(call, call.params.operation, actOf(call.deps, call.params), signal)
   },
-  // What was done to a guest cannot be made never to have been, save what has a way back; the audit tells what it is now.
+  // An act on a guest cannot be undone, except where it has a way back; the audit finds the guest's state.
   undo: async (call, signal) => {
     await takeBack(call, signal)
   },
@@ -236,7 +236,7 @@ async function reportPreempted(tx: Tx, { deps, params, work }: ActCall): Promise
   tx.afterCommit(deps.feedChanged)
 }
 
-/** A failed action leaves the instance in the state it was in, with a fault that tells why. */
+/** A failed action leaves the instance in the state it was in, with a fault that says why. */
 function afterwards(
   call: ActCall,
   done: Exclude<Done, { outcome: 'unwanted' }>,

@@ -274,7 +274,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
   })
 }
 
-/** A move that failed leaves a fault that tells why; one that was called off leaves none. */
+/** A move that failed leaves a fault that says why; one that was aborted leaves none. */
 function afterwards(
   call: MoveCall,
   done: Exclude<Done, { outcome: 'unwanted' }>,

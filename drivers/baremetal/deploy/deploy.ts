@@ -88,7 +88,7 @@ async function keep(
   await host.liveBoots.keep(id, boot)
 }
 
-/** What tells the guest what it is to be told; nothing for one that is to be told nothing. */
+/** The guest's config drive; nothing for a guest without one. */
 async function configPatches(
   node: Node,
   spec: InstanceSpec,

@@ -74,7 +74,7 @@ export class Session implements AsyncDisposable {
     this.#exchange.send(this.#sealed(PAYLOADS.serial, content))
   }
 
-  /** Tells the BMC, which has room for few sessions, and does not wait long for it. */
+  /** Closes the session at the BMC, which has room for few, and does not wait long for that. */
   async [Symbol.asyncDispose](): Promise<void> {
     const data = Buffer.alloc(4)
     data.writeUInt32LE(this.#opened.bmcSession)

@@ -29,7 +29,7 @@ export class TestMachine implements AsyncDisposable {
   isLookedAtOnly = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
-  /** What it was told when it last booted from the network. */
+  /** The script it received when it last booted from the network. */
   script = ''
   /** What is written over its disk besides, by offset in bytes. */
   readonly patches = new Map<number, Buffer>()

@@ -30,7 +30,7 @@ const HOSTNAME_SINCE = '2.90'
 /** Files are refused from then on (nova: personality). */
 const FILES_UNTIL = '2.57'
 
-/** The request that makes the server of an instance. Throws `unsupported` for what the cloud cannot be told. */
+/** The request that makes the server of an instance. Throws `unsupported` for settings that the cloud has no field for. */
 export async function createRequest(
   host: Pick<NestedHost, 'owner' | 'settings' | 'versions' | 'keypairs' | 'records'>,
   spec: InstanceSpec,

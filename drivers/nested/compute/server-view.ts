@@ -16,7 +16,7 @@ export interface ServerViewOptions {
   readonly show: (serverId: string, signal: AbortSignal) => Promise<CloudServer | undefined>
   /** At least between the beginnings of two lists. */
   readonly everyMs: number
-  /** Told after every list. */
+  /** Called after every list. */
   readonly onList?: (view: ServerView) => void
 }
 
@@ -155,7 +155,10 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener({ id, powerState: 'nostate', fault: LOST })
   }
 
-  /** Tells of every change of power state that is seen, and of `nostate` for a server that the cloud has lost, until disposed. */
+  /**
+   * Calls `listener` on every change of power state that is seen, with `nostate` for a server that the cloud has
+   * lost, until disposed.
+   */
   listen(listener: (report: InstanceReport) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }

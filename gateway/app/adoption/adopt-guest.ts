@@ -33,10 +33,11 @@ export interface Adoption {
 type ProjectContext = RequestContext & { readonly projectId: ProjectId }
 
 /**
- * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in, as
- * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once; of a server that had the id
- * before and is deleted, nothing is kept. Throws `not-found` for a guest that is not there or is somebody's, `conflict`
- * where it does not fit or there is such a server, `over-quota`. A repeat under the key is told what the first was.
+ * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in,
+ * as if it had built it. Returns its id, which is the guest's, so that a guest is taken in once; of a server that had
+ * the id before and is deleted, nothing is kept. Throws `not-found` for a guest that is not there or is somebody's,
+ * `conflict` where it does not fit or there is such a server, `over-quota`. A repeat under the key returns the
+ * first's answer.
  */
 export async function adoptGuest(
   boot: Boot,

@@ -11,14 +11,14 @@ import type { ComputeDeps } from '../compute.ts'
 export type AggregateDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
 
 /**
- * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. What a
- * cell that cannot be asked does not know, it is told when it is back.
+ * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. Cells
+ * that cannot be reached get the change when they are back.
  */
 export async function pushToHosts(deps: AggregateDeps, hostIds: readonly string[]): Promise<void> {
   await pushOwed(deps, await hostsByIds(deps.db, hostIds))
 }
 
-/** As `pushToHosts`, for every host there is. Returns how many were told. */
+/** As `pushToHosts`, for every host there is. Returns how many it was pushed to. */
 export async function pushAggregates(deps: AggregateDeps): Promise<number> {
   return pushOwed(deps, await listHosts(deps.db))
 }

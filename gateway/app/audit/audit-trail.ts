@@ -21,7 +21,7 @@ export interface AuditTrailOptions {
 
 /** Records that no request waits for are gathered for this long: many then share a commit. */
 const GATHER_MS = 100
-/** With more than this not written yet, everybody waits. */
+/** With more records than this unwritten, every request waits. */
 const BEHIND = 2_000
 /** While there is something of this process to write. */
 const RETRY_EVERY_MS = 1_000

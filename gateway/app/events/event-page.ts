@@ -24,7 +24,7 @@ export interface EventQuery {
   readonly since?: Date | undefined
 }
 
-/** `next`: the number to go on after. `isGone`: what follows the number asked for is not kept, so nothing is told. */
+/** `next`: the number to go on after. `isGone`: events after the number asked for are purged, so none are returned. */
 export interface EventPage {
   readonly events: readonly KeptEvent[]
   readonly next: number

@@ -27,7 +27,7 @@ export interface JoinTokenRequest {
 
 export interface CreatedJoinToken {
   readonly record: JoinTokenRecord
-  /** Kept nowhere; null where the request is a repeat: it was told once. */
+  /** Stored nowhere; null where the request is a repeat: only the first answer has it. */
   readonly secret: string | null
 }
 

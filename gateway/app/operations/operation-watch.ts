@@ -51,7 +51,7 @@ export class OperationWatch implements AsyncDisposable {
     if (waited.wakes.size === 0 && this.#waited.get(id) === waited) this.#wake(id)
   }
 
-  /** Tells all gateways that it has ended. */
+  /** Notifies all gateways that the operation has ended. */
   tell(id: string): void {
     const { nats } = this.#options
     this.#wake(id)

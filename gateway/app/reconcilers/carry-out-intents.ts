@@ -15,7 +15,7 @@ import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that intents wait. */
+/** The longest time between rounds; new intents wake it earlier. */
 const EVERY_MS = 10_000
 const LEASE_NAME = 'intents'
 const LEASE_TTL_MS = 5_000
@@ -58,8 +58,8 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
 }
 
 /**
- * Undefined when nothing is begun: somebody was quicker, or nothing can be done. An intent at which this fails for a
- * reason of its own is given up: those behind it must not wait for ever.
+ * Undefined when nothing is begun: another gateway was quicker, or nothing can be done. An intent at which this fails
+ * for a reason of its own is given up: those behind it must not wait for ever.
  */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {

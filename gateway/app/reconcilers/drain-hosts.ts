@@ -9,7 +9,7 @@ import type { RowReconciler } from './row-reconciler.ts'
 
 type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 100
 

@@ -7,7 +7,7 @@ import type { Compute } from '../compute.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 20
 
@@ -46,7 +46,7 @@ export function dueActs(compute: Compute, times: DueTimes): RowReconciler<DueAct
   }
 }
 
-/** Afterwards it is under way, unless somebody else has taken the server. */
+/** Afterwards it is under way, unless another request has taken the server. */
 async function begin(compute: Compute, server: DueServer, name: PlainAct): Promise<void> {
   const params = { ...server, operationId: newId<string>(), act: { name } }
   try {

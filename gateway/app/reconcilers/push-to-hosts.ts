@@ -14,7 +14,7 @@ type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
 /** A change is a commit, which nudges these reconcilers. */
 const EVERY_MS = 10_000
-/** While some host has not taken what it was told. */
+/** While some host has not applied a pushed item. */
 const RETRY_MS = 2_000
 /** In one message: it must be small enough for the bus, and its work short enough for an answer. */
 const PORTS_MAX = 20
@@ -80,8 +80,8 @@ export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
 }
 
 /**
- * Each round reads what the hosts are to have and tells each only what differs from what it took from this gateway last.
- * A gateway that begins tells everything once, and telling the same twice changes nothing.
+ * Each round reads the items that hosts are to have and pushes to each only those that differ from the ones it took
+ * from this gateway last. A gateway that starts pushes every item once, and a repeated push changes nothing.
  */
 function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
   const { name, capability } = pushed
@@ -115,7 +115,7 @@ function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
   }
 }
 
-/** A host that was started again is told everything again. */
+/** A host that was started again gets every item again. */
 function keyOf({ view }: HostRecord): string {
   return `${view.hostId} ${view.startedAt}`
 }
@@ -160,7 +160,7 @@ async function pushToHost<Item>(
       count += applied.length
     }
   } catch (error) {
-    // It is told again in the next round.
+    // It is pushed again in the next round.
     if (!isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) throw error
   }
   return count

@@ -99,7 +99,7 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
   undo: 'none',
 }
 
-/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+/** The act as the cell gets it. Throws `conflict` when the server was deleted meanwhile. */
 async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
   const { serverId, cellId, act } = params
   if ('plan' in act) return plannedAct(deps, { ...params, action: act.name, plan: act.plan })
@@ -156,7 +156,7 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   undo: 'none',
 }
 
-/** Has a server's cell do something to its guest; done when the cell has accepted, and its feed tells the rest. */
+/** Has a server's cell act on its guest; done when the cell has accepted, and the result comes with its feed. */
 export const actOnServerSaga: Saga<ComputeDeps, ActOnServerParams> = {
   name: 'act-on-server',
   version: 1,

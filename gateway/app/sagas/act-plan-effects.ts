@@ -105,7 +105,7 @@ function replace(tx: Tx, request: RequestSpec): Promise<void> {
   return replaceRequestSpec(tx, request, askedOf(request.spec))
 }
 
-/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+/** The act as the cell gets it. Throws `conflict` when the server was deleted meanwhile. */
 export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {

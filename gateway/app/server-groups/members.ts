@@ -34,7 +34,7 @@ export function noSuchGroup(id: string): Failure {
   return new Failure('invalid', `Instance group ${id} could not be found.`)
 }
 
-/** What a cell is told of the group. */
+/** The group's rule as a cell gets it. */
 export function ruleOf({ id, policy, maxPerHost }: ServerGroup): ServerGroupRule {
   return { id, policy, maxPerHost: maxPerHost ?? 1 }
 }

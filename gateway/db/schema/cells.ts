@@ -27,7 +27,7 @@ export const cellMappings = mysqlTable('cell_mappings', {
   appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),
   /** Set until a full copy of the cell has been read. */
   needsResync: boolean('needs_resync').notNull().default(true),
-  /** As was told last: its silence is an event once, whichever gateway notices. */
+  /** The last announced state: a cell's silence is one event, whichever gateway notices. */
   isUnreachable: boolean('is_dark').notNull().default(false),
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
@@ -83,7 +83,7 @@ export const joinTokens = mysqlTable(
   'join_tokens',
   {
     id: uuid('id').primaryKey(),
-    /** SHA-256 of the secret; the secret itself is told once. */
+    /** SHA-256 of the secret; only the first answer has the secret itself. */
     secretHash: token('secret_hash').notNull().unique(),
     // What joins with it has these ids and names.
     cellId: uuid('cell_id').notNull(),

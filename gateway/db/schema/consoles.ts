@@ -6,7 +6,7 @@ export const consoleSessions = mysqlTable(
   'console_sessions',
   {
     id: uuid('id').primaryKey(),
-    /** SHA-256 of the token; the token itself is told once. */
+    /** SHA-256 of the token; only the first answer has the token itself. */
     tokenHash: token('token_hash').notNull().unique(),
     /** SHA-256 of the token of identity with which it was asked for: the console ends with it. */
     callerTokenHash: token('caller_token_hash').notNull(),

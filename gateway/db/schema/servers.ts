@@ -206,7 +206,7 @@ export const serverActionEvents = mysqlTable(
   ],
 )
 
-/** Every change of a server's host or size, as its cell tells it. `id` is what clients know it by. */
+/** Every change of a server's host or size, as its cell reports it. `id` is the one that clients see. */
 export const serverMigrations = mysqlTable(
   'server_migrations',
   {

@@ -9,7 +9,10 @@ import { building } from './building.ts'
 import { ACTIVATE, type Ended, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
-/** Afterwards the server is active, or as it was where it was taken in, what it was built from is forgotten, and the gateway is told. */
+/**
+ * Afterwards the server is active, or as it was where it was adopted, its build is erased, and the gateways receive
+ * its state.
+ */
 export const activate: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: ACTIVATE,

@@ -90,7 +90,7 @@ function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestS
   return secrets.open(sealedUserData, sealingPurpose(serverId, 'user-data'))
 }
 
-/** What the cell is told, which is all of the server as it is now; and of that what the request changes. */
+/** The act as the cell gets it, which has the whole server as it is now; and the part that the request changes. */
 async function wanted(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
   context: RequestContext,

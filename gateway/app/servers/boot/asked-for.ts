@@ -12,7 +12,7 @@ export interface AskedFor {
   readonly trustedCertificates: readonly string[] | null
 }
 
-/** What the scheduler was told when the server was made, every value in a list, as Nova keeps it. */
+/** The scheduler hints given when the server was made, every value in a list, as Nova keeps it. */
 export type SchedulerHints = Readonly<Record<string, readonly string[]>>
 
 /** What a request asks for; null where that is nothing, as of most servers. */
