@@ -3,7 +3,7 @@ export type PageSize = 'small' | 'large' | 'any' | { readonly kib: number }
 
 type Properties = Readonly<Record<string, string>>
 
-/** What is larger than this is set apart by operators. */
+/** The size of small pages; operators reserve larger ones on the host. */
 export const SMALL_PAGE_KIB = 4
 
 const KIB_OF_UNIT: Readonly<Record<string, number>> = { K: 1, M: 1024, G: 1024 ** 2, T: 1024 ** 3 }

@@ -14,7 +14,7 @@ export interface Adopt {
   adopt(spec: InstanceSpec, signal: AbortSignal): Promise<PowerState>
 }
 
-/** What is seen of a guest from outside. Memory in MiB, disk in GiB; null: not shown. */
+/** A guest as its backend shows it from outside. Memory in MiB, disk in GiB; null: not shown. */
 export interface UnmanagedGuest {
   /** The backend's own UUID of the guest, and that of the server it becomes. */
   readonly id: InstanceId

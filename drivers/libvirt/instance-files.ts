@@ -21,7 +21,7 @@ export interface InstanceFiles {
   readonly vncSocket: string
   /** Where QEMU receives a guest from a host of the same machine. */
   readonly arrival: { readonly memory: string; readonly disks: string }
-  /** What is being taken off the host. */
+  /** The copy of the root disk while an image is filled from it. */
   readonly snapshot: string
   /** What a rescue boots from. */
   readonly rescue: {

@@ -3,7 +3,7 @@ import { CLOUD_MARK, cloudMarks } from '#common/cloud-marks.ts'
 import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
 import type { FlavorSpec, Owner } from '../driver.ts'
 
-/** Begins the names of what is ours below. Part of what is stored there: it never changes. */
+/** Begins the names of the objects that this host owns below. It is stored there, so it never changes. */
 const PREFIX = 'weir-'
 const FINGERPRINT_LENGTH = 24
 
@@ -57,7 +57,7 @@ export function groupName(id: string): string {
   return `${PREFIX}${id}`
 }
 
-/** Of a flavor made there: what is of one size is one flavor, whatever ours are called. */
+/** The name of a flavor made below: all flavors here of one size share one there. */
 export function flavorName({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {
   return `${PREFIX}${vcpus}-${memoryMb}-${rootGb}-${ephemeralGb}-${swapMb}`
 }

@@ -17,7 +17,7 @@ export interface InstanceRecord {
   readonly hasRun: boolean
   /** The server existed before it was adopted: names and labels that others gave it stay. */
   readonly isAdopted?: true
-  /** Of ours, by id: names of what is below are made from them. */
+  /** The ids of ports here: names of the objects below are made from them. */
   readonly portIds: readonly string[]
   readonly networkIds: readonly string[]
   /** Security groups that its ports have had, and those that their rules name. */

@@ -55,7 +55,7 @@ export async function deploy(
   } catch (error) {
     signal.throwIfAborted()
     if (!isFailure(error, 'unavailable')) throw error
-    // What is known is that it is not deployed; waiting for more would have no end.
+    // The node is known not to be deployed; waiting for more would have no end.
     throw new Failure('internal', error.message, { cause: error.cause })
   }
 }

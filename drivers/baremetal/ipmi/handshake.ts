@@ -16,7 +16,7 @@ import type { UdpExchange } from './udp-exchange.ts'
 export interface OpenedSession {
   /** The BMC's number of the session, which every packet carries. */
   readonly bmcSession: number
-  /** Ours, which what is received carries. */
+  /** This side's number of the session, which every received packet carries. */
   readonly consoleSession: number
   readonly keys: SessionKeys
 }

@@ -18,7 +18,7 @@ export function serialContent(packet: SerialPacket): Buffer {
   return Buffer.concat([Buffer.from([number, acknowledged, taken, flags]), bytes])
 }
 
-/** Undefined for what is too short. */
+/** Undefined for a packet that is too short. */
 export function serialPacket(content: Buffer): SerialPacket | undefined {
   if (content.length < HEADER_BYTES) return undefined
   return {

@@ -159,7 +159,7 @@ export class NodePool implements AsyncDisposable {
     throw new Failure('not-found', `Node ${node.name} was removed meanwhile.`)
   }
 
-  /** Writes what is listed by then. */
+  /** Writes the nodes listed at the time of writing. */
   #list(): Promise<void> {
     const write = () =>
       writeNodesFile(

@@ -30,7 +30,7 @@ export interface NodeStateRule {
   readonly after: Readonly<Partial<Record<NodeEvent, NodeState>>>
 }
 
-/** Everything that can happen to a node: what is not in the table cannot. */
+/** Everything that can happen to a node: transitions outside the table are impossible. */
 export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   enrolled: { target: null, after: { inspect: 'inspecting', clean: 'cleaning' } },
   inspecting: {
@@ -44,7 +44,7 @@ export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   },
   'clean-failed': { target: null, after: { clean: 'cleaning', inspect: 'inspecting' } },
   available: { target: null, after: { take: 'deploying', inspect: 'inspecting' } },
-  // What is half written may be rewritten, and goes with its server.
+  // A half-written disk may be written again, and is erased with its server.
   deploying: {
     target: 'active',
     after: { done: 'active', fail: 'deploy-failed', release: 'cleaning' },

@@ -58,7 +58,7 @@ export class SerialLine implements AsyncDisposable {
     try {
       const line = await this.#open(signal)
       this.#line = line
-      // What is typed into a line that has just broken is lost, as on a real one.
+      // Keystrokes into a line that has just broken are lost, as on a real one.
       line.on('error', () => {})
       for await (const bytes of line) {
         this.log.append(bytes as Buffer)

@@ -31,9 +31,9 @@ export class TestMachine implements AsyncDisposable {
   disk: Buffer = Buffer.alloc(0)
   /** The script it received when it last booted from the network. */
   script = ''
-  /** What is written over its disk besides, by offset in bytes. */
+  /** Further data written over its disk, by offset in bytes. */
   readonly patches = new Map<number, Buffer>()
-  /** Its disk does not hold what is written to it. */
+  /** Its disk loses what is written, as a broken one does. */
   garbles = false
   /** Tasks that it was given, by kind. */
   readonly tasks: string[] = []

@@ -137,7 +137,7 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
       await feeding
     } catch (error) {
       archive.destroy()
-      // What is wrong with the content comes first: the engine only sees it break off.
+      // A problem of the content comes first: the engine only sees it break off.
       const wrong: unknown = await feeding.catch((failure: unknown) => failure)
       throw isFailure(wrong) ? wrong : error
     }
@@ -156,7 +156,7 @@ function refuseOtherFormats(image: ImageSpec): void {
     )
 }
 
-/** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
+/** The engine answers 200 before it reads an archive, and reports its problems in the body. */
 function refuseReported(image: ImageSpec, line: string): void {
   if (!line.includes('"errorDetail"')) return
   throw (

@@ -28,8 +28,9 @@ export interface Migration {
 }
 
 /**
- * Afterwards the guest, and what is on its disks, is with the other daemon. It takes a connection of its own: the call
- * is answered when all is done. Throws `conflict` when the job was aborted, `unavailable` when the outcome is unknown.
+ * Afterwards the guest, with its disks' content, is on the other daemon. It takes a connection of its own: the call
+ * is answered at the end of the migration. Throws `conflict` when the job was aborted, `unavailable` when the outcome
+ * is unknown.
  */
 export async function migrate(
   address: LibvirtAddress,

@@ -21,7 +21,7 @@ export interface CreateRequest {
   readonly microversion: string
 }
 
-/** Since when what is not in the oldest can be said. */
+/** The microversions since which fields exist. */
 const OLDEST = '2.1'
 const NO_NETWORK_SINCE = '2.37'
 const NIC_TAG_SINCE = '2.42'
