@@ -30,7 +30,7 @@ test('nothing more is tried where the database is away, or the process stops', a
   await expect(forEachRow([1], { log, signal }, async () => undefined)).rejects.toThrow('stops')
 })
 
-test('a failure that repeats is told at once and then twice a minute, and its end once', async () => {
+test('a failure that repeats is logged at once and then twice a minute, and its end once', async () => {
   let now = 0
   let rounds = 0
   let isFailing = true

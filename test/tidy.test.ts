@@ -143,7 +143,7 @@ describe('text', () => {
     expect(broken).toEqual([])
   })
 
-  test('no assignment by the query builder reads a column that another of it writes', () => {
+  test('no assignment by the query builder reads a column that another assignment writes', () => {
     const broken = product.flatMap(({ path, text }) =>
       orderedAssignments(text).map((column) => `${path}: ${column}`),
     )

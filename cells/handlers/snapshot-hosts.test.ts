@@ -21,7 +21,7 @@ afterAll(async () => {
   await cell?.[Symbol.asyncDispose]()
 })
 
-test('a thousand hosts are told in pages that the bus takes', async () => {
+test('a thousand hosts are sent in pages that the bus takes', async () => {
   const { db } = running.cell.conductor
   const [host] = await hostPage(db, '', 1)
   // As much as a host of many abilities has to say.

@@ -36,7 +36,7 @@ const failureOf = async (promise: PromiseLike<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-test('a taken key is told as such, without the values of the statement', async () => {
+test('a taken key is reported as such, without the values of the statement', async () => {
   const values = { id: 1, name: 'a secret name' }
 
   for (const insert of [
@@ -70,7 +70,7 @@ test.each([
   ['ER_GET_ERRNO', 'Got error 28 "No space left on device" from storage engine InnoDB'],
   ['ER_ERROR_DURING_COMMIT', 'Got error 122 "Disk quota exceeded" during COMMIT'],
   ['ER_ERROR_ON_WRITE', "Error writing file './binlog' (errno: 28)"],
-])('%s for want of room is told as such', (code, text) => {
+])('%s for want of room is reported as such', (code, text) => {
   const failure = databaseFailure(Object.assign(new Error(text), { code }))
 
   expect(failure).toMatchObject({

@@ -65,7 +65,7 @@ test('more than the largest statement takes are asked for in several', async () 
   expect(asked.map(({ length }) => length)).toEqual([16, 1])
 })
 
-test('each executor is asked by itself, and who asked is told when it fails', async () => {
+test('each executor is asked by itself, and each caller gets its failure', async () => {
   const other = { ...db, rows: () => Promise.reject(new Error('gone')) } as Executor
   const [own, first, second] = await Promise.allSettled([
     lookup.one(db, 'a'),

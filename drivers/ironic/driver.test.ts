@@ -90,7 +90,7 @@ test('an image that does not exist costs no node', async () => {
   expect(changes).toEqual([])
 })
 
-test('an ironic that is not there is told of, and found by itself', async () => {
+test('an ironic that does not answer is reported, and found again by itself', async () => {
   const { port } = server.address() as AddressInfo
   await silence()
   await expect(driver.inventory(signal())).rejects.toMatchObject({

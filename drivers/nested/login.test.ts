@@ -43,7 +43,7 @@ test.each([
     'cannot be opened',
   ],
   ['without its secret', () => sealLogin({ application_credential_id: 'id' }, KEY), 'is not set'],
-])('a login %s is told at start', (_what, content, message) => {
+])('a login %s is refused at start', (_what, content, message) => {
   write(content())
 
   expect(() => nestedSettings(settings)).toThrow(message)

@@ -136,7 +136,7 @@ describe('a guest that is on a host already', () => {
     await untilStatus(cloud.as('demo'), id, 'SHUTOFF')
   })
 
-  test('is taken in by its name, with what was said of it, and not by a name that two have', async () => {
+  test('is adopted by its name, with its metadata and tags, and not by a name that two have', async () => {
     const demo = cloud.as('demo')
     const said = { metadata: { of: 'others' }, tags: ['blue'] }
     const { id } = planted({ name: 'by-name', ...said })

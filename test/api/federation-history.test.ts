@@ -61,7 +61,7 @@ describe('events', () => {
   const kinds = ({ events }: Pick<Page, 'events'>) =>
     events.map(({ type, action, state }) => `${type} ${action ?? state ?? ''}`)
 
-  test('of a server are told in order, to its project and to administrators', async () => {
+  test('of a server are sent in order, to its project and to administrators', async () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ACTIVE')
     const page = await waitFor(

@@ -226,7 +226,7 @@ describe('the trace of a server', () => {
 })
 
 describe('a placement', () => {
-  test('is told without building anything', async () => {
+  test('is explained without building anything', async () => {
     const servers = async () => {
       const { body } = await demo.get<{ servers: readonly { id: string }[] }>(
         '/compute/v2.1/servers',

@@ -109,7 +109,7 @@ test('statistics add up what is enabled', async () => {
   expect((await admin.call('showHypervisorStatistics', { version: '2.88' })).status).toBe(404)
 })
 
-test('an uptime is told by hosts that know it, alone until 2.87 and with the rest since', async () => {
+test('an uptime is shown by hosts that know it, alone until 2.87 and with the rest since', async () => {
   const uptime = (hypervisor_id: string, version: Microversion = '2.53') =>
     admin.call<{ hypervisor: object }>('showHypervisorUptime', {
       params: { hypervisor_id },

@@ -66,7 +66,7 @@ function until(what: string, is: (filter: PortFilter) => boolean, id = port.id) 
 const ingress = ({ rules }: PortFilter): readonly FilterRule[] =>
   (rules ?? []).filter(({ direction, version }) => direction === 'ingress' && version === 4)
 
-test('a host is told what the groups of its ports let through, whenever that changes', async () => {
+test("a host gets the rules of its ports' groups, whenever they change", async () => {
   const { networks } = world.api.gateway
   const [own] = port.fixedIps
   const filter = await until('the first telling', () => true)
@@ -97,7 +97,7 @@ test('a host is told what the groups of its ports let through, whenever that cha
   await until('the rule to be gone', (now) => ingress(now).length === 1)
 })
 
-test('a port that had not reached its host is told again, though nothing changed', async () => {
+test('a port that had not reached its host is pushed again, though nothing changed', async () => {
   const { networks } = world.api.gateway
   absent.add(port.id)
   await updatePort(networks, owner(), port.id, {
@@ -128,7 +128,7 @@ test('members of a group are known to the others as they come', async () => {
   await until('the newer port to know the older', knowsAll, other.id)
 })
 
-test('a port without port security lets everything through, and a new address is told', async () => {
+test('a port without port security lets everything through, and a new address is pushed', async () => {
   const { networks } = world.api.gateway
   await updatePort(networks, owner(), port.id, {
     security_groups: [],

@@ -201,7 +201,7 @@ test('a request for more than the quota leaves makes as many as fit, and none be
   )
 })
 
-test('a repeat under the same idempotency key makes nothing and is told the same server', async () => {
+test('a repeat under the same idempotency key makes nothing and returns the same server', async () => {
   const user = await member()
   const headers = { 'Idempotency-Key': newId<string>() }
   const ask = { body: world.body(), headers }

@@ -44,7 +44,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
     })
 
     test.each(['running', 'paused', 'shutdown'] as const)(
-      'a snapshot of a guest that is %s can be booted, and changes nothing of it',
+      'a snapshot of a guest that is %s can be booted, and leaves the guest as it was',
       async (state) => {
         const spec = await spawnNew()
         if (state === 'paused') await driver.pause!.pause(spec.id, signal())

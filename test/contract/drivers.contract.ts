@@ -257,7 +257,7 @@ export function driversContract(
         expect(states().at(-1)).toBe('shutdown')
       }))
 
-    test('a guest that ends by itself is told of, and can be started again', ({ skip }) =>
+    test('a guest that ends by itself is reported, and can be started again', ({ skip }) =>
       cleaned(async () => {
         if (harness.cutOff === undefined) return skip()
         const { id } = await spawnNew()

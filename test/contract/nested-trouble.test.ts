@@ -311,7 +311,7 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
 
-  test('ends a snapshot without a byte of it has its image taken away, and is not waited for', async () => {
+  test('ends a snapshot without a byte has its image taken away, and is not waited for', async () => {
     const spec = newSpec()
     await driver.spawn(spec, signal())
     cloud.disturb(/^POST .*\/action$/, { answer: 202, body: '{"image_id":"empty"}' })
@@ -339,7 +339,7 @@ describe('a cloud below that', () => {
   })
 
   test.each(TROUBLES)(
-    'answers lists, actions and deletes with %s has one server until it is told to delete it',
+    'answers lists, actions and deletes with %s has one server until it gets its delete',
     async (_what, does) => {
       const spec = newSpec()
       await driver.spawn(spec, signal())

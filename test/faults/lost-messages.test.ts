@@ -109,7 +109,7 @@ test('a silent host is waited for: nothing is built elsewhere, and it runs there
   await expectInvariants(cloud)
 })
 
-test('a host that wakes after its server was deleted keeps nothing of it', async () => {
+test('a host that wakes after its server was deleted keeps nothing of the server', async () => {
   const demo = cloud.as('demo')
   for (const host of cloud.hosts) host.fail({ method: 'spawn', effect: { do: 'hang' } })
   const id = await createServer(cloud, demo)

@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => pageOf('first').catch(String), { timeout: STATE_MS }).toBe('first')
     })
 
-    test('a server is told who it is, and lives through everything until it is deleted', async () => {
+    test('a server gets its metadata, and lives through everything until it is deleted', async () => {
       const userData = join(checkout.home, 'user-data')
       writeFileSync(userData, 'as the user said')
       const extras = ['--user-data', userData, '--config-drive', 'true']

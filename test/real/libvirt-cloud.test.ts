@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined)(
       },
     )
 
-    test('a server of a user’s own image is told who it is, and answers on its network', async () => {
+    test('a server of a user’s own image gets its metadata, and answers on its network', async () => {
       const { path } = await buildGuestImage(guestDirectory)
       const folder = join(checkout.home, 'files')
       mkdirSync(folder)
@@ -220,7 +220,7 @@ describe.skipIf(why !== undefined)(
       await openstack('server', 'delete', '--wait', 'bare')
     })
 
-    test('a guest and a network of somebody else are not listed, counted or touched', async () => {
+    test('a guest and a network of another owner are not listed, counted or touched', async () => {
       const listed = await openstackAs(
         'weir-admin',
         'server',

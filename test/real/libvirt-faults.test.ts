@@ -44,7 +44,7 @@ describe.skipIf(why !== undefined)(
         { uri: uri ?? harness.host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20 },
       )
 
-    test('a guest that is killed behind its back is told of at once, and starts again', async () => {
+    test('a guest that is killed behind its back is reported at once, and starts again', async () => {
       const spec = instanceSpec(harness.image)
       await driver.spawn(spec, signal())
       const reported = Promise.withResolvers<string>()
@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
     })
 
-    test('a name that somebody else has taken is refused, and his guest is left alone', async () => {
+    test('a name that another owner has taken is refused, and that guest is left alone', async () => {
       const spec = instanceSpec(harness.image)
       const xml = `<domain type='qemu'><name>weir-${spec.id}</name><memory>65536</memory>
         <os><type>hvm</type></os></domain>`

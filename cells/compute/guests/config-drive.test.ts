@@ -15,7 +15,7 @@ test('a file of the user is on the drive, and its path in the metadata', () => {
   })
 })
 
-test('a guest is told of the routes of a subnet besides the way out, except by DHCP, which tells itself', () => {
+test('a guest gets the routes of a subnet besides the default route, except by DHCP, which sends them itself', () => {
   const route = { destination: '192.0.2.0/24', nexthop: '10.0.0.9' }
   const ip = {
     ...{ address: '10.0.0.5', cidr: '10.0.0.0/24', gateway: '10.0.0.1', dhcp: false },

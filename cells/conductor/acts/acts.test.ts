@@ -352,7 +352,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
   )
 })
 
-test('nothing is held by anybody in the end', async () => {
+test('no saga holds anything in the end', async () => {
   const { db } = running.cell.conductor
   const rows = await db.orm.select().from(allocations).where(eq(allocations.providerId, host.id))
   const servers = new Set(rows.map(({ consumerId }) => consumerId))

@@ -139,7 +139,7 @@ test('a repeated reboot is answered alike and happens once', async () => {
   expect([view.version, view.taskState]).toEqual([version, null])
 })
 
-test('of many actions at once one is taken and the others are told of a conflict', async () => {
+test('of many actions at once one is taken and the others are refused with a conflict', async () => {
   const operation = await activeServer()
   // Longer than all of them take to ask: one that comes after the end of the first may rightly be taken.
   host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])

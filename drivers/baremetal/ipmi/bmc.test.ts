@@ -66,7 +66,7 @@ describe('a BMC', () => {
     },
   )
 
-  test('answers all commands in one session, and is told when it ends', async () => {
+  test('answers all commands in one session, and is notified when it ends', async () => {
     const test = await start()
     const bmc = connect(test)
 

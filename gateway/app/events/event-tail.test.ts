@@ -47,7 +47,7 @@ test('a watcher that comes after the last one left gets new events', async () =>
   second.end()
 })
 
-test('what was numbered here is told of without waiting', async () => {
+test('events numbered here are passed on without waiting', async () => {
   let last = 0
   const forEver = {
     now: () => 0,

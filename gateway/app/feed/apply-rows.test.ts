@@ -66,7 +66,7 @@ async function eventsOf(type: string) {
   }))
 }
 
-test('of several views of a server the newest counts, whatever their order, and is told once', async () => {
+test('of several views of a server the newest counts, whatever their order, with one event', async () => {
   const server = await addServer(db, cell, 2)
 
   await say([
@@ -98,7 +98,7 @@ test('views of different servers are all applied', async () => {
   expect(bound.toSorted()).toEqual(servers.toSorted())
 })
 
-test('a fault is told with its message, and a power state that has no name as none', async () => {
+test('a fault is recorded with its message, and a power state without a name as none', async () => {
   const server = await addServer(db, cell)
   const fault = { code: 500, message: 'No disk.', details: null, at: 1 }
 
@@ -169,7 +169,7 @@ test('two attempts of a server that are said to be deleted are two things said',
   expect((await say([deleted(2), deleted(1)])).released).toEqual([server])
 })
 
-test('a server that was given up is marked with the reason said last, and the caller is told', async () => {
+test('a server that was given up is marked with the last reason, and the caller learns so', async () => {
   const server = await addServer(db, cell, 2)
   const notBuilt = (attempt: number, reason: string): FeedBody => {
     return { kind: 'not-built', serverId: server, attempt, reason, at: 1 }
@@ -237,7 +237,7 @@ function step(serverId: string, change: Partial<ActionEvent> = {}): FeedBody {
   return { kind: 'action-event', event }
 }
 
-test('steps of actions are kept each once, with what was said last, and their ends are told', async () => {
+test('steps of actions are kept each once, in their last form, with events for their ends', async () => {
   const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
   const ended = { finishedAt: 2_000, result: 'Success', host: 'host-1' } as const
 
@@ -297,7 +297,7 @@ test('an action of the cell itself that went wrong is recorded so', async () => 
   expect(rows).toMatchObject([{ serverId: server, message: 'Error' }])
 })
 
-test('work that ended is told once, with its error; what goes on is not', () => {
+test('work that ended has one event, with its error; unfinished work has none', () => {
   const [done, failed, going] = [newId<string>(), newId<string>(), newId<string>()]
   const bodies = [
     step(done),

@@ -173,7 +173,7 @@ test('one round asks a hundred times at the most', async () => {
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
 })
 
-test('every five seconds the cell is told what it can drop', async () => {
+test('every five seconds the cell learns what it can drop', async () => {
   await world.settle()
 
   world.now = 5_000
@@ -214,7 +214,7 @@ test('a heartbeat that claims more than was read is asked about until the cell h
   expect(world.reads.map(({ after }) => after)).toEqual([0, 1])
 })
 
-test('work that ended is told with its cell', async () => {
+test('work that ended has an event with its cell', async () => {
   await world.settle()
   const { server } = await changed()
   const event = { serverId: server, requestId: 'req-1', event: 'compute_stop_instance' }
@@ -292,7 +292,7 @@ test('rows that arrive between reads show that the subscription lives', async ()
   expect(world.subscriptions).toHaveLength(1)
 })
 
-test('servers that were given up are told of', async () => {
+test('servers that were given up have events', async () => {
   await world.settle()
   const { server, body } = await changed()
   const notBuilt = {

@@ -82,7 +82,7 @@ test('a cell has one feed, which ends when the cell goes', async () => {
   await expect.poll(() => world.live().isOver).toBe(true)
 })
 
-test('a heartbeat that knows of more is heard, and what it brings is told of; nothing is told of nothing', async () => {
+test('a heartbeat with a higher position is followed, and its rows have events; without rows there are none', async () => {
   await settled()
   await expect.poll(() => feeds.status()[0]?.rounds).toBeGreaterThan(1)
   expect(applied).toBe(0)

@@ -127,7 +127,7 @@ test('the ports of a server that has not run are not bound', async () => {
   expect(cell.bound).toEqual([])
 })
 
-test('servers that no page has are missing, wherever they would have been, and are told of', async () => {
+test('servers that no page has are missing, wherever they would have been, and have events', async () => {
   const all = await servers(7)
   await cellWith([{ instances: all.map((each) => activeView(each)) }]).run()
   const has = [1, 3, 5].map((index) => activeView(all[index]!, { version: 9 }))

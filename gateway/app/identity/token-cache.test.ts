@@ -41,7 +41,7 @@ test('a dropped token is gone, and others stay', () => {
   expect([cache.get('a'), cache.get('b')?.record.id]).toEqual([undefined, 'b'])
 })
 
-test('who looks for revocations is told when somebody asks again', async () => {
+test('the reader of revocations wakes when a token is asked for again', async () => {
   let isAsked = false
   const asked = cache.nextAsked(new AbortController().signal).then(() => {
     isAsked = true

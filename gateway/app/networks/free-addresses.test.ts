@@ -27,7 +27,7 @@ async function subnetOf(cidr: string, ip_version: 4 | 6 = 4) {
   return createSubnet(networks, requester, { network_id: id, cidr, ip_version })
 }
 
-test('addresses are told once, and never one that a port has or had just now', async () => {
+test('addresses are given out once, and never one that a port has or had just now', async () => {
   const subnet = await subnetOf('10.1.0.0/29')
   const draft = { network_id: subnet.networkId }
   const taken = await createPort(networks, requester, draft)
@@ -49,7 +49,7 @@ test('addresses are told once, and never one that a port has or had just now', a
   }
 })
 
-test('more than one question finds are not told of, nor those of a subnet that is full', async () => {
+test('addresses beyond those one query finds are not given out, nor those of a full subnet', async () => {
   const wide = await subnetOf('10.2.0.0/16')
   const full = await subnetOf('10.3.0.0/30')
   await createPort(networks, requester, { network_id: full.networkId })

@@ -160,7 +160,7 @@ test('a kept server that is to come back is held against the limits of its user'
   })
 })
 
-test('where the project has no room, its limit alone is told', async () => {
+test('where the project has no room, only its limit is named', async () => {
   await limit('cores', 3)
   await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'ram', hardLimit: 500 })
 

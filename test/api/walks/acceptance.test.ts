@@ -136,7 +136,7 @@ describe.each(presentDocuments())('%s', (name) => {
   })
 })
 
-test('nothing half-made is left of it all', async () => {
+test('nothing half-made is left by the requests', async () => {
   await expectInvariants(world.cloud)
 })
 

@@ -130,7 +130,7 @@ describe('servers', () => {
     ])
   })
 
-  test('one of a boot that was not answered is no wrong, two of it are', () => {
+  test('one server of a boot without an answer is right, two are wrong', () => {
     booted({ status: 0, writes: [] })
     const servers = [server(), server({ id: OTHER, addresses: [] })]
 
