@@ -71,7 +71,7 @@ function wrongFields(type: ThingType, { id, fields }: ApiThing, record: RunRecor
     const possible = finalState(record, thing, field)
     if (!isImpossible(possible, value)) return []
     const allowed = [...possible.values].map((each) => JSON.stringify(each)).join(' or ')
-    const text = `${type} ${id} has ${field} ${JSON.stringify(value)}, allowed was ${allowed}`
+    const text = `${type} ${id} has ${field} ${JSON.stringify(value)}, answered was ${allowed}`
     return [{ kind: 'wrong answer', text, requests: requestsOf(record.of(thing, field)) }]
   })
 }
