@@ -22,7 +22,7 @@ export interface CellConfig {
   readonly secretKey: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
-  /** Of the account that signed the credential, with which it is renewed; undefined: somebody else renews it. */
+  /** The account that signed the credential, with which it is renewed; undefined: another process renews it. */
   readonly natsAccountSeed: string | undefined
   /** Undefined where the cell is on its deployment's own bus. */
   readonly uplink: UplinkSettings | undefined

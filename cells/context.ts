@@ -29,7 +29,7 @@ import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
 import { purge } from './reconcilers/purge.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
-import { tellContact } from './reconcilers/tell-contact.ts'
+import { sendContact } from './reconcilers/send-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
 import { openUplink, type UplinkSettings } from './uplink.ts'
@@ -68,7 +68,7 @@ export async function startCell(
   }
   if (config.uplink !== undefined) {
     const keeper = renewUplink(owned, config.uplink, clock, log)
-    owned.use(await openUplink(config.uplink, log, () => keeper?.tellRefused()))
+    owned.use(await openUplink(config.uplink, log, () => keeper?.markRefused()))
   }
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
@@ -131,7 +131,7 @@ export async function openConductor(
   }
 }
 
-/** The cell's bus reads the file whenever it dials, so nothing has to be told of a new credential. */
+/** The cell's bus reads the file whenever it dials, so a new credential needs no notice. */
 function renewUplink(
   owned: AsyncDisposableStack,
   { credential }: UplinkSettings,
@@ -155,7 +155,7 @@ export function busOptions(config: CellConfig, onReconnect: () => void): BusOpti
 /** Those that nothing nudges. */
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
-    tellContact(cell),
+    sendContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),
     purge(cell, holder, config.retention),

@@ -5,7 +5,7 @@ export interface Retention {
   /** What the cell answered; must outlive deleted servers at the gateway. */
   readonly operationsMs: number
   readonly sagasMs: number
-  /** Changes no gateway fetches; what is missing then takes a resync. */
+  /** Changes of the feed that no gateway fetches; a gateway that misses them later reads a full copy. */
   readonly feedMs: number
   readonly feedRowsMax: number
 }
@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const DAYS_MAX = 3_650
 
-/** Reads CELL_RETENTION_* with a reader of CELL_*, which then reports what is wrong with them. */
+/** Reads CELL_RETENTION_* with a reader of CELL_*, which then reports the problems of them. */
 export function readRetention(read: EnvReader): Retention {
   return {
     operationsMs: read.integer('RETENTION_OPERATIONS_DAYS', 30, 1, DAYS_MAX) * DAY_MS,
@@ -24,7 +24,7 @@ export function readRetention(read: EnvReader): Retention {
   }
 }
 
-/** What CELL_RETENTION_* of an environment say; other variables are none of its business. */
+/** Reads the CELL_RETENTION_* variables of an environment; others are ignored. */
 export function retentionFromEnv(env: Env): Retention {
   const prefix = 'CELL_'
   const own = Object.entries(env).filter(([name]) => name.startsWith(`${prefix}RETENTION_`))

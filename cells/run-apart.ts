@@ -18,7 +18,7 @@ import { busOptions, CELL_SAGAS, openConductor } from './context.ts'
 const CONNECTIONS_MAX = 8
 const REFRESH_MS = 1_000
 
-/** A process apart of a cell's, until that wants no more of it: it does sagas, and serves nothing. */
+/** A process apart of a cell, until the cell needs it no more: it runs sagas, and serves no requests. */
 export async function runApart(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('cell', config.logLevel).child({ cell: config.cellName, is_apart: true })
@@ -48,7 +48,7 @@ async function open(config: CellConfig, log: Logger) {
   return { work, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Keeps what is known of hosts true, and writes nothing of it: the cell's own processes do. */
+/** Reads the state of hosts, and writes none of it: the cell's own processes do. */
 function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposable {
   const subscription = nats.subscribe(reportSubject(cellId, '*', 'alive'), {
     callback: (error, message) => {
@@ -57,7 +57,7 @@ function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposa
         const { hostId, down } = checked(HostAlive, message.json(), message.subject)
         if (message.subject.split('.')[2] === hostId) hosts.heard(hostId as HostId, down)
       } catch {
-        // The cell's own processes tell of a host that speaks nonsense.
+        // The cell's own processes log a host that sends invalid messages.
       }
     },
   })

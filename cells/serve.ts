@@ -53,6 +53,7 @@ const HANDLERS: Handlers = {
   'host.label': hostLabel,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.unmanaged-guests': hostUnmanagedGuests,
   'host.strangers': hostUnmanagedGuests,
   'host.uptime': hostUptime,
   'placement.explain': placementExplain,
@@ -80,8 +81,8 @@ export function serveCell(cell: Cell): readonly AsyncDisposable[] {
 type Parsed = (work: WorkContext) => Promise<unknown>
 
 /**
- * What is asked of this process alone. Between accounts NATS does not tell that nobody serves a subject, so what is not known
- * here is told so, instead of being waited for.
+ * The requests to this process alone. Between accounts NATS does not report that no process serves a subject, so an
+ * unknown operation is refused here, instead of timing out.
  */
 function ownService(cell: Cell): Service {
   const { processId, conductor } = cell

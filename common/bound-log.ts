@@ -33,9 +33,10 @@ export function boundLogOf(file: string, sizeMaxBytes: number): void {
 }
 
 /**
- * Afterwards the file behind the descriptor, which was opened to append, is empty if it was larger than this, and what
- * was in it is beside it as `….1`, in the place of what was there before: no log takes more than twice its size, and
- * whoever follows it goes on. Where it cannot be copied, a disk being full, it is emptied all the same.
+ * Afterwards the file behind the descriptor, which was opened to append, is empty if it was larger than this, and its
+ * former content is beside it as `….1`, in place of the copy before. A log so takes at most twice its size, and
+ * programs that follow the file go on. Where the content cannot be copied, because a disk is full, the file is
+ * emptied all the same.
  */
 export function boundLog(descriptor: number, sizeMaxBytes: number): void {
   if (fstatSync(descriptor).size <= sizeMaxBytes) return

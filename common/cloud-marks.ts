@@ -1,6 +1,6 @@
 import { isUuid } from './ids.ts'
 
-/** Begins the metadata key by which a host knows its servers in another cloud. Part of what is stored there: it never changes. */
+/** Begins the metadata key by which a host knows its servers in another cloud. Stored there, so it never changes. */
 export const CLOUD_MARK = 'weir:'
 
 /** What a mark says of a server: which one it is in a cloud above, and the cell there that has sent it down. */

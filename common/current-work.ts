@@ -8,7 +8,7 @@ export function withinWork<T>(context: WorkContext, work: () => T): T {
   return storage.run(context, work)
 }
 
-/** What the caller is part of, for those who tell another service; undefined for what nobody has asked for. */
+/** The work that the caller is part of, for calls to other services; undefined for work that no request began. */
 export function currentWork(): WorkContext | undefined {
   return storage.getStore()
 }

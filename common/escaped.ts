@@ -18,8 +18,8 @@ export function withinTask<T>(task: Task, work: () => T): T {
 }
 
 /**
- * From now on an exception that nobody catches ends the process as before, but not the next one as well: the task it came
- * from is set aside first.
+ * From now on an uncaught exception ends this process as before, but not the next one as well: the task it came from
+ * is set aside first.
  */
 export function endOnEscape(log: Logger): void {
   process.once('uncaughtException', (error) => {

@@ -50,7 +50,7 @@ export function flavorResources(
   }
 }
 
-/** Undefined for what is no amount: Nova passes over it, too. */
+/** Undefined for text that is no amount: Nova ignores it, too. */
 function amountOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

@@ -1,7 +1,7 @@
 export interface BatchLimits {
   /** Of one batch: a smaller one was the last. */
   readonly rows: number
-  /** What is left then is for the next call. */
+  /** The rows left then are for the next call. */
   readonly batchesMax: number
   readonly signal?: AbortSignal
 }

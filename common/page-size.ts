@@ -3,7 +3,7 @@ export type PageSize = 'small' | 'large' | 'any' | { readonly kib: number }
 
 type Properties = Readonly<Record<string, string>>
 
-/** What is larger than this is set apart by operators. */
+/** The size of small pages; operators reserve larger ones on the host. */
 export const SMALL_PAGE_KIB = 4
 
 const KIB_OF_UNIT: Readonly<Record<string, number>> = { K: 1, M: 1024, G: 1024 ** 2, T: 1024 ** 3 }
@@ -17,7 +17,7 @@ export function askedPageSize(extraSpecs: Properties, image: Properties): string
   return own === 'large' || own === 'any' ? (image['hw_mem_page_size'] ?? own) : own
 }
 
-/** Undefined for what is no size of pages. A number without unit is KiB. */
+/** Undefined for text that is no page size. A number without unit is KiB. */
 export function readPageSize(text: string): PageSize | undefined {
   if (text === 'small' || text === 'large' || text === 'any') return text
   const [, digits, unit = 'K'] = /^([1-9]\d{0,8})(?:([kKMGT])i?[bB]?)?$/.exec(text) ?? []

@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
-/** What is routed between networks (RFC 4291 §2.4); the rest of IPv6 is local, reserved, or holds an IPv4 address. */
+/** Addresses routed between networks (RFC 4291 §2.4); the rest of IPv6 is local, reserved, or holds an IPv4 address. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 /** ISATAP (RFC 5214 §6.1): the fifth and sixth parts say that the last two are an IPv4 address. */
 const ISATAP = [0x5efe, [0, 0x200]] as const
 
 /**
- * True for an address that is public, or within one of `allowed` (CIDR blocks). An IPv4 address inside an IPv6 one counts
- * as itself: it is what is connected to in the end.
+ * True for an address that is public, or within one of `allowed` (CIDR blocks). An IPv4 address inside an IPv6 one
+ * counts as the IPv4 address: connections go to that.
  */
 export function isPublicAddress(address: string, allowed: readonly string[] = []): boolean {
   const parsed = ipaddr.process(address)

@@ -30,7 +30,7 @@ test('nothing more is tried where the database is away, or the process stops', a
   await expect(forEachRow([1], { log, signal }, async () => undefined)).rejects.toThrow('stops')
 })
 
-test('a failure that repeats is told at once and then twice a minute, and its end once', async () => {
+test('a failure that repeats is logged at once and then twice a minute, and its end once', async () => {
   let now = 0
   let rounds = 0
   let isFailing = true
@@ -49,20 +49,20 @@ test('a failure that repeats is told at once and then twice a minute, and its en
       await expect.poll(() => running.status().rounds).toBeGreaterThan(before)
     }
   }
-  const told = () => lines.map(({ msg, repeats }) => [msg, repeats])
+  const logged = () => lines.map(({ msg, repeats }) => [msg, repeats])
 
   await afterRounds(10)
-  expect(told()).toEqual([['reconciler round failed', 1]])
+  expect(logged()).toEqual([['reconciler round failed', 1]])
   now = 31_000
   await afterRounds(1)
-  expect(told()[1]).toEqual(['reconciler round failed', expect.any(Number)])
-  expect(Number(told()[1]?.[1])).toBeGreaterThan(8)
+  expect(logged()[1]).toEqual(['reconciler round failed', expect.any(Number)])
+  expect(Number(logged()[1]?.[1])).toBeGreaterThan(8)
   isFailing = false
   await afterRounds(2)
   isFailing = true
   await afterRounds(2)
 
-  await expect.poll(told).toEqual([
+  await expect.poll(logged).toEqual([
     ['reconciler round failed', 1],
     ['reconciler round failed', expect.any(Number)],
     ['reconciler goes on', undefined],

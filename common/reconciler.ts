@@ -24,8 +24,8 @@ export interface ReconcilerStatus {
   readonly lastError: string | undefined
 }
 
-/** A failure that repeats is told once in this time, with how often it came. */
-const TELL_EVERY_MS = 30_000
+/** A failure that repeats is logged once in this time, with how often it came. */
+const LOG_EVERY_MS = 30_000
 
 export interface RowOptions<Row> {
   readonly log: Logger
@@ -35,8 +35,8 @@ export interface RowOptions<Row> {
 }
 
 /**
- * Does `work` for one row after another. A row at which it fails is told of in the log, is for the next round, and keeps no
- * other from its turn. Throws `unavailable`, which would be so for all of them. Returns how many are left.
+ * Does `work` for one row after another. A row at which it fails is logged, is left for the next round, and does not
+ * hold up the others. Throws `unavailable`, which would happen to all rows. Returns how many are left.
  */
 export async function forEachRow<Row>(
   rows: readonly Row[],
@@ -68,8 +68,8 @@ export class RunningReconciler implements AsyncDisposable {
   #isNudged = false
   #rounds = 0
   #failures = 0
-  /** The failure that was told last, until a round succeeds. */
-  #told: { readonly error: unknown; readonly at: number; readonly failures: number } | undefined
+  /** The failure that was logged last, until a round succeeds. */
+  #logged: { readonly error: unknown; readonly at: number; readonly failures: number } | undefined
   #last: Pick<ReconcilerStatus, 'lastEndedAt' | 'lastReport' | 'lastError'> = {
     lastEndedAt: undefined,
     lastReport: undefined,
@@ -117,7 +117,7 @@ export class RunningReconciler implements AsyncDisposable {
     try {
       const lastReport = await this.#reconciler.round(this.#stop.signal)
       this.#last = { lastEndedAt: this.#clock.now(), lastReport, lastError: undefined }
-      this.#tellSuccess()
+      this.#logRecovery()
     } catch (error) {
       if (this.#stop.signal.aborted) return
       this.#failures += 1
@@ -127,24 +127,24 @@ export class RunningReconciler implements AsyncDisposable {
         lastEndedAt: this.#clock.now(),
         lastError: String(fields['error']),
       }
-      this.#tellFailure(fields)
+      this.#logFailure(fields)
     }
   }
 
-  #tellFailure(fields: Readonly<Record<string, unknown>>): void {
+  #logFailure(fields: Readonly<Record<string, unknown>>): void {
     const at = this.#clock.elapsed()
     const { error } = fields
-    const told = this.#told
-    if (told !== undefined && told.error === error && at - told.at < TELL_EVERY_MS) return
-    const repeats = this.#failures - (told?.failures ?? this.#failures - 1)
-    this.#told = { error, at, failures: this.#failures }
+    const logged = this.#logged
+    if (logged !== undefined && logged.error === error && at - logged.at < LOG_EVERY_MS) return
+    const repeats = this.#failures - (logged?.failures ?? this.#failures - 1)
+    this.#logged = { error, at, failures: this.#failures }
     const { name: reconciler } = this.#reconciler
     this.#log.warn({ reconciler, ...fields, repeats }, 'reconciler round failed')
   }
 
-  #tellSuccess(): void {
-    if (this.#told === undefined) return
-    this.#told = undefined
+  #logRecovery(): void {
+    if (this.#logged === undefined) return
+    this.#logged = undefined
     this.#log.info({ reconciler: this.#reconciler.name }, 'reconciler goes on')
   }
 

@@ -4,7 +4,7 @@ import { Secrets, secretsOf } from './secrets.ts'
 
 const key = randomBytes(32)
 
-test('a sealed secret opens for its purpose, and does not show in what is stored', () => {
+test('a sealed secret opens for its purpose, and cannot be read in the sealed text', () => {
   const secrets = new Secrets([key])
 
   const sealed = secrets.seal('hunter22', 'password of a')

@@ -6,8 +6,9 @@ const PAUSE_MS = 1_000
 const TOLD_EVERY_MS = 30_000
 
 /**
- * What `start` gives, which is tried again for as long as the database it needs is away: whoever waits for the program
- * decides how long. Says so in the log, at once and every half minute. Throws what is wrong otherwise.
+ * The result of `start`, which is tried again for as long as the database it needs is unreachable: the operator who
+ * waits for the program decides how long. Logs that at once and every half minute. Throws every other failure of
+ * `start`.
  */
 export async function startPatiently<T>(log: Logger, start: () => Promise<T>): Promise<T> {
   let toldAt = -Infinity

@@ -59,7 +59,7 @@ test('startMariadb() keeps its secrets from other users', () => {
   expect(modes).toEqual([0o600, 0o600, 0o600])
 })
 
-test('what is written to a database whose operator wants backslashes to escape nothing is what was meant', async () => {
+test('values are stored as given in a database whose operator disables backslash escapes', async () => {
   await query('CREATE DATABASE backslashes')
   await query("SET GLOBAL sql_mode = concat(@@global.sql_mode, ',NO_BACKSLASH_ESCAPES')")
   await using db = new Database({ url: first.rootUrl('backslashes'), connectionsMax: 1 })

@@ -90,7 +90,7 @@ function handle(settings: Settings, identity: ProcessIdentity): Mariadb {
   }
 }
 
-/** Also one that ran already: whoever started it may have been killed before it was ready. */
+/** Also one that ran already: the process that started it may have been killed before it was ready. */
 async function whenReady(mariadb: Mariadb, home: string): Promise<Mariadb> {
   const probe = async () => {
     if (!isRunning(mariadb.process)) return 'ended'

@@ -88,7 +88,7 @@ function handle(home: string, settings: Settings, identity: ProcessIdentity, key
   }
 }
 
-/** Also one that ran already: whoever started it may have been killed before it was ready. */
+/** Also one that ran already: the process that started it may have been killed before it was ready. */
 async function whenReady(nats: Nats, home: string): Promise<Nats> {
   const probe = async () => {
     if (!isRunning(nats.process)) return 'ended'

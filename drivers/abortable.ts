@@ -1,6 +1,6 @@
 /**
- * Waits for `work`, or throws the signal's reason as soon as it aborts. The work itself goes on; what becomes of
- * it then is nobody's concern.
+ * Waits for `work`, or throws the signal's reason as soon as it aborts. The work itself goes on, and its result is
+ * ignored.
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()

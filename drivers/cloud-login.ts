@@ -29,7 +29,7 @@ export function loginSource(reader: EnvReader): LoginSource {
   return () => login
 }
 
-/** What `login_file` holds: the settings of a login by name, which nobody reads without the key. */
+/** The content of `login_file`: the settings of a login by name, sealed with the key. */
 export function sealLogin(login: Readonly<Record<string, string>>, hexKey: string): string {
   return secretsOf(hexKey).seal(JSON.stringify(login), PURPOSE)
 }

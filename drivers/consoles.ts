@@ -11,9 +11,9 @@ export type ConsoleKind = (typeof CONSOLE_KINDS)[number]
 
 export interface Console {
   /**
-   * The guest's console as bytes both ways: what is written is typed, what is read was shown. It ends when the guest
-   * goes off; destroying it hangs up. Who opens a console that is open takes it over. Throws `conflict` when the
-   * guest is off, `unsupported` when it has no such console.
+   * The guest's console as bytes both ways: written bytes are typed, read bytes are the output. It ends when the
+   * guest goes off; destroying it hangs up. A client that opens an open console takes it over. Throws `conflict` when
+   * the guest is off, `unsupported` when it has no such console.
    */
   open(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<Duplex>
 }

@@ -142,22 +142,22 @@ export interface RescueSpec {
 }
 
 export interface Password {
-  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when nobody in the guest listens. */
+  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when no agent in the guest answers. */
   set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
 }
 
 export interface Interfaces {
   /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
-  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not let go of it. */
+  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not release it. */
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
 }
 
 export interface Firewall {
   /**
    * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named lets through no more than its guest needs to get an address. Ports that are not here or are
-   * busy are passed over: returned are the ids of the others, the rest has to be told again.
+   * was never named passes only what its guest needs to get an address. Ports that are not here or are busy are
+   * passed over: returned are the ids of the others, the rest has to be told again.
    */
   apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
@@ -260,7 +260,7 @@ export type RebootKind = 'soft' | 'hard'
 export interface InstanceReport {
   readonly id: InstanceId
   readonly powerState: PowerState
-  /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can tell. */
+  /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can know. */
   readonly endedWithHost?: boolean
   /** Why its backend counts it as failed, for operators; absent: it does not. */
   readonly fault?: string

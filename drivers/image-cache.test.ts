@@ -106,7 +106,7 @@ describe('ImageCache', () => {
     expect(await readdir(folder)).toEqual([names[0]])
   })
 
-  test('hold() keeps an image that others are removed for, until nobody holds it', async () => {
+  test('hold() keeps an image that others are removed for, until its last holder releases it', async () => {
     const small = new ImageCache(folder, shelf, 0)
     const [one, other] = [Buffer.from('one'), Buffer.from('other')].map((data) => shelf.add(data))
     const signal = AbortSignal.timeout(10_000)

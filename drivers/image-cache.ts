@@ -19,7 +19,7 @@ interface Fetch {
   waiters: number
 }
 
-/** A file that nobody changes or removes before it is disposed. */
+/** A file that is neither changed nor removed before it is disposed. */
 export interface HeldImage extends AsyncDisposable {
   readonly path: string
 }
@@ -95,7 +95,7 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     }
   }
 
-  /** Removes images outside `used` that nobody holds, the longest unused first, until the rest is within the limit. */
+  /** Removes images outside `used` that no caller holds, the longest unused first, until the rest is within the limit. */
   async purge(used: ReadonlySet<string>): Promise<void> {
     const unused = []
     for (const name of await readdir(this.#folder)) {
@@ -123,7 +123,7 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     return fetch
   }
 
-  /** Nobody waits any more: a fetch that still runs is given up, and the next caller starts a new one. */
+  /** No caller waits any more: a fetch that still runs is given up, and the next caller starts a new one. */
   #end(sha256: string, fetch: Fetch, reason: unknown): void {
     if (this.#fetches.get(sha256) === fetch) this.#fetches.delete(sha256)
     fetch.abort.abort(reason)

@@ -1,6 +1,6 @@
 import type { ImageFile } from './driver.ts'
 
-/** Tells which images the host has already, for guests that it makes from now on. */
+/** Reports the images that the host has already, for new guests. */
 export interface ImageCopies {
   /** Undefined where the next boot would have to fetch the image. */
   find(image: Pick<ImageFile, 'id' | 'sha256'>, signal: AbortSignal): Promise<ImageCopy | undefined>

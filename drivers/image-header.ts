@@ -59,10 +59,7 @@ export async function ownDiskSize(path: string): Promise<number> {
   }
 }
 
-/**
- * True for a qcow2 disk that shows another file wherever nothing was written yet. Throws `invalid` for what is wrong with it
- * besides.
- */
+/** True for a qcow2 disk that shows another file wherever it has not been written. Throws `invalid` for other problems. */
 export async function ownDiskIsOverlay(path: string): Promise<boolean> {
   const file = await open(path, 'r')
   try {

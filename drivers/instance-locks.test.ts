@@ -64,7 +64,7 @@ describe('InstanceLocks', () => {
       expect(spawn).toMatchObject({ status: 'rejected', reason: { kind: 'conflict' } })
   })
 
-  test('whoever gives up waiting does not hold up those behind', async () => {
+  test('a waiter that gives up does not hold up those behind', async () => {
     const locks = new InstanceLocks()
     const [first, second] = [new AbortController(), new AbortController()]
     const holding = locks.run(id, never, () => untilAborted(first.signal))

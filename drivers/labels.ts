@@ -9,7 +9,7 @@ export interface Labels {
   apply(id: InstanceId, labels: InstanceLabels, signal: AbortSignal): Promise<boolean>
 }
 
-/** What a user calls an instance and says of it, for backends that show it to others. */
+/** The names and labels that a user gives an instance, for backends that show them to others. */
 export interface InstanceLabels
   extends Omit<PassthroughAttributes, 'hints' | 'trustedCertificates'> {
   readonly name: string

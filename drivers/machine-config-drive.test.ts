@@ -36,7 +36,7 @@ const configDrive = {
   'openstack/latest/user_data': Buffer.from('#!/bin/sh'),
 }
 
-test('a guest on a machine is told the machine’s NICs, and addresses that nobody hands out', () => {
+test('a guest on a machine is given the machine’s NICs, and addresses that no DHCP serves', () => {
   const given = inOrder(ports, ['52:54:00:00:00:01', '52:54:00:00:00:02'])
   const files = machineConfigDrive({ configDrive, nics }, given)
 

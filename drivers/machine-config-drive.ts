@@ -17,8 +17,8 @@ interface MetaData {
 }
 
 /**
- * A server's config drive as its machine needs it: the NICs are the machine's own, and nobody hands out addresses on their
- * networks.
+ * A server's config drive as its machine needs it: the NICs are the machine's own, and no DHCP serves addresses on
+ * their networks.
  */
 export function machineConfigDrive(
   { configDrive = {}, nics }: Pick<InstanceSpec, 'configDrive' | 'nics'>,

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, PortId } from '#common/ids.ts'
 
-/** Guests have the NICs of a machine, whose MAC addresses nobody chooses. */
+/** Guests have the NICs of a machine, whose MAC addresses are fixed. */
 export interface MachineNics {
   /** The MAC address of the NIC behind each of the instance's ports. Throws `not-found`. */
   macAddresses(

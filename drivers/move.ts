@@ -2,8 +2,8 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from './driver.ts'
 
 /**
- * Carries instances between hosts that have the same driver. What an instance consists of is read here and written
- * there as named files by somebody else, so the hosts need not reach each other. Each method may be repeated.
+ * Carries instances between hosts that have the same driver. The caller reads an instance's files on one host and
+ * writes them on the other, so the hosts need not reach each other. Each method may be repeated.
  */
 export interface Move {
   /** Afterwards the guest is off, given `graceMs` to shut down, and what it consists of lies ready to be read. */
@@ -18,7 +18,8 @@ export interface Move {
   write(id: InstanceId, at: FileStart, bytes: Uint8Array, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the instance is here with what was written, and the spec's flavor; it runs if it is to. Throws
-   * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves nothing of it here.
+   * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves no part of the
+   * instance here.
    */
   arrive(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /**
@@ -42,16 +43,16 @@ export interface FilePart extends FileStart {
   readonly maxBytes: number
 }
 
-/** Carries guests between hosts while they run. What one host tells the other means something to their driver only. */
+/** Carries guests between hosts while they run. Only their driver reads the information that the hosts exchange. */
 export interface LiveMove {
-  /** What the host that is to take the guest must be told. Throws `conflict` when it is not running. */
+  /** The information that the destination needs of the guest. Throws `conflict` when the guest is not running. */
   announce(id: InstanceId, signal: AbortSignal): Promise<string>
-  /** Afterwards this host can receive the guest that was announced; returned is what the guest's host must be told. */
+  /** Afterwards this host can receive the guest that was announced; returns the information that the source needs. */
   expect(spec: InstanceSpec, announced: string, signal: AbortSignal): Promise<string>
   /** Afterwards the guest runs on the host that expects it. Throws `conflict` when it was called off: it runs on here. */
   send(id: InstanceId, expected: string, signal: AbortSignal): Promise<void>
   /** Afterwards the guest that has come runs here as if it always had; one that was paused is paused. */
-  land(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+  finish(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /** `abort`: afterwards `send` ends without having moved it; `complete`: it ends soon, and the guest may stand still. */
   steer(id: InstanceId, how: SteerKind, signal: AbortSignal): Promise<void>
   /** How far `send` has come. Throws `conflict` when it is not under way. */

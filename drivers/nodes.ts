@@ -5,7 +5,8 @@ export interface Nodes {
   list(signal: AbortSignal): Promise<readonly NodeReport[]>
   /**
    * Afterwards the host has the node and makes it ready for servers by itself, which takes a while. Repeating it
-   * changes nothing. Throws `conflict` for a name, MAC address or BMC that another has, `invalid` for what is malformed.
+   * changes nothing. Throws `conflict` for a name, MAC address or BMC that another has, `invalid` for malformed
+   * values.
    */
   add(node: NewNode, signal: AbortSignal): Promise<NodeReport>
   /** Afterwards the node is being inspected and cleaned again. Throws `not-found`, `conflict` while a server has it. */

@@ -3,7 +3,7 @@ import type { InstanceReport } from './driver.ts'
 
 export type PowerListener = (report: InstanceReport) => void
 
-/** No BMC tells by itself, in a way that all of them know, that its machine went off, and ironic tells nobody outside of its own bus. */
+/** No BMC reports, in a way common to all, that its machine went off, and ironic reports it only on its own bus. */
 const ASK_EVERY_MS = 2_000
 
 /** Tells `listener` of every change of power state that the driver makes or sees, until disposed. */

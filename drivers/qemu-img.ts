@@ -47,7 +47,10 @@ export async function growDisk(
   await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(sizeBytes)], signal)
 }
 
-/** Afterwards `to` is a qcow2 disk that shows what `from` does and needs no other file. Nobody may write `from`. */
+/**
+ * Afterwards `to` is a qcow2 disk with the content of `from` that needs no other file. `from` must not be written
+ * meanwhile.
+ */
 export async function copyWhole(from: string, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', 'qcow2', '-O', 'qcow2', from, to]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })

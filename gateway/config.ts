@@ -61,7 +61,7 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
-  /** Of the gateways' account, with which the credential is renewed; undefined: somebody else renews it. */
+  /** The gateways' account, with which the credential is renewed; undefined: another process renews it. */
   readonly natsAccountSeed: string | undefined
   /** Where the bus takes leaf nodes; undefined: cells elsewhere cannot reach it. */
   readonly natsLeafUrl: string | undefined
@@ -73,7 +73,7 @@ export interface GatewayConfig {
   /** Of these, how many of one project. */
   readonly eventProjectWatchersMax: number
   readonly retention: Retention
-  /** A cell silent for longer is dark. */
+  /** A cell silent for longer is unreachable. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
   /** Of each project at each gateway; 0: as many as it likes. */
@@ -94,7 +94,7 @@ export interface TlsListener extends CertificateFiles {
 export interface NatsOperator {
   readonly seed: string
   readonly systemCredentialsFile: string
-  /** Undefined: somebody else renews it. */
+  /** Undefined: another process renews it. */
   readonly systemSeed: string | undefined
   /** How long a credential that this gateway signs for a cell or host is good, in seconds. */
   readonly credentialLifetimeS: number
@@ -104,7 +104,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
-/** Programs look every ten minutes whether half of it is over. */
+/** Programs check every ten minutes whether half of the lifetime has passed. */
 const CREDENTIAL_LIFETIME = { usual: CREDENTIAL_LIFETIME_S, min: 3_600 } as const
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */

@@ -9,7 +9,7 @@ const TIMEOUT_S = 14_400
 /** A slow link still has a hundred times as much. */
 const BYTES_PER_S = 16_384
 
-/** Reads GATEWAY_IMAGE_IMPORT_* with a reader of GATEWAY_*, which then reports what is wrong with them. */
+/** Reads GATEWAY_IMAGE_IMPORT_* with a reader of GATEWAY_*, which then reports the problems of them. */
 export function readImportRules(read: EnvReader): ImportRules {
   return {
     hosts: read.list('IMAGE_IMPORT_HOSTS'),

@@ -6,8 +6,8 @@ import { countMissing } from './db/missing-servers.ts'
 import { countStuckRows } from './db/rows-in-hand.ts'
 
 /**
- * Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not, and how many
- * operations are stuck: those of gateways, and those that cells count in their heartbeats.
+ * Afterwards the metrics have, per cell, how many servers are shown that the cell's last full copy had not, and how
+ * many operations are stuck: those of gateways, and those that cells count in their heartbeats.
  */
 export function observeMissing(
   registry: Registry,

@@ -4,7 +4,7 @@ import type { Retention } from './app/purge.ts'
 const DAY_MS = 24 * 3_600_000
 const DAYS_MAX = 3_650
 
-/** Reads GATEWAY_RETENTION_* with a reader of GATEWAY_*, which then reports what is wrong with them. */
+/** Reads GATEWAY_RETENTION_* with a reader of GATEWAY_*, which then reports the problems of them. */
 export function readRetention(read: EnvReader): Retention {
   const days = (name: string, usual: number) =>
     read.integer(`RETENTION_${name}_DAYS`, usual, 1, DAYS_MAX) * DAY_MS
@@ -19,7 +19,7 @@ export function readRetention(read: EnvReader): Retention {
   }
 }
 
-/** What GATEWAY_RETENTION_* of an environment say; other variables are none of its business. */
+/** Reads the GATEWAY_RETENTION_* variables of an environment; others are ignored. */
 export function retentionFromEnv(env: Env): Retention {
   const prefix = 'GATEWAY_'
   const own = Object.entries(env).filter(([name]) => name.startsWith(`${prefix}RETENTION_`))

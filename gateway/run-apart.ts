@@ -19,7 +19,10 @@ import { runningAmong } from './db/running-operations.ts'
 /** One task after another comes, and few at a time. */
 const CONNECTIONS_MAX = 8
 
-/** A process apart of a gateway, until its gateway wants no more of it: it does sagas, imports and rows of reconcilers, and serves nothing. */
+/**
+ * A process apart of a gateway, until the gateway needs it no more: it runs sagas, imports and rows of reconcilers,
+ * and serves no requests.
+ */
 export async function runApart(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel).child({ is_apart: true })
@@ -34,7 +37,7 @@ async function open(config: GatewayConfig, log: Logger) {
     log,
   )
   parts.defer(() => nats.close())
-  // What is imported for its sake the gateway finds by itself.
+  // The gateway finds by itself the images that are imported here.
   const images = await imagesOf(config, db, () => undefined)
   const networks = openNetworks(config, db)
   const options = computeOptions(config, { db, nats, log, images, networks })

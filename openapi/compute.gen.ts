@@ -416,6 +416,67 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/os-server-password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The password that the guest generated, encrypted with its owner's key; empty when the guest has published none. */
+        readonly get: operations["showServerPassword"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets the encrypted password; the guest keeps it. */
+        readonly delete: operations["clearServerPassword"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/topology": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** How the guest's processors and memory lie on those of its host; empty where that is left to the host. */
+        readonly get: operations["showServerTopology"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/diagnostics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** What the guest has used, as its host counts it. */
+        readonly get: operations["showServerDiagnostics"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-hosts": {
         readonly parameters: {
             readonly query?: never;
@@ -442,7 +503,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a host has and what each project takes of it. */
+        /** The amounts of a host, and those that the servers of each project use. */
         readonly get: operations["showHost"];
         /** Enables or disables a host. */
         readonly put: operations["updateHost"];
@@ -2686,67 +2747,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2.1/servers/{server_id}/os-server-password": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        /** The password the guest made for itself, encrypted with the key of its owner; empty when it told none. */
-        readonly get: operations["showServerPassword"];
-        readonly put?: never;
-        readonly post?: never;
-        /** Forgets the encrypted password; the guest keeps it. */
-        readonly delete: operations["clearServerPassword"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v2.1/servers/{server_id}/topology": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        /** How the guest's processors and memory lie on those of its host; empty where that is left to the host. */
-        readonly get: operations["showServerTopology"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v2.1/servers/{server_id}/diagnostics": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        /** What the guest has used, as its host counts it. */
-        readonly get: operations["showServerDiagnostics"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v2.1/servers/{server_id}/metadata": {
         readonly parameters: {
             readonly query?: never;
@@ -3707,6 +3707,53 @@ export interface components {
                 readonly [key: string]: string;
             };
         };
+        readonly ServerDiagnostics: {
+            readonly [key: string]: unknown;
+        } | {
+            readonly config_drive: boolean;
+            readonly cpu_details: readonly {
+                readonly id: number | null;
+                /** @description Nanoseconds. */
+                readonly time: number | null;
+                /** @description Percent. */
+                readonly utilisation: number | null;
+            }[];
+            readonly disk_details: readonly {
+                readonly errors_count: number | null;
+                readonly read_bytes: number | null;
+                readonly read_requests: number | null;
+                readonly write_bytes: number | null;
+                readonly write_requests: number | null;
+            }[];
+            readonly driver: string;
+            readonly hypervisor: string | null;
+            readonly hypervisor_os: string | null;
+            /** @description MiB. */
+            readonly memory_details: {
+                readonly maximum: number | null;
+                readonly used: number | null;
+            };
+            readonly nic_details: readonly {
+                readonly mac_address: string | null;
+                readonly rx_drop: number | null;
+                readonly rx_errors: number | null;
+                readonly rx_octets: number | null;
+                readonly rx_packets: number | null;
+                readonly rx_rate: number | null;
+                readonly tx_drop: number | null;
+                readonly tx_errors: number | null;
+                readonly tx_octets: number | null;
+                readonly tx_packets: number | null;
+                readonly tx_rate: number | null;
+            }[];
+            readonly num_cpus: number | null;
+            readonly num_disks: number | null;
+            readonly num_nics: number | null;
+            /** @enum {string} */
+            readonly state: "pending" | "running" | "paused" | "shutdown" | "crashed" | "suspended";
+            /** @description Seconds. */
+            readonly uptime: number | null;
+        };
         /** @description A number until 2.52, a UUID since. */
         readonly RecordId: number | string;
         /** @enum {string} */
@@ -4140,53 +4187,6 @@ export interface components {
                 readonly max_server_per_host?: number;
             };
         };
-        readonly ServerDiagnostics: {
-            readonly [key: string]: unknown;
-        } | {
-            readonly config_drive: boolean;
-            readonly cpu_details: readonly {
-                readonly id: number | null;
-                /** @description Nanoseconds. */
-                readonly time: number | null;
-                /** @description Percent. */
-                readonly utilisation: number | null;
-            }[];
-            readonly disk_details: readonly {
-                readonly errors_count: number | null;
-                readonly read_bytes: number | null;
-                readonly read_requests: number | null;
-                readonly write_bytes: number | null;
-                readonly write_requests: number | null;
-            }[];
-            readonly driver: string;
-            readonly hypervisor: string | null;
-            readonly hypervisor_os: string | null;
-            /** @description MiB. */
-            readonly memory_details: {
-                readonly maximum: number | null;
-                readonly used: number | null;
-            };
-            readonly nic_details: readonly {
-                readonly mac_address: string | null;
-                readonly rx_drop: number | null;
-                readonly rx_errors: number | null;
-                readonly rx_octets: number | null;
-                readonly rx_packets: number | null;
-                readonly rx_rate: number | null;
-                readonly tx_drop: number | null;
-                readonly tx_errors: number | null;
-                readonly tx_octets: number | null;
-                readonly tx_packets: number | null;
-                readonly tx_rate: number | null;
-            }[];
-            readonly num_cpus: number | null;
-            readonly num_disks: number | null;
-            readonly num_nics: number | null;
-            /** @enum {string} */
-            readonly state: "pending" | "running" | "paused" | "shutdown" | "crashed" | "suspended";
-            /** @description Seconds. */
-            readonly uptime: number | null;
-        };
         readonly NetworkAddresses: {
             readonly [key: string]: readonly {
                 readonly addr: string;
@@ -4384,7 +4384,7 @@ export interface components {
         } | string;
         /** @description The zone the server does not leave; null when it may run in any. */
         readonly PinnedZone: string | null;
-        /** @description What the scheduler was told when the server was made. */
+        /** @description The scheduler hints given when the server was made. */
         readonly AskedHints: {
             readonly [key: string]: readonly string[];
         };
@@ -4795,7 +4795,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The keypair; its private key, if one was made, is told this once. */
+        /** @description The keypair; its private key, if one was made, is shown only in this answer. */
         readonly CreatedKeypair: {
             headers: {
                 readonly [name: string]: unknown;
@@ -4863,6 +4863,7 @@ export type FlavorAmount = components['schemas']['FlavorAmount'];
 export type ExtraSpecs = components['schemas']['ExtraSpecs'];
 export type FlavorSummary = components['schemas']['FlavorSummary'];
 export type Flavor = components['schemas']['Flavor'];
+export type ServerDiagnostics = components['schemas']['ServerDiagnostics'];
 export type RecordId = components['schemas']['RecordId'];
 export type UpOrDown = components['schemas']['UpOrDown'];
 export type EnabledOrDisabled = components['schemas']['EnabledOrDisabled'];
@@ -4901,7 +4902,6 @@ export type GroupPolicy = components['schemas']['GroupPolicy'];
 export type GroupPolicies = components['schemas']['GroupPolicies'];
 export type NewServerGroup = components['schemas']['NewServerGroup'];
 export type ServerGroup = components['schemas']['ServerGroup'];
-export type ServerDiagnostics = components['schemas']['ServerDiagnostics'];
 export type NetworkAddresses = components['schemas']['NetworkAddresses'];
 export type InterfaceAttachment = components['schemas']['InterfaceAttachment'];
 export type DiskConfig = components['schemas']['DiskConfig'];
@@ -5878,6 +5878,128 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The encrypted password. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly password: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly clearServerPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description None is kept. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerTopology: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The nodes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly nodes: readonly {
+                            /** @description For administrators. */
+                            readonly cpu_pinning?: {
+                                readonly [key: string]: number;
+                            };
+                            /** @description For administrators. */
+                            readonly host_node?: number;
+                            readonly memory_mb: number;
+                            readonly siblings: readonly (readonly number[])[];
+                            readonly vcpu_set: readonly number[];
+                        }[];
+                        readonly pagesize_kb: number | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerDiagnostics: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The figures. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServerDiagnostics"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly listHosts: {
@@ -9693,128 +9815,6 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
-    readonly showServerPassword: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The encrypted password. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly password: string;
-                    };
-                };
-            };
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly clearServerPassword: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description None is kept. */
-            readonly 204: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly showServerTopology: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The nodes. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly nodes: readonly {
-                            /** @description For administrators. */
-                            readonly cpu_pinning?: {
-                                readonly [key: string]: number;
-                            };
-                            /** @description For administrators. */
-                            readonly host_node?: number;
-                            readonly memory_mb: number;
-                            readonly siblings: readonly (readonly number[])[];
-                            readonly vcpu_set: readonly number[];
-                        }[];
-                        readonly pagesize_kb: number | null;
-                    };
-                };
-            };
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly showServerDiagnostics: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description The UUID of a server. */
-                readonly server_id: components["parameters"]["serverId"];
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The figures. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ServerDiagnostics"];
-                };
-            };
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-            readonly 409: components["responses"]["Fault"];
-            readonly 501: components["responses"]["Fault"];
-        };
-    };
     readonly listServerMetadata: {
         readonly parameters: {
             readonly query?: never;
@@ -9827,7 +9827,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of it. */
+            /** @description All metadata. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9862,7 +9862,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description All of it. */
+            /** @description All metadata. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9898,7 +9898,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description All of it. */
+            /** @description All metadata. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10621,7 +10621,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The server will be built; the password is told this once. */
+            /** @description The server will be built; the password is shown only in this answer. */
             readonly 202: {
                 headers: {
                     /** @description The server. */
@@ -10977,7 +10977,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The server will be built; the password is told this once. */
+            /** @description The server will be built; the password is shown only in this answer. */
             readonly 202: {
                 headers: {
                     /** @description The server. */

@@ -17,7 +17,7 @@ import {
 /** The one version of an API without microversions. */
 export const UNVERSIONED: Microversion = '1.0'
 
-/** An API as its document describes it, for whoever serves, checks or publishes it. */
+/** An API as its document describes it, for the code that serves, checks or publishes it. */
 export interface Contract {
   readonly name: DocumentName
   /** The microversions served, oldest first; only UNVERSIONED for an API that has none. */

@@ -291,7 +291,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Whether all who know of a server say the same of it. Changes nothing. */
+        /** Check whether all records of a server agree. Changes nothing. */
         readonly get: operations["verifyServer"];
         readonly put?: never;
         /**
@@ -532,7 +532,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Join tokens that may be used or were, the newest first. What they are is never told again. */
+        /** Join tokens, used and unused, the newest first. The tokens themselves are never shown again. */
         readonly get: operations["listJoinTokens"];
         readonly put?: never;
         /** Makes a token with which one new cell, or one host of a cell there is, may join, once. */
@@ -727,7 +727,7 @@ export interface paths {
         };
         /**
          * Servers that a cell has, and of which nothing is known here.
-         * @description There are some where the gateways' database was restored from a backup that is older. At most a thousand are told.
+         * @description Orphans exist after the gateways' database was restored from an older backup. At most a thousand are listed.
          */
         readonly get: operations["listOrphans"];
         readonly put?: never;
@@ -900,7 +900,7 @@ export interface components {
             readonly is_cordoned: boolean;
             readonly cordon_reason: string | null;
             readonly last_seen_at: components["schemas"]["Time"];
-            /** @description Null for a host that never told. */
+            /** @description Null for a host that has reported none. */
             readonly total: components["schemas"]["Resources"] | null;
             readonly used: components["schemas"]["Resources"];
             /** @description How many times its total may be in use. */
@@ -1070,7 +1070,7 @@ export interface components {
             readonly host: string | null;
             readonly request_id: string | null;
             readonly user_id: string | null;
-            /** @description What was asked for, or the step of it. */
+            /** @description The action, or the step of it that the event is about. */
             readonly action: string | null;
             /** @enum {string|null} */
             readonly result: "success" | "error" | null;
@@ -1079,7 +1079,7 @@ export interface components {
             readonly power_state: string | null;
             readonly message: string | null;
         };
-        /** @description A host has the image, so that its next server of it need not wait for the content. */
+        /** @description A host has the image, so that its next server from this image need not wait for the content. */
         readonly ImageCopy: {
             /** Format: uuid */
             readonly cell_id: string;
@@ -1115,7 +1115,7 @@ export interface components {
              * @enum {string}
              */
             readonly wish: "start" | "stop" | "delete";
-            /** @description Of the request that asked for it; its action of the server tells the outcome. */
+            /** @description The request that made the intent; the server's action with this id has the outcome. */
             readonly request_id: string;
             readonly created_at: components["schemas"]["Time"];
         };
@@ -1155,7 +1155,7 @@ export interface components {
             /** @description Of the NIC that it boots from the network with. */
             readonly mac_address: string;
             readonly uses_efi: boolean;
-            /** @description Null where people switch the machine. The password is never told. */
+            /** @description Null where people switch the machine. The password is never shown. */
             readonly bmc: {
                 readonly address: string;
                 readonly port: number;
@@ -1247,9 +1247,9 @@ export interface components {
         readonly server: string;
         /** @description The ETag of what is to be changed. */
         readonly ifMatch: string;
-        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+        /** @description A repeat under the same key within a day makes nothing and returns the first result. */
         readonly idempotencyKey: string;
-        /** @description How many at most, 1000 unless told. */
+        /** @description How many at most, 1000 by default. */
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
         readonly cursor: string;
@@ -1467,7 +1467,7 @@ export interface operations {
             readonly query?: {
                 /** @description The id or the name of a cell. */
                 readonly cell?: string;
-                /** @description How many at most, 1000 unless told. */
+                /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -1594,7 +1594,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -1630,7 +1630,7 @@ export interface operations {
     readonly listHostServers: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many at most, 1000 unless told. */
+                /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -1704,7 +1704,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -1820,7 +1820,7 @@ export interface operations {
                 readonly project?: string;
                 /** @description As the compute API shows it. */
                 readonly status?: "BUILD" | "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED" | "RESCUE" | "VERIFY_RESIZE" | "SHELVED" | "SHELVED_OFFLOADED" | "SOFT_DELETED" | "ERROR" | "REBOOT" | "HARD_REBOOT" | "PASSWORD" | "REBUILD" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE";
-                /** @description How many at most, 1000 unless told. */
+                /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -2036,7 +2036,7 @@ export interface operations {
             readonly query?: {
                 /** @description Goes on after the event with this id; 0: from the oldest that is kept. Absent: a page holds the newest, a stream begins now. */
                 readonly after?: string;
-                /** @description Of a page: how many at most, 100 unless told. */
+                /** @description Of a page: how many at most, 100 by default. */
                 readonly limit?: number;
                 /** @description Of the servers of this project. */
                 readonly project?: string;
@@ -2089,7 +2089,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly state?: "running" | "done" | "failed" | "cancelled";
-                /** @description How many at most, 100 unless told. */
+                /** @description How many at most, 100 by default. */
                 readonly limit?: number;
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -2214,7 +2214,7 @@ export interface operations {
                 readonly request?: string;
                 readonly action?: string;
                 readonly outcome?: "success" | "failure";
-                /** @description How many at most, 100 unless told. */
+                /** @description How many at most, 100 by default. */
                 readonly limit?: number;
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -2304,7 +2304,7 @@ export interface operations {
                 readonly cell?: string;
                 /** @description The id of a server. */
                 readonly server?: string;
-                /** @description How many at most, 1000 unless told. */
+                /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description Where the page before ended; from its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
@@ -2386,7 +2386,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path?: never;
@@ -2556,7 +2556,7 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of what is to be changed. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
-                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -2650,7 +2650,7 @@ export interface operations {
                         /** @default 623 */
                         readonly port?: number;
                         readonly user: string;
-                        /** @description It is kept sealed, and never told. */
+                        /** @description It is stored sealed, and never shown. */
                         readonly password: string;
                         /**
                          * @default administrator

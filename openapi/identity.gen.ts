@@ -92,7 +92,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What a token stands for; HEAD only tells whether it is valid. */
+        /** The user, roles and scope of a token; HEAD only checks whether it is valid. */
         readonly get: operations["showToken"];
         readonly put?: never;
         /** Issues a token for a password, another token, or an application credential. */

@@ -228,7 +228,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Makes what is staged, or what a URL gives, the content of an image.
-         * @description The import goes on after the answer; a task tells how it ends.
+         * @description The import goes on after the answer; a task shows how it ends.
          */
         readonly post: operations["importImage"];
         readonly delete?: never;
@@ -586,7 +586,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The JSON schema of a thing or of a list of it. */
+        /** The JSON schema of an object or of a list of objects. */
         readonly get: operations["showSchema"];
         readonly put?: never;
         readonly post?: never;

@@ -64,7 +64,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One extension; 404 tells that there is none. */
+        /** One extension; 404 where it does not exist. */
         readonly get: operations["showExtension"];
         readonly put?: never;
         readonly post?: never;

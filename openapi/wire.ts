@@ -63,7 +63,7 @@ export function committedSubject(): string {
   return `gateway.v${WIRE_VERSION}.committed`
 }
 
-/** Between the processes of one cell; nobody else is told. */
+/** Between the processes of one cell; no other process receives it. */
 export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`
 }

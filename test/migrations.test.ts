@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { generateMySQLDrizzleJson, generateMySQLMigration } from 'drizzle-kit/api'
 import { expect, test } from 'vitest'
 
-// Goal: nobody changes a schema and forgets the migration.
+// Goal: no schema changes without its migration.
 
 const root = join(import.meta.dirname, '..')
 

@@ -6,7 +6,7 @@ import { orderedAssignments } from './tidy/ordered-assignments.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
 import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 
-// Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
+// Goal: the rules a reader relies on hold in every file, so that they need not be remembered.
 
 const LINES_MAX = 400
 
@@ -147,7 +147,7 @@ describe('text', () => {
     expect(broken).toEqual([])
   })
 
-  test('no assignment by the query builder reads a column that another of it writes', () => {
+  test('no assignment by the query builder reads a column that another assignment writes', () => {
     const broken = product.flatMap(({ path, text }) =>
       orderedAssignments(text).map((column) => `${path}: ${column}`),
     )

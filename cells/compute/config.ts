@@ -13,7 +13,7 @@ export interface ComputeConfig {
   readonly natsCredentialsFile: string | undefined
   /** Of the account that signed the credential, with which it is renewed. */
   readonly natsAccountSeed: string | undefined
-  /** Where it is renewed otherwise; undefined, too: somebody else renews it. */
+  /** The gateway that renews the credential; undefined: another process renews it. */
   readonly gatewayUrl: string | undefined
   readonly imageUrl: string
   readonly stateDirectory: string

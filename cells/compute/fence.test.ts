@@ -38,7 +38,7 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   await cell.waitForFeed('instance', ({ view }) => view.vmState === 'active')
 
   await expect.poll(() => powerOf(host)).toEqual(['shutdown'])
-  // Whoever asks its host directly finds it closed, also after a new start.
+  // A direct request to the host is refused, also after a new start.
   await host[Symbol.asyncDispose]()
   host = await cell.addHost({ name: 'host', id: host.id, stateDirectory })
   expect(await powerOf(host)).toEqual(['shutdown'])
@@ -52,7 +52,7 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   }
 })
 
-test('a host that was to stop its guests is told that it need not any more, however late it comes', async () => {
+test('a host that was to stop its guests learns that it need not any more, however late the contact comes', async () => {
   await using other = await testCell('unfenced')
   const process = await other.addProcess('one', { fenceAfterS: 0 })
   const fenced = { contactAt: Date.now(), fenceAfterMs: 60_000, ended: [] }

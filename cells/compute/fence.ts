@@ -29,16 +29,16 @@ const LOOK_EVERY_MS = 500
 const IDLE_MS = 60_000
 const BACKEND_TIMEOUT_MS = 20_000
 /**
- * A compute that was away for long has heard of no contact: it waits for the next before it stops guests that may have
- * every right to run. What it guards against ran on all the while.
+ * A compute that was paused for long has received no contact: it waits for the next one before it stops guests that
+ * may have every right to run. They ran all the while anyway.
  */
 const AFTER_START_MAX_MS = 15_000
 /** How much of its time may pass before a contact is written down. */
 const WRITTEN_AFTER = 0.1
 
 /**
- * Stops every guest once no gateway has been in touch with the cell for as long as the cell wants, and lets none run
- * until one is again: so that whoever gives the cell up can know when nothing of it runs any more.
+ * Stops every guest once no gateway has been in touch with the cell for the time that the cell sets, and lets none
+ * run until one is again: an operator who gives the cell up then knows when its last guest has stopped.
  */
 export class Fence implements AsyncDisposable {
   readonly #options: FenceOptions
@@ -48,7 +48,7 @@ export class Fence implements AsyncDisposable {
   #kept: Kept
   /** By `Clock.elapsed`, as are the others. */
   #contactAt: number
-  /** Of the contact that the file tells of. */
+  /** The contact that the file records. */
   #writtenAt: number
   #isClosed = false
   #writing: Promise<void> = Promise.resolve()
@@ -91,7 +91,7 @@ export class Fence implements AsyncDisposable {
       throw new Failure('unavailable', 'No gateway has been in touch: nothing may run here.')
   }
 
-  /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run whoever is. */
+  /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run even without a gateway. */
   async contact(asked: { readonly fenceAfterMs: number; readonly ageMs: number }): Promise<void> {
     const { fenceAfterMs, ageMs } = asked
     this.#contactAt = Math.max(this.#contactAt, this.#options.clock.elapsed() - ageMs)

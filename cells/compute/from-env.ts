@@ -4,7 +4,7 @@ import { configFromEnv } from './config.ts'
 import { startCompute } from './context.ts'
 import { ImageClient } from './guests/image-client.ts'
 
-/** The compute that COMPUTE_* variables tell of, with their driver, until disposed. Several may live in one process. */
+/** The compute that COMPUTE_* variables describe, with its driver, until disposed. Several may live in one process. */
 export async function computeFromEnv(env: Env): Promise<AsyncDisposable> {
   const config = configFromEnv(env)
   await using owned = new AsyncDisposableStack()

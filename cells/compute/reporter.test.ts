@@ -18,7 +18,7 @@ import { Reporter } from './reporter.ts'
 
 const WAIT_MS = 30_000
 
-/** A compute whose backend is gone, and a bus that keeps what is said on it and refuses the first word. */
+/** A compute whose backend is gone, and a bus that stores all messages and refuses the first one. */
 async function withSilentBackend(
   work: (reporter: Reporter, said: { alive: unknown[]; report: unknown[] }) => Promise<void>,
 ): Promise<void> {

@@ -12,11 +12,11 @@ import { hostReport } from './report.ts'
 type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
 
 const ALIVE_EVERY_MS = 1_500
-/** How often the backend is looked at for changes nobody told of; a full report goes out at least so often. */
+/** How often the backend is polled for changes without an event; a full report goes out at least so often. */
 const LOOK_EVERY_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
-/** Tells the cell what the host is and holds: at once, on every change, and every minute. */
+/** Reports the host and its guests to the cell: at once, on every change, and every minute. */
 export class Reporter implements AsyncDisposable {
   readonly #compute: Compute
   readonly #nats: Bus
@@ -54,7 +54,7 @@ export class Reporter implements AsyncDisposable {
     this.#sentAt = this.#clock.elapsed()
   }
 
-  /** The next look is sent whatever it shows: after a reconnect nobody knows what the cell missed. */
+  /** The next report is sent even if it is unchanged: after a reconnect it is unknown which ones the cell missed. */
   forget(): void {
     this.#sent = undefined
   }

@@ -16,7 +16,7 @@ type Handlers<Ops extends Operations> = {
   ) => Promise<Static<Ops[O]['answer']>>
 }
 
-/** Less than gateways wait: a backend that is silent is told of, instead of the host. */
+/** Less than gateways wait: an answer then says that the backend is silent, instead of the host. */
 const TIMEOUT_MS = 12_000
 
 /** Answers what gateways ask this host directly, until disposed. */

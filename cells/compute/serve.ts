@@ -49,6 +49,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-progress': (ask) => moveProgress(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
+    'unmanaged-guests': () => unmanagedGuests(compute),
     strangers: () => unmanagedGuests(compute),
     uptime: () => uptime(compute),
     report: ({ after }) => hostReport(compute, after),

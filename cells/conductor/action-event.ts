@@ -35,8 +35,8 @@ export interface EndedEvent {
   readonly isOwn?: boolean | undefined
 }
 
-/** Afterwards the gateways are told what the instance is now that work on it is over, and what came of that. */
-export function tellEnded(
+/** Afterwards the gateways receive the instance as it is now that work on it is over, and the result of that work. */
+export function queueActionEnd(
   tx: Tx,
   { feedChanged }: Pick<Conductor, 'feedChanged'>,
   to: Instance,

@@ -90,7 +90,7 @@ function key({ id, attempt }: Attempt): string {
   return `${id} ${attempt}`
 }
 
-/** Binds what is sealed to its attempt, so that it opens in no other row. */
+/** Binds a sealed build to its attempt, so that it opens in no other row. */
 function purpose(attempt: Attempt): string {
   return `build of ${key(attempt)}`
 }

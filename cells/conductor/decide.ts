@@ -13,7 +13,7 @@ import type { Conductor } from './conductor.ts'
 
 export interface Decision {
   readonly selection: Selection
-  /** The decision as it is kept and shown, once it is known what came of it. */
+  /** The decision as it is stored and shown, once its result is known. */
   trace(end: Pick<TraceEnd, 'lostClaims' | 'chosen'>): Trace
 }
 
@@ -45,7 +45,7 @@ export async function neighboursOf(
   }
 }
 
-/** Chooses hosts for a build by what is known now. Nothing is claimed. */
+/** Chooses hosts for a build by the hosts' state as this process knows it. Claims nothing. */
 export function decide(
   { hosts, scheduling, clock, log }: Conductor,
   build: Placeable,

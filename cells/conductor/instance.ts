@@ -22,7 +22,7 @@ export interface Instance {
   readonly fault: Fault | null
   /** Milliseconds since the epoch. */
   readonly launchedAt: number | null
-  /** Who is changing it; null when nobody is. */
+  /** The saga that is changing the instance; null when there is none. */
   readonly sagaId: SagaId | null
 }
 
@@ -42,7 +42,7 @@ export function faultOf(message: string, details: string, createdAt: number): Fa
   return { code: FAULT_CODE, message, details, createdAt }
 }
 
-/** What the gateways are told of it. */
+/** The view of the instance that gateways receive. */
 export function instanceView(instance: Instance): InstanceView {
   const { id, attempt, version, vmState, taskState, powerState, placed, fault } = instance
   const { flavor, imageId, machineNics } = instance

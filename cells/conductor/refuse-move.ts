@@ -49,7 +49,7 @@ export async function refuseMove(
     failure: reason,
   })
   const migration = recordOf(move, instance, at)
-  const told: FeedBody[] = [
+  const rows: FeedBody[] = [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ]
@@ -58,9 +58,9 @@ export async function refuseMove(
     await insertOperation(tx, operation, { outcome: 'accepted', reason: null })
     if (migration !== undefined) {
       await insertMigration(tx, migration)
-      told.push({ kind: 'migration', view: migration })
+      rows.push({ kind: 'migration', view: migration })
     }
-    queueFeedRow(tx, told)
+    queueFeedRow(tx, rows)
     return true
   })
   if (!isWritten) return undefined

@@ -90,10 +90,10 @@ const OLDEST = statement(
     .limit(1),
 )
 
-/** Statements that insert one, two, … rows: a change and what it tells cost one round trip. */
+/** Statements that insert one, two, … rows: a change and its feed row cost one round trip. */
 const INSERTS = new Map<number, Statement>()
 
-/** Tells the gateways of changes once the transaction has committed. */
+/** Adds changes to the feed, which gateways read once the transaction has committed. */
 export function queueFeedRow(tx: Tx, bodies: readonly FeedBody[]): void {
   if (bodies.length === 0) return
   const values: Record<string, unknown> = {}
@@ -114,8 +114,8 @@ export async function beginFeed(db: Transactional): Promise<FeedState> {
 }
 
 /**
- * Afterwards the database is another one to the gateways, which therefore read a full copy of it, and each host is believed
- * when it next says what it runs.
+ * Afterwards gateways see the database as another one and therefore read a full copy of it, and each host's next
+ * report is believed.
  */
 export async function renewIncarnation(db: Transactional): Promise<void> {
   await db.transaction(async (tx) => {
@@ -172,7 +172,7 @@ export async function acknowledgeFeed(db: Executor, position: number): Promise<v
   await db.run(ACKNOWLEDGE, { position })
 }
 
-/** Removes at most `max` rows up to a position and returns how many; readers before it are told of the gap. */
+/** Removes at most `max` rows up to a position and returns how many; readers before it get a gap. */
 export async function removeFeed(
   db: Transactional,
   position: number,

@@ -161,7 +161,7 @@ export async function insertHost(db: Executor, host: Host): Promise<boolean> {
   return result.affectedRows === 1
 }
 
-/** Writes the host if nobody has changed it since it was at `seenVersion`. */
+/** Writes the host unless its row has changed since `seenVersion`. */
 export async function updateHost(db: Executor, seenVersion: number, host: Host): Promise<boolean> {
   const [result] = await db.orm
     .update(hosts)

@@ -267,7 +267,7 @@ export async function lockOwnInstance(
   return (await tx.rows(LOCK_OWN, { id, attempt, owner })).length === 1
 }
 
-/** The saga that may change the attempt; undefined when there is no such attempt, null when nobody is at it. */
+/** The saga that may change the attempt; undefined when there is no such attempt, null when no saga holds it. */
 export async function findOwner(
   db: Executor,
   { id, attempt }: Pick<Instance, 'id' | 'attempt'>,

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Lease } from '#common/saga/lease.ts'
 import { ANY_ADOPTABLE, leaseParams } from '#common/saga/log.ts'
 
-/** One question for all of it, by keys: an idle cell asks hardly anything else. */
+/** One query for all kinds of work, by keys: an idle cell asks hardly anything else. */
 const WAITING = sqlStatement(sql`
   select last, exists (select 1 from feed where n = 0) as has_unnumbered, ${ANY_ADOPTABLE} as has_sagas,
     (select count(*) from sagas where state = 'stuck') as stuck_sagas

@@ -79,13 +79,13 @@ test('with writers at once and a relay that stops among them, every change has o
   await expect.poll(last).toBe(ALL)
   const rows = await readAll()
   expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: ALL }, (_, index) => index + 1))
-  const told = rows.map(({ body }) => (body.kind === 'deleted' ? body.serverId : body.kind))
-  expect(told.toSorted()).toEqual(ids.toSorted())
+  const sent = rows.map(({ body }) => (body.kind === 'deleted' ? body.serverId : body.kind))
+  expect(sent.toSorted()).toEqual(ids.toSorted())
   const published = cell.feed.map(({ n }) => n)
   expect(published).toEqual([...new Set(published)].toSorted((a, b) => a - b))
 })
 
-test('a position of another incarnation, or of what is gone, is told of as a gap', async () => {
+test('a position of another incarnation, or of rows that are trimmed, is answered as a gap', async () => {
   const { incarnation } = two.cell
   const other = await cell.ask('feed.read', { incarnation: newId(), after: 0, limit: 10 })
   const future = await cell.ask('feed.read', { incarnation, after: 1_000_000, limit: 10 })

@@ -82,7 +82,7 @@ export class FeedRelay implements AsyncDisposable {
         this.#isFailing = false
       } catch (error) {
         this.#last = undefined
-        // While the database is away every round fails: one line tells as much as a thousand.
+        // While the database is away every round fails: one log line is enough.
         if (!this.#isFailing) log.warn(errorFields(error), 'feed not relayed')
         this.#isFailing = true
       }

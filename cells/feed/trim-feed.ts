@@ -6,8 +6,8 @@ import type { Retention } from '../retention.ts'
 const BATCH = 1_000
 
 /**
- * Removes rows the gateways have applied, and those too old or too many to wait for a gateway any longer: who still
- * wanted them is told of a gap and reads everything again. Works in batches of a bounded number. Returns how many.
+ * Removes rows the gateways have applied, and those too old or too many to keep: a gateway that has not read them
+ * gets a gap and reads a full copy. Works in batches of a bounded number. Returns how many.
  */
 export async function trimFeed(
   db: Transactional,

@@ -6,7 +6,7 @@ import type { InstanceView, OperationRef } from '#openapi/wire/instance.ts'
 import type { Cell } from '../cell.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import type { MoveName, MoveOrder } from '../conductor/moves/move.ts'
-import { LEGS_MAX } from '../conductor/moves/plans.ts'
+import { MOVE_STEPS_MAX } from '../conductor/moves/plans.ts'
 import { type MoveParams, moveSaga, moving, sealedOrder } from '../conductor/sagas/move.ts'
 
 export interface AskedMove {
@@ -48,7 +48,7 @@ async function start(
     sealed: sealedOrder(secrets, operation, order),
     instance,
     startedAt: clock.now(),
-    operationIds: Array.from({ length: LEGS_MAX }, () => newId<string>()),
+    operationIds: Array.from({ length: MOVE_STEPS_MAX }, () => newId<string>()),
   }
   try {
     await sagas.start(moveSaga, { id, subject: operation.serverId, params, work })

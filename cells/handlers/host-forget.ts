@@ -3,7 +3,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import { hostView } from '../hosts/host.ts'
-import { tellSiblings } from '../hosts/tell-siblings.ts'
+import { notifySiblings } from '../hosts/notify-siblings.ts'
 import { deleteProvider } from '../placement/delete-provider.ts'
 
 /**
@@ -31,6 +31,6 @@ export async function hostForget(
     (tx) => deleteProvider(tx, id),
   )
   await conductor.hosts.refresh()
-  tellSiblings(conductor)
+  notifySiblings(conductor)
   return hostView(host, conductor.ratios)
 }

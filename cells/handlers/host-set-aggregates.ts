@@ -4,7 +4,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import { hostView } from '../hosts/host.ts'
-import { tellSiblings } from '../hosts/tell-siblings.ts'
+import { notifySiblings } from '../hosts/notify-siblings.ts'
 import { zoneOf } from '../hosts/zone-of.ts'
 
 /** Afterwards the host is in the aggregates named, and in the zone they say. */
@@ -18,6 +18,6 @@ export async function hostSetAggregates(
       : { ...seen, aggregates, zone: zoneOf(seen.ownZone, aggregates) },
   )
   await conductor.hosts.refresh()
-  tellSiblings(conductor)
+  notifySiblings(conductor)
   return hostView(host, conductor.ratios)
 }

@@ -5,7 +5,7 @@ import type { Cell } from '../cell.ts'
 import { auditHost } from '../hosts/audit-host.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import { hostView } from '../hosts/host.ts'
-import { tellSiblings } from '../hosts/tell-siblings.ts'
+import { notifySiblings } from '../hosts/notify-siblings.ts'
 
 /**
  * Afterwards the host's service is enabled or not, and declared down or not, as the operator says. One that is no longer
@@ -24,7 +24,7 @@ export async function hostSetService(
     return { ...seen, isDisabled, disabledReason: isDisabled ? reason : null, isForcedDown, isUp }
   })
   await conductor.hosts.refresh()
-  tellSiblings(conductor)
+  notifySiblings(conductor)
   if (ask.isForcedDown === false)
     void auditHost(cell, host.id).catch((error: unknown) =>
       conductor.log.warn({ host: host.id, ...errorFields(error) }, 'host not audited'),

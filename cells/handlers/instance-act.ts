@@ -89,12 +89,12 @@ async function findPresent({ conductor }: Cell, { operation }: Ask): Promise<Ins
 /** Undefined when the instance or the operation's record changed meanwhile. */
 async function begin(
   cell: Cell,
-  { operation, act, isWish }: Ask,
+  { operation, act, isWish, isDesiredState = isWish }: Ask,
   instance: Instance,
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor } = cell
-  if (isWish === true && (await isTrueAlready(cell, operation, act.name, instance)))
+  if (isDesiredState === true && (await isInStateAlready(cell, operation, act.name, instance)))
     return instanceView(instance)
   if (act.name === 'reset-state') {
     const reset = await resetState(conductor, operation, instance, act.state)
@@ -148,8 +148,11 @@ async function beginAct(
   }
 }
 
-/** Whether nothing needs to be done; it is then remembered as done. Throws `unavailable` while somebody is at work. */
-async function isTrueAlready(
+/**
+ * Whether nothing needs to be done; the operation is then recorded as done. Throws `unavailable` while a saga holds
+ * the instance.
+ */
+async function isInStateAlready(
   cell: Cell,
   operation: Ask['operation'],
   action: CellAct['name'],

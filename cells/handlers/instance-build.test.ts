@@ -8,7 +8,7 @@ import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
 
-// Goal: one answer per attempt, whoever asks how often and in which order; one server or none, never two.
+// Goal: one answer per attempt, however often and in which order it is asked for; one server or none, never two.
 
 let cell: TestCell
 let one: RunningCell
@@ -125,7 +125,7 @@ test('a delete that overtakes its build leaves a tombstone, and the build is ref
   expect(await tracesOf(one, hosts, operation.serverId)).toEqual([])
 })
 
-test('a build older than what is known of its server is refused', async () => {
+test('a build older than the known attempt of its server is refused', async () => {
   const newer = operationOn(newId(), 3)
   await cell.ask('instance.delete', { operation: newer })
 

@@ -2,7 +2,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { deletedAttempts } from '../db/operations.ts'
 
-/** The newest attempts of servers that the cell has nothing left of, because it was told to delete them. */
+/** The newest attempts of deleted servers of which the cell has nothing left. */
 export async function snapshotEnded(
   { conductor }: Cell,
   { serverIds }: CellAsk<'snapshot.ended'>,

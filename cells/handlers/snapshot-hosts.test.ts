@@ -21,7 +21,7 @@ afterAll(async () => {
   await cell?.[Symbol.asyncDispose]()
 })
 
-test('a thousand hosts are told in pages that the bus takes', async () => {
+test('a thousand hosts are sent in pages that the bus takes', async () => {
   const { db } = running.cell.conductor
   const [host] = await hostPage(db, '', 1)
   // As much as a host of many abilities has to say.
@@ -31,16 +31,16 @@ test('a thousand hosts are told in pages that the bus takes', async () => {
       await insertHost(tx, { ...host!, id: newId<HostId>(), name: `host-${n}`, down })
   })
 
-  const told: string[] = []
+  const listed: string[] = []
   let page: CellAnswer<'snapshot.hosts'>
   let pages = 0
   do {
-    page = await cell.ask('snapshot.hosts', { afterHost: told.at(-1) ?? null })
-    told.push(...page.hosts.map(({ hostId }) => hostId))
+    page = await cell.ask('snapshot.hosts', { afterHost: listed.at(-1) ?? null })
+    listed.push(...page.hosts.map(({ hostId }) => hostId))
     pages += 1
   } while (!page.isLast)
 
-  expect(new Set(told).size).toBe(HOSTS)
-  expect(told).toHaveLength(HOSTS)
+  expect(new Set(listed).size).toBe(HOSTS)
+  expect(listed).toHaveLength(HOSTS)
   expect(pages).toBeGreaterThan(2)
 })

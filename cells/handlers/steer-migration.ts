@@ -8,8 +8,8 @@ import { type Instance, instanceView } from '../conductor/instance.ts'
 import { insertOperation } from '../db/operations.ts'
 
 /**
- * Afterwards the host that has the guest has been told to call its live migration off, or to bring it to its end soon.
- * Throws `conflict` when none is under way.
+ * Afterwards the guest's host has been asked to abort its live migration, or to complete it soon. Throws `conflict`
+ * when none is under way.
  */
 export async function steerMigration(
   { conductor }: Cell,

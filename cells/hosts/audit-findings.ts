@@ -20,7 +20,7 @@ export type AuditFinding =
   | { readonly kind: 'recovered'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
-  /** It is in a power state that changes nothing but what is shown. */
+  /** The guest is in a power state that changes nothing but the shown state. */
   | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
   | { readonly kind: 'unknown'; readonly id: InstanceId }
 
@@ -54,8 +54,8 @@ export function stateOnHost(
 }
 
 /**
- * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
- * that somebody is changing is left alone.
+ * Compares a host's guests with the cell's rows of them (nova: `_sync_instance_power_state`). An instance that a saga
+ * holds is left alone.
  */
 export function auditFindings(
   instances: readonly Instance[],

@@ -24,10 +24,10 @@ const PAGE = 500
 const PAGES_MAX = 200
 
 /**
- * Afterwards the cell believes of the host's guests what is true. A report may be older than what has happened
- * since, so when one disagrees the host is asked again, after the rows were read: what it says then, of an instance
- * that has not changed since, is the truth. Without a report it is asked at once. Once after a restore of the database the
- * host is believed where else it would be told to stop a guest.
+ * Afterwards the cell's rows agree with the host's guests. A report may be older than the cell's last change, so when
+ * one disagrees the host is asked again, after the rows were read: its answer about an instance that has not changed
+ * since is the truth. Without a report the host is asked at once. Once after a restore of the database the host is
+ * believed where it would otherwise be told to stop a guest.
  */
 export async function auditHost(
   cell: Cell,
@@ -127,14 +127,14 @@ async function believe(
   recordedAs?: PlainAct,
 ): Promise<void> {
   const to = { ...instance, ...change, version: instance.version + 1 }
-  const told: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
+  const rows: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
   if (recordedAs !== undefined)
-    told.push({
+    rows.push({
       kind: 'action-event',
       event: ownEvent(instance, recordedAs, conductor.clock.now()),
     })
   await conductor.db.transaction(async (tx) => {
-    if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, told)
+    if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, rows)
   })
   conductor.log.info({ server_id: instance.id, ...change }, 'instance changed behind our back')
 }

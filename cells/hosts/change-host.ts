@@ -10,7 +10,7 @@ import { type Host, hostView } from './host.ts'
 const TRIES_MAX = 5
 
 /**
- * Afterwards the host is as `change` makes it of what its row says now, and the gateways are told. `change` may
+ * Afterwards the host is as `change` makes it of what its row says now, and the gateways receive it. `change` may
  * return the host itself: then nothing happens. `also` is part of the same commit. Throws `not-found`.
  */
 export async function changeHost(

@@ -13,13 +13,16 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
+import { notifySiblings } from './notify-siblings.ts'
 import { OneInHand } from './one-in-hand.ts'
 import { recordReport } from './record-report.ts'
-import { tellSiblings } from './tell-siblings.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
-/** Of one host. One that comes back with a thousand guests tells of each; what is dropped its next report has. */
+/**
+ * Of one host. A host that comes back with a thousand guests sends a report for each; dropped ones are in its next
+ * full report.
+ */
 const WORDS_PER_SECOND = 200
 
 /** A guest that ends is mostly being deleted. A moment later it need not be looked at any more, or all such guests at once. */
@@ -59,7 +62,7 @@ export class HostListener implements AsyncDisposable {
     ]
   }
 
-  /** Meets every host again: after a reconnect nobody knows what was missed. */
+  /** Takes the next report of every host as its first: after a reconnect it is unknown which ones were missed. */
   forget(): void {
     this.#reported.clear()
   }
@@ -155,13 +158,13 @@ export class HostListener implements AsyncDisposable {
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
     this.#hostsChanged()
-    tellSiblings(conductor)
+    notifySiblings(conductor)
     if (report.down !== null) return
     const guests = report.hasMore === true ? undefined : report.instances
     await this.#audit(report.hostId as HostId, guests)
   }
 
-  /** Every boot tells of a guest that runs; one that does not, and is not being changed, is looked into. */
+  /** Every boot reports a guest that runs; one that does not run, and is not being changed, is audited. */
   #doubt(power: Power): void {
     if (power.powerState === POWER_STATES.running && power.fault === undefined) return
     this.#doubted.set(power.id, power)

@@ -23,8 +23,8 @@ interface Heard {
 }
 
 /**
- * What this process knows of the cell's hosts: their rows as last read, and when each was last heard. A hint for
- * scheduling; what is true of capacity is decided by claims.
+ * The hosts of the cell as this process knows them: their rows as last read, and when each was last heard. A hint for
+ * scheduling; claims decide about capacity.
  */
 export class HostRegistry {
   readonly #options: HostRegistryOptions
@@ -65,7 +65,7 @@ export class HostRegistry {
     this.#heard.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
   }
 
-  /** When the host was last heard, here or by whoever wrote its row. */
+  /** When the host was last heard, by this process or by the one that wrote its row. */
   lastSeenAt(host: Host): number {
     return Math.max(host.lastSeenAt, this.#heard.get(host.id)?.at ?? 0)
   }
@@ -87,7 +87,7 @@ export class HostRegistry {
     return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs
   }
 
-  /** True when the feed tells of an older usage than is known here. */
+  /** True when the feed has an older usage than this process knows. */
   isUsageNews({ id, provider }: Host): boolean {
     return provider !== null && provider.generation !== this.#shown.get(id)
   }

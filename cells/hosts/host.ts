@@ -24,11 +24,14 @@ export interface Host {
   readonly startedAt: number
   readonly lastSeenAt: number
   readonly provider: Provider | null
-  /** It is forgotten: nothing is known to be there, and nobody is shown it. */
+  /** The host is forgotten: it has no known guests, and is not shown. */
   readonly isDeleted: boolean
 }
 
-/** What the host's provider offers and what is taken of it; null until the host has shown an inventory. */
+/**
+ * The amounts that the host's provider offers and that are allocated on it; null until the host has reported an
+ * inventory.
+ */
 export interface Provider {
   readonly generation: number
   readonly limits: Resources
@@ -38,7 +41,7 @@ export interface Provider {
 
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
-/** What the gateways are told of it. */
+/** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
   const { id, provider, capabilities, aggregates, ...shown } = host
   const machines = host.inventory?.machines

@@ -212,7 +212,7 @@ test('a guest that runs though its server is stopped is stopped again', async ()
     (await host.driver.list(signal())).find(({ id }) => id === operation.serverId)?.powerState
   await expect.poll(state).toBe('shutdown')
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
-  // The gateways have no request of it, so the step names its action.
+  // The gateways have no request for it, so the step names its action.
   const { event } = await ownStop(operation)
   expect(event).toMatchObject({ event: 'compute_stop_instance', result: 'Success', host: 'host' })
 })

@@ -1,6 +1,7 @@
 /**
- * Work on what a host has said, one at a time per host. What is said meanwhile waits, up to a number per host; above that
- * the newest takes the place of the oldest: a host that talks much has its own words left out, and no other's.
+ * Handles the messages of hosts, one at a time per host. Messages that come meanwhile wait, up to a number per host;
+ * above that the newest takes the place of the oldest: a host that sends too many loses messages of its own, and of
+ * no other host.
  */
 export class OneInHand<Key, Word> {
   readonly #work: (word: Word) => Promise<void>

@@ -13,7 +13,7 @@ import { deleteProvider } from './delete-provider.ts'
 import { putInventory } from './inventory.ts'
 import { orphanedConsumers } from './orphans.ts'
 
-// Goal: what providers count, what is left behind on them, and when they may go.
+// Goal: the counters of providers, consumers left behind on them, and when providers may be deleted.
 
 let db: Database
 

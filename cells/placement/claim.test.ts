@@ -153,7 +153,7 @@ test('overcommit lets a provider take more than it has', async () => {
   expect(await take(provider, { vcpus: 0, memoryMb: 1, diskGb: 0 })).toBe(false)
 })
 
-test('an inventory that shrank below what is used accepts nothing more', async () => {
+test('an inventory that shrank below the used amount accepts nothing more', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   await take(provider, { vcpus: 6, memoryMb: 10, diskGb: 1 })
 
@@ -200,9 +200,9 @@ test('of many claims of a custom class at once as many succeed as there are, and
 
 test('whatever is claimed and released at once, nothing is overbooked and the counters stay true', async () => {
   const amount = fc.integer({ min: 0, max: 4 })
-  const wish = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
+  const amounts = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
   await fc.assert(
-    fc.asyncProperty(fc.array(wish, { maxLength: 16 }), wish, async (wishes, total) => {
+    fc.asyncProperty(fc.array(amounts, { maxLength: 16 }), amounts, async (requests, total) => {
       const provider = await provide({
         vcpus: total.vcpus * 3,
         memoryMb: total.memoryMb * 3,
@@ -210,7 +210,7 @@ test('whatever is claimed and released at once, nothing is overbooked and the co
       })
 
       await Promise.all(
-        wishes.map(async (resources, index) => {
+        requests.map(async (resources, index) => {
           const consumer = newId()
           await take(provider, resources, consumer)
           if (index % 3 === 0) await db.transaction((tx) => release(tx, consumer))

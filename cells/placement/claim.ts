@@ -64,9 +64,9 @@ const ALLOCATE_CUSTOM = statement(
 )
 
 /**
- * Allocates the resources to the consumer if the provider still has them all; false, and nothing changed, when it
- * has not. One conditional update decides, so however many claim at once, a provider is never overbooked. The
- * provider's row is the first that is locked, so nobody sees custom classes taken and given back.
+ * Allocates the resources to the consumer if the provider still has them all; false, and nothing changed, when it has
+ * not. One conditional update decides, so concurrent claims never overbook a provider. The provider's row is the
+ * first that is locked, so no other transaction sees custom classes taken and given back.
  */
 export async function claim(
   tx: Tx,

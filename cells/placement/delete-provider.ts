@@ -7,7 +7,7 @@ import { allocations, customResources, resourceProviders } from '../db/schema/pl
 
 /**
  * Afterwards nothing can be claimed of the host. Throws `conflict`, in Nova's words (`os-services` delete), while
- * servers are on it or hold a place on it. Whoever claims waits for the provider's row, and then finds none.
+ * servers are on it or hold a place on it. Concurrent claims wait for the provider's row, and then find none.
  */
 export async function deleteProvider(tx: Tx, id: HostId): Promise<void> {
   await tx.orm

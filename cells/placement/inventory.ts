@@ -30,7 +30,7 @@ const PUT_PROVIDER = statement(
     }),
 )
 
-/** Servers may still hold what is not offered any more. */
+/** Servers may still hold resources that are no longer offered. */
 const WITHDRAW_CUSTOM = statement(
   builder
     .update(customResources)
@@ -52,7 +52,7 @@ export interface ProviderInventory {
   readonly ratios: AllocationRatios
 }
 
-/** Afterwards the provider exists and offers this much; what is allocated on it stays. */
+/** Afterwards the provider exists and offers this much; its allocations stay. */
 export async function putInventory(tx: Tx, inventory: ProviderInventory): Promise<void> {
   const { provider, name, total, ratios } = inventory
   await tx.run(PUT_PROVIDER, { provider, name, ...limitsOf(total, ratios) })

@@ -15,7 +15,10 @@ export function ratiosOf(
   return isExact ? NO_OVERCOMMIT : ratios
 }
 
-/** What may be in use at most, of custom classes exactly what there is: an inventory that shrank below what is used accepts nothing more. */
+/**
+ * The amounts that may be used at most, of custom classes exactly the total: an inventory that shrank below the used
+ * amount accepts nothing more.
+ */
 export function limitsOf(total: Resources, ratios: AllocationRatios): Resources {
   return {
     vcpus: Math.floor(total.vcpus * ratios.vcpus),

@@ -62,8 +62,8 @@ export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]>
 }
 
 /**
- * As `release`, only queued, for a consumer in no group that nobody else changes: the transaction fails with `otherwise`
- * when it has not just so many rows.
+ * As `release`, only queued, for a consumer in no group that no other transaction changes: the transaction fails with
+ * `otherwise` when the consumer has not just so many rows.
  */
 export function queueRelease(
   tx: Tx,

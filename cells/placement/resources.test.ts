@@ -52,7 +52,7 @@ test('amounts are combined class by class, and a class that one side lacks is 0 
   })
 })
 
-test('what is a quota, or whole machines, is never promised twice', () => {
+test('quotas and whole machines are never promised twice', () => {
   const ratios = { vcpus: 16, memoryMb: 1.5, diskGb: 1 }
   const exact = { vcpus: 1, memoryMb: 1, diskGb: 1 }
   expect(ratiosOf(null, ratios)).toEqual(ratios)

@@ -13,7 +13,7 @@ const BATCH = 100
 /** A claim and its server commit together, so an older one without server never gets one. */
 const ORPHANED_AFTER_MS = 60_000
 
-/** Keeps allocations true: none without server, and every provider and server group counting what is there. */
+/** Repairs allocations: none without a server, and every provider and server group counts its allocations. */
 export function allocationAudit(cell: Cell, holder: string): Reconciler {
   const { db, clock } = cell.conductor
   const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })

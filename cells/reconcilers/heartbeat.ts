@@ -9,8 +9,8 @@ import { cellSummary } from '../hosts/cell-summary.ts'
 const EVERY_MS = 1_000
 
 /**
- * Tells the gateways that the cell lives, how far its feed is, and what it could take. What it asks the database for that
- * says also what waits in the cell: `recover` is called where there may be sagas to take up, and the feed is relayed.
+ * Sends the gateways that the cell lives, how far its feed is, and how much it could take. The query for that finds
+ * the cell's waiting work as well: `recover` is called where there may be sagas to take up, and the feed is relayed.
  */
 export function heartbeat(
   { conductor, incarnation, processId, sagas }: Cell,

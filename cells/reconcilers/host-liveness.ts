@@ -8,14 +8,14 @@ import type { Host } from '../hosts/host.ts'
 const EVERY_MS = 1_000
 const LEASE_NAME = 'host-liveness'
 const LEASE_TTL_MS = 5_000
-/** Usage of a host is told at most so often; claims change it many times a second. */
+/** The usage of a host is sent at most so often; claims change it many times a second. */
 const USAGE_EVERY_MS = 5_000
-/** Hosts told of per round; the others are told of in the next. */
+/** Hosts sent per round; the others are sent in the next. */
 const CHANGES_MAX = 100
 
 /**
- * Keeps what the gateways know of hosts true: whether they are up, and what is used. Every process reads usage for
- * its own scheduling; one of them tells.
+ * Keeps the gateways informed about hosts: whether they are up, and the used amounts. Every process reads usage for
+ * its own scheduling; one of them sends it.
  */
 export function hostLiveness(cell: Cell, holder: string): Reconciler {
   const { db, hosts, clock, log } = cell.conductor

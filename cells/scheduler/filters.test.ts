@@ -38,13 +38,13 @@ describe.each([
     used: { vcpus: 0, memoryMb: 0, diskGb: 0, [amount]: value },
   })
 
-  test('lets a server pass that takes exactly what is free', () => {
+  test('lets a server pass that takes exactly the free amount', () => {
     expect(refusal(name, {}, wants(limit))).toBeUndefined()
     expect(refusal(name, uses(limit - 3), wants(3))).toBeUndefined()
     expect(refusal(name, uses(limit), wants(0))).toBeUndefined()
   })
 
-  test('refuses one more than what is free, with both numbers', () => {
+  test('refuses one more than the free amount, with both numbers', () => {
     expect(refusal(name, {}, wants(limit + 1))).toBe(
       `has ${limit} ${unit} free, ${limit + 1} are needed`,
     )
@@ -123,7 +123,7 @@ describe('ResourceClassFilter', () => {
   const wants = (custom: Record<string, number>) => ({ resources: { ...nothing, custom } })
   const name = 'ResourceClassFilter'
 
-  test('lets exactly what is free pass and refuses one more', () => {
+  test('lets exactly the free amount pass and refuses one more', () => {
     expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 2 }))).toBeUndefined()
     expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 3 }))).toBe(
       'has 2 CUSTOM_GOLD free, 3 are needed',

@@ -249,7 +249,7 @@ test('three examples of each refusal are kept, and all are counted', () => {
   expect(compute?.examples.map(({ candidate }) => candidate)).toEqual(['a', 'b', 'c'])
 })
 
-test('whatever the hosts, all selected fit, none is selected twice, and nobody is lost from the count', () => {
+test('whatever the hosts, all selected fit, none is selected twice, and every host is counted', () => {
   const amount = fc.integer({ min: 0, max: 20 })
   const resources = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
   const anyHost = fc.record({ limits: resources, used: resources, isUp: fc.boolean() })

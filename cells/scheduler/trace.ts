@@ -11,7 +11,7 @@ export interface TraceEnd {
   readonly chosen: string | null
 }
 
-/** A selection and what came of it, as it is kept and shown. */
+/** A selection and its result, as they are stored and shown. */
 export function hostTrace(selection: Omit<Selection, 'errors'>, end: TraceEnd): Trace {
   const { considered, filters, scores } = selection
   const { at, tookMs, lostClaims, chosen } = end

@@ -8,7 +8,7 @@ export type ApartEnd =
   | { readonly kind: 'ended'; readonly answer: Json }
   /** It ended the process that was tried with it alone, or held it up for good. */
   | { readonly kind: 'guilty'; readonly why: string }
-  /** Nothing is known of it: the process could not be begun, or was ended by others. */
+  /** The end of the process says nothing about this task: the process could not be started, or was ended from outside. */
   | { readonly kind: 'left' }
 
 export interface ApartOptions {
@@ -64,12 +64,18 @@ export class ApartProcess implements AsyncDisposable {
   readonly #options: ApartOptions
   #isReady = false
   #isEnding = false
-  /** Looks since it was last heard of. Counted in turns of the loop here, so that a pause of this process is none of that one. */
+  /**
+   * Checks since the process last answered. They are counted in turns of this process's event loop, so that a pause
+   * of this process does not count as silence of the other.
+   */
   #silentFor = 0
   #why: string | undefined
   givenCount = 0
 
-  /** `ended` is told what it left, and why it ended by itself; without a reason where that says nothing of its tasks. */
+  /**
+   * `ended` is called with the tasks left, and with the reason where the process ended by itself; without one where
+   * the end says nothing of its tasks.
+   */
   constructor(
     options: ApartOptions,
     tasks: readonly Given[],
@@ -131,7 +137,7 @@ export class ApartProcess implements AsyncDisposable {
 
   #send(nth: number, { task }: Given): void {
     const message: TaskMessage = { nth, task }
-    // One that has just ended is told of by its end.
+    // The end of a process reports its tasks.
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 

@@ -76,13 +76,13 @@ test.each(POISONS)(
   },
 )
 
-test('a process that somebody else kills says nothing of what it had in hand', async () => {
-  const told = join(folder, 'pid')
-  const tells = `(await import('node:fs')).writeFileSync('${told}', String(process.pid)); ${WAITS}`
+test('a process that is killed from outside says nothing of its tasks', async () => {
+  const pidFile = join(folder, 'pid')
+  const tells = `(await import('node:fs')).writeFileSync('${pidFile}', String(process.pid)); ${WAITS}`
   await using apart = open(programOf('killed', tells))
   const end = apart.run('a')
 
-  process.kill(await pidIn(told), 'SIGKILL')
+  process.kill(await pidIn(pidFile), 'SIGKILL')
 
   expect(await end).toEqual({ kind: 'left' })
 })
@@ -96,8 +96,8 @@ test('a task whose work fails is left, and one that cannot even be begun', async
 })
 
 test('a process apart whose parent is killed ends, even where it loops for ever', async () => {
-  const told = join(folder, 'looping')
-  const loops = `(await import('node:fs')).writeFileSync('${told}', String(process.pid)); for (;;);`
+  const pidFile = join(folder, 'looping')
+  const loops = `(await import('node:fs')).writeFileSync('${pidFile}', String(process.pid)); for (;;);`
   const parent = join(folder, 'parent.mts')
   writeFileSync(
     parent,
@@ -107,14 +107,14 @@ test('a process apart whose parent is killed ends, even where it loops for ever'
     await new Apart({ program, log: createLogger('test', 'silent') }).run('a')`,
   )
   const child = spawn(process.execPath, [parent], { stdio: 'inherit' })
-  const pid = await pidIn(told)
+  const pid = await pidIn(pidFile)
 
   child.kill('SIGKILL')
 
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('what is at work when its parent stops is left', async () => {
+test('a task that is under way when its parent stops is left', async () => {
   const apart = open(programOf('waits', WAITS))
   const end = apart.run('a')
 

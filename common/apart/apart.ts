@@ -1,7 +1,7 @@
 import type { Json } from '../saga/saga.ts'
 import { type ApartEnd, type ApartOptions, ApartProcess, type Given } from './apart-process.ts'
 
-/** At once. More wait, so that what is tried does not take the memory of all else. */
+/** Tasks that run at the same time. The others wait, so that trials leave memory for everything else. */
 const PROCESSES_MAX = 4
 
 /**

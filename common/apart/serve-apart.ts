@@ -8,12 +8,12 @@ import type { ApartMessage, TaskMessage } from './apart-process.ts'
 const BEAT_MS = 1_000
 const GUARD = new URL('guard.ts', import.meta.url)
 
-/** Work of a process apart: what it answers is told to the process that gave the task. */
+/** Runs the tasks of a process apart: each result goes to the process that gave the task. */
 export type ApartWork = (task: Json, signal: AbortSignal) => Promise<Json>
 
 /**
- * Makes this process one apart (see `Apart`) until its parent wants no more of it, or is gone. `open` gives the work,
- * once all it needs is there, and is disposed of at the end.
+ * Makes this process one that works apart (see `Apart`), until its parent needs it no more or is gone. `open`
+ * resolves to the work once everything the work needs is available; the work is disposed of at the end.
  */
 export async function serveApart(
   log: Logger,

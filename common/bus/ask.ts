@@ -11,7 +11,7 @@ import { workHeaders } from './headers.ts'
 
 export interface Ask {
   readonly subject: string
-  /** Asked where nobody serves the subject. */
+  /** The failure of a request for a subject that no process serves. */
   readonly otherwise?: string
   readonly payload: unknown
   readonly work: WorkContext
@@ -21,9 +21,9 @@ export interface Ask {
 }
 
 /**
- * One request and its answer, not yet validated. Whoever does not answer in time, or is not there, is
- * `unavailable`: what was asked may or may not have happened. A question the bus does not take, because it is too
- * large, is `internal`: nobody was asked.
+ * One request and its answer, not yet validated. Throws `unavailable` when no answer comes in time or no process
+ * serves the subject: the request may or may not have been carried out. Throws `internal` for a request that is too
+ * large for the bus: it was not sent.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
   const { subject, otherwise, payload, work, timeoutMs, whom } = question

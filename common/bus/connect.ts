@@ -9,7 +9,7 @@ export interface BusOptions {
   readonly url: string
   /** A credentials file as NATS tools write it; absent only where the server asks for none. */
   readonly credentialsFile?: string | undefined
-  /** Who renews the credential, at half its life; absent: somebody else, or nobody. */
+  /** Renews the credential at half its life; absent: another process renews it, or it is never renewed. */
   readonly renew?: Renew | undefined
   readonly name: string
   /** Where replies arrive; a narrow credential allows only its own. */
@@ -91,7 +91,7 @@ async function watchStatus(
 ): Promise<void> {
   let isLost = false
   for await (const status of nats.status()) {
-    // Told of each attempt that the bus refuses, too.
+    // Also called for each attempt that the bus refuses.
     if (status.type === 'disconnect' && !isLost) {
       isLost = true
       log.warn({ bus: options.name }, 'bus lost')

@@ -12,8 +12,8 @@ const SENDERS_MAX = 1_000
 const WINDOW_MS = 10_000
 
 /**
- * Tells how late messages come, by counts that no setting of a clock changes and that need not agree: what counts is by how much a message took longer
- * than others of its sender did lately.
+ * Estimates how late messages come, by counts that no setting of a clock changes and that need not agree: by how much
+ * a message took longer than others of its sender did lately.
  */
 export class DelayEstimator {
   readonly #usual = new LRUCache<string, Usual>({ max: SENDERS_MAX })

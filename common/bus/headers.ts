@@ -12,7 +12,10 @@ const TIMEOUT = 'Weir-Timeout'
 /** This process, since whose start it counts the time it sends at. */
 const OWN_ID = randomUUID()
 
-/** What travels beside every payload: who asked, in which trace, through whom, when, and for how long it is wanted. */
+/**
+ * The headers beside every payload: the user, the trace, the gateways it came through, when it was sent, and how long
+ * an answer is wanted.
+ */
 export function workHeaders(work: WorkContext, timeoutMs: number): MsgHdrs {
   const hdrs = headers()
   hdrs.set(REQUEST_ID, work.requestId)

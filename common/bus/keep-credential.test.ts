@@ -14,7 +14,8 @@ import { connectBus } from './connect.ts'
 import { endOf, isRenewalDue, readCredential, writeCredential } from './credential.ts'
 import { renewWithSeed } from './keep-credential.ts'
 
-// Goal: a credential ends, and whoever uses it notices nothing as long as it is renewed. Real nats-server.
+// Goal: a credential expires, and connections that use it are not disturbed as long as it is renewed. Real
+// nats-server.
 
 const LIFETIME_S = 2
 const LIMIT_MS = 20_000
@@ -90,7 +91,7 @@ test('a credential is due at half its life, and one without an end at once', asy
   expect(isRenewalDue({ ...credential, claims: { ...endless, iat } }, 0)).toBe(true)
 })
 
-test('what is no credentials file is named', async () => {
+test('a file that is no credentials file is named', async () => {
   const file = await fileWith('nonsense')
 
   expect(() => readCredential(file)).toThrow(`${file} is not a credentials file`)

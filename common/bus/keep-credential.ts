@@ -75,7 +75,7 @@ async function post(url: string, ca: string | undefined, asked: object): Promise
 /** A credentials file, and the connection that uses it. */
 export interface KeptCredential {
   readonly file: string
-  /** Absent: somebody else replaces the file. */
+  /** Absent: another process replaces the file. */
   readonly renew?: Renew | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -97,12 +97,12 @@ export class CredentialKeeper {
     this.#kept = kept
   }
 
-  /** Reads the file for each attempt to connect, and logs once a minute that the bus refuses what is in it. */
+  /** Reads the file at each attempt to connect, and logs once a minute that the bus refuses the credential in it. */
   readonly authenticator: Authenticator = (nonce) => {
     const credential = readCredential(this.#kept.file)
     this.#used = credential.jwt
     this.#attempts += 1
-    if (this.isRefused()) this.tellRefused()
+    if (this.isRefused()) this.markRefused()
     const { jwt, seed } = credential
     return jwtAuthenticator(jwt, new TextEncoder().encode(seed))(nonce)
   }
@@ -148,7 +148,7 @@ export class CredentialKeeper {
   }
 
   /** Logs, once a minute at the most, that the credential is refused, and why. */
-  tellRefused(): void {
+  markRefused(): void {
     const { file, clock, log } = this.#kept
     if (clock.elapsed() - this.#toldAt < TOLD_EVERY_MS) return
     this.#toldAt = clock.elapsed()

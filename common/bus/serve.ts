@@ -54,7 +54,7 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
 
 const lateness = new DelayEstimator()
 
-/** Whoever asked has given up by then and may have asked somebody else. */
+/** The requester has given up by then and may have asked another process. */
 function isTooLate({ headers }: Msg): boolean {
   const patience = deadlineOf(headers)
   if (patience === undefined) return false
@@ -89,7 +89,7 @@ async function answer(service: Service, message: Msg, log: Logger): Promise<Enve
   }
 }
 
-/** A bus refuses what is too large for it, and everything once it is closed: neither may end the process. */
+/** The bus refuses payloads that are too large, and every payload once it is closed: neither may end the process. */
 function respond(message: Msg, envelope: Envelope, log: Logger): void {
   try {
     message.respond(JSON.stringify(envelope))

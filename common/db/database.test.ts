@@ -35,7 +35,7 @@ const failureOf = async (promise: PromiseLike<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-test('a taken key is told as such, without the values of the statement', async () => {
+test('a taken key is reported as such, without the values of the statement', async () => {
   const values = { id: 1, name: 'a secret name' }
 
   for (const insert of [
@@ -69,7 +69,7 @@ test.each([
   ['ER_GET_ERRNO', 'Got error 28 "No space left on device" from storage engine InnoDB'],
   ['ER_ERROR_DURING_COMMIT', 'Got error 122 "Disk quota exceeded" during COMMIT'],
   ['ER_ERROR_ON_WRITE', "Error writing file './binlog' (errno: 28)"],
-])('%s for want of room is told as such', (code, text) => {
+])('%s for want of room is reported as such', (code, text) => {
   const failure = databaseFailure(Object.assign(new Error(text), { code }))
 
   expect(failure).toMatchObject({
@@ -78,7 +78,7 @@ test.each([
   })
 })
 
-test('what is queued runs in its turn, before whatever is waited for', async () => {
+test('queued statements run in their turn, before the next statement that is awaited', async () => {
   const add = statement(
     builder.insert(things).values({ id: sql.placeholder('id'), name: sql.placeholder('name') }),
   )
@@ -193,7 +193,7 @@ test('two transactions that wait for each other both end well: the victim is run
   expect(isDeadlock(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
 })
 
-test('of connections that were used at once those stay open that are used', async () => {
+test('idle connections of a burst are closed, and the used one stays open', async () => {
   await using brief = new Database({ url: relay.url, connectionsMax: 4, silenceMaxMs: 300 })
   const id = statement({
     toSQL: () => ({ sql: 'select connection_id() as id, sleep(0.01) as slept', params: [] }),
@@ -217,7 +217,7 @@ test('of connections that were used at once those stay open that are used', asyn
   expect(new Set(await ids(4)).size).toBe(4)
 })
 
-test('a connection that swallows everything is given up', async () => {
+test('a connection that stops responding is given up', async () => {
   await using patient = new Database({ url: relay.url, connectionsMax: 2, silenceMaxMs: 300 })
   const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
   const two = () => Promise.all([patient.rows(id, {}), patient.rows(id, {})])

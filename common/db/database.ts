@@ -47,7 +47,7 @@ export interface Tx extends Executor {
    * writes whose outcome decides nothing; a failure of one ends the transaction.
    */
   queue(statement: Statement, values: StatementValues, expected?: Expected): void
-  /** Runs what is queued now: needed before a statement whose failure the caller survives. */
+  /** Runs the queued statements now: needed before a statement whose failure the caller survives. */
   flush(): Promise<void>
   /** Called once this transaction has committed, and never where it has not. */
   afterCommit(done: () => void): void

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { Pool, PoolConnection } from 'mysql2'
 
 /**
- * From now on a connection on which nothing has come or gone for `ms` is ended. If it is in use, its user gets an error instead
- * of waiting until the system gives up the connection. If it is not, the database frees what it holds for it: after a
- * burst few connections stay open. Costs a statement nothing, because the socket keeps its one timer.
+ * Afterwards a connection on which no byte has come or gone for `ms` is ended. If it is in use, its callers get a failure
+ * instead of waiting until the system gives up the connection. If it is idle, the database frees its memory: after a
+ * burst few connections stay open. This costs a statement nothing: the socket keeps its one timer.
  */
 export function endSilentConnections(pool: Pool, ms: number): void {
   const used = new WeakSet<PoolConnection>()
@@ -21,7 +21,7 @@ export function endSilentConnections(pool: Pool, ms: number): void {
   })
 }
 
-/** Told as the system tells of a connection that it gave up. */
+/** As the system reports a connection that it gave up. */
 class Silent extends Error {
   readonly code = 'ETIMEDOUT'
 

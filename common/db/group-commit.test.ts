@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { GroupCommit, type RunBatch } from './group-commit.ts'
 
-/** What has begun, in order, and a gate for what is to wait. */
+/** Which batches have begun, in order, and a gate for those that wait. */
 function commits(runs: RunBatch = async () => true) {
   const begun: string[] = []
   const gate = Promise.withResolvers<void>()
@@ -47,7 +47,7 @@ test('where a batch fails, each of its entries runs and ends alone', async () =>
   expect(begun).toEqual(['2 together', 'good', 'bad'])
 })
 
-test('where it is unknown whether a batch committed, none of it runs again', async () => {
+test('where it is unknown whether a batch committed, no part of the batch runs again', async () => {
   const { begun, commit } = commits(() => Promise.reject(new Error('connection lost')))
 
   const both = ['first', 'second'].map((name) => commit('a', name))

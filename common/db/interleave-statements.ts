@@ -21,7 +21,7 @@ function together(same: readonly Bound[]): readonly Bound[] {
 const DUPLICATE = ' on duplicate key update '
 const VALUES = ' values '
 
-/** The insert with its rows so many times; undefined for what is no insert of values alone. */
+/** The insert with its rows so many times; undefined for statements other than an insert of plain values. */
 function insertOf(text: string, times: number): string | undefined {
   const [head, update, ...more] = text.split(DUPLICATE) as [string, ...string[]]
   const at = head.indexOf(VALUES)

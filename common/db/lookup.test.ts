@@ -36,7 +36,7 @@ beforeEach(() => {
     [...new Set(names as string[])].filter((name) => name !== 'none').map((name) => ({ name }))
 })
 
-test('what is looked for in one turn is asked for together, and each gets its own row', async () => {
+test('rows that are looked for in one turn are read together, and each caller gets its own row', async () => {
   const found = await Promise.all(['c', 'a', 'none', 'a', 'b'].map((name) => lookup.one(db, name)))
 
   expect(found.map((row) => row?.name)).toEqual(['c', 'a', undefined, 'a', 'b'])
@@ -51,7 +51,7 @@ test('each gets all rows with its key', async () => {
   expect(none).toEqual([])
 })
 
-test('what is looked for alone is asked for alone', async () => {
+test('a row that is looked for alone is read alone', async () => {
   expect(await lookup.one(db, 'a')).toEqual({ name: 'a' })
   expect(await lookup.one(db, 'none')).toBeUndefined()
   expect(asked).toEqual([['a'], ['none']])
@@ -65,7 +65,7 @@ test('more than the largest statement takes are asked for in several', async () 
   expect(asked.map(({ length }) => length)).toEqual([16, 1])
 })
 
-test('each executor is asked by itself, and who asked is told when it fails', async () => {
+test('each executor is asked by itself, and each caller gets its failure', async () => {
   const other = { ...db, rows: () => Promise.reject(new Error('gone')) } as Executor
   const [own, first, second] = await Promise.allSettled([
     lookup.one(db, 'a'),

@@ -21,14 +21,14 @@ const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
 export interface TransactionIo {
   /** A connection of its own. */
   connect(): Promise<PoolConnection>
-  /** Commits what is known whole, alone or together with others. */
+  /** Commits a transaction whose statements are all queued, alone or together with others. */
   commitTogether(entry: Entry): Promise<void>
 }
 
 /**
- * One transaction, on a connection from the first statement that is waited for. What is queued goes out, in order, with
- * that statement, at the latest with the commit: a round trip costs both ends more than most statements do. One that
- * only queues may share its round trip with others of its kind.
+ * One transaction, on a connection from the first statement that is awaited. Queued statements go out, in order, with
+ * that statement, at the latest with the commit: a round trip costs both ends more than most statements do. A
+ * transaction that only queues may share its round trip with others like it.
  */
 export class OpenTransaction implements Tx {
   readonly transactional = true
@@ -94,7 +94,7 @@ export class OpenTransaction implements Tx {
     if (this.#connected !== undefined) (await this.#connected).release()
   }
 
-  /** Afterwards nothing of it is there, as far as the database can be reached. */
+  /** Afterwards the transaction is rolled back, as far as the database can be reached. */
   async rollback(): Promise<void> {
     const connection = await this.#connected?.catch(() => undefined)
     if (connection === undefined) return

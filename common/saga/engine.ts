@@ -63,7 +63,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #letGo = new Set<SagaId>()
   readonly #stop = new AbortController()
   readonly #lease: Lease
-  /** True: what is begun here goes on in the process whose lease this is. */
+  /** True: sagas that are begun here run in the process that holds this lease. */
   readonly #isApart: boolean
   #renewal: Promise<void> = Promise.resolve()
 
@@ -184,7 +184,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     onEnded?.(record, 'stuck')
   }
 
-  /** The process ends, so no saga of it takes another step: this one's could make it due again. */
+  /** The process ends, so none of its sagas takes another step: a step of this one could make it due again. */
   async #setEscapedAside(record: SagaRecord, why: string): Promise<void> {
     const { clock } = this.#options
     this.#stop.abort()
@@ -193,7 +193,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     await this.#setAside(record, why)
   }
 
-  /** Stops taking steps; what is unfinished goes on in the next process. */
+  /** Stops taking steps; unfinished sagas go on in the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#running.values(), this.#renewal])
@@ -239,7 +239,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       return outcome
     } catch (error) {
       this.#letGo.add(id)
-      // The database or the lease is gone: whoever holds the lease next goes on from what the log says.
+      // The database or the lease is gone: the next holder of the lease goes on from the log.
       if (!this.#stop.signal.aborted) {
         const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
         log[level]({ saga: id, name, ...errorFields(error) }, 'saga handed over')

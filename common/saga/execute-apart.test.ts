@@ -15,7 +15,7 @@ import { continueSaga } from './log.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 import { sagas } from './schema.ts'
 
-// Goal: what may have ended a process is given to one apart, and its row says what became of it there.
+// Goal: a saga that may have ended a process is given to a process apart, and its row says how the trial ended.
 
 interface Deps {
   /** False: the step waits until its process stops. */
@@ -80,7 +80,7 @@ function doneApart(task: ApartSaga): Promise<SagaOutcome | 'handed-over'> {
   return executeApart({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
 }
 
-test('what was in hand when a process ended is tried apart, and its row says what became of it there', async () => {
+test('sagas in hand when a process ended are tried apart, and their rows say how the trial ended', async () => {
   const [innocent, guilty, left] = [newId<string>(), newId<string>(), newId<string>()]
   const processName = newId<string>()
   await using first = await open(processName)

@@ -291,7 +291,7 @@ test('a saga of another version of its steps unwinds instead of going on', async
   expect(done.slice(-2)).toEqual(['undo wait', 'undo build'])
 })
 
-test('a saga whose name nothing here knows is told of and left alone', async () => {
+test('a saga whose name is unknown here is logged and left alone', async () => {
   const processName = newId<string>()
   const saga = sagaOf([remote('wait', { run: failing('unavailable') })])
   let subject: string

@@ -34,7 +34,7 @@ export interface Execution {
   readonly record: SagaRecord
   readonly lease: Lease
   readonly signal: AbortSignal
-  /** What has committed of it. */
+  /** The steps of the saga that have committed. */
   progress: Progress
 }
 
@@ -57,8 +57,8 @@ const SETTLE_MAX_MS = 5_000
 const SETTLE_PAUSE_MS = 200
 
 /**
- * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where the
- * connection ends before the commit is answered, the database is asked: a caller who is told of a failure could not
+ * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where
+ * the connection ends before the commit is answered, the database is asked: a caller that got a failure could not
  * know that the work goes on.
  */
 export async function firstTransaction(
@@ -118,7 +118,7 @@ async function begin(execution: Execution, way: Way): Promise<Progress> {
   return progress
 }
 
-/** Nobody asks for the log of what has ended well, so its last commit leaves the log as it is. */
+/** The log of a saga that has ended well is never read, so its last commit leaves the log as it is. */
 function holdBefore(next: AnyStep | undefined, execution: Execution, { log }: Progress): Hold {
   return next === undefined ? ended(execution, 'done') : { state: 'running', log }
 }
@@ -155,7 +155,7 @@ interface StepFailure {
   readonly before: readonly LogRow[]
 }
 
-/** One transaction: what is known already, all local steps that follow, and the next remote step's start. */
+/** One transaction: the results known already, all local steps that follow, and the start of the next remote step. */
 async function commit(
   execution: Execution,
   known: readonly LogRow[],

@@ -17,7 +17,7 @@ const holder = sql.placeholder('holder')
 /** Ended, or so far ahead that the database's clock was set back since: renewing never reaches further than one TTL. */
 const isOver = sql`(expires_at < now(3) or expires_at > now(3) + interval ${sql.placeholder('ttlMs')} * 2000 microsecond)`
 
-/** Takes the name whoever had it: for a name that belongs to one process, whose predecessor is gone. */
+/** Takes the lease from any holder: for a lease that belongs to one process, whose predecessor is gone. */
 const SEIZE = sqlStatement(sql`
   insert into leases (name, holder, generation, expires_at)
   values (${sql.placeholder('name')}, ${holder}, 1, ${until})

@@ -83,7 +83,7 @@ export async function hasBegun(db: Transactional, saga: SagaId): Promise<boolean
   return rows.length > 0
 }
 
-/** Begins the saga's row, with all that has been done of it. */
+/** Begins the saga's row, with all steps done so far. */
 export function queueSaga(
   tx: Tx,
   saga: SagaRecord,

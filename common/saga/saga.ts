@@ -19,7 +19,7 @@ export interface Saga<Deps, Params> {
   readonly name: string
   readonly version: number
   readonly steps: readonly Step<Deps, Params>[]
-  /** The params without what is secret, which is all that the saga's row keeps of them once it has ended. */
+  /** The params without secrets: all that the saga's row keeps of them once the saga has ended. */
   readonly withoutSecrets?: (params: Params) => object
 }
 

@@ -156,7 +156,7 @@ export class MortalDatabase implements Transactional {
     this.#assertAlive()
     const result = await this.#db.transaction(async (tx) => {
       const done = await work(tx)
-      // What is queued may fail here: only what is about to commit counts.
+      // Queued statements may fail here: only a transaction that is about to commit counts.
       await tx.flush()
       this.transactions += 1
       if (this.isDead && this.#when === 'before') throw new Error('killed before its commit')

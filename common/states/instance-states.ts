@@ -15,7 +15,7 @@ export const VM_STATES = [
 ] as const
 export type VmState = (typeof VM_STATES)[number]
 
-/** What is being done to an instance right now; null when nothing is. Nova's task_state names. */
+/** The task under way on an instance; null when there is none. Names of Nova's task_state. */
 export const TASKS = [
   'scheduling',
   'block_device_mapping',

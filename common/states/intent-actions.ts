@@ -1,7 +1,7 @@
 import type { Task } from './instance-states.ts'
 import { SERVER_ACTIONS } from './server-actions.ts'
 
-/** What can be asked of a server whose cell cannot be reached: each says what is to be true, not what to do. */
+/** What a user can ask of a server whose cell cannot be reached: each action names a state, not a step. */
 export const INTENT_ACTIONS = ['start', 'stop', 'delete'] as const
 export type IntentAction = (typeof INTENT_ACTIONS)[number]
 

@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Task, VmState } from './instance-states.ts'
 import { SERVER_ACTIONS, type ServerActionName } from './server-actions.ts'
 
-/** What is known of a server, by a gateway or by its cell. */
+/** The state of a server, as a gateway or its cell knows it. */
 export interface StatefulServer {
   readonly id: string
   readonly vmState: VmState

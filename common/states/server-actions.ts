@@ -2,7 +2,7 @@ import type { Task, VmState } from './instance-states.ts'
 
 /** What an action on a server needs, shows and leads to. */
 export interface ServerActionRule {
-  /** Nova's name of it, in refusals and, where `recorded` names no other, in `server event list`. */
+  /** Nova's name of the action, in refusals and, where `recorded` names no other, in `server event list`. */
   readonly name: string
   /** Null: it leaves no record of its own. */
   readonly recorded?: string | null

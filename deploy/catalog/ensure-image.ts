@@ -1,6 +1,6 @@
 import { callApi, type Session, uploadBytes } from '../api/session.ts'
 
-/** A demo image: what the image service is told, and its content. */
+/** A demo image: the request for the image service, and the content. */
 export interface DemoImage {
   readonly name: string
   readonly diskFormat: string

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { projectRoot } from '../paths.ts'
 
-/** What is checked without running anything of ours, quickest first. */
+/** Checks that start no process of the deployment, quickest first. */
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['format', 'node_modules/.bin/biome', 'ci', '.'],
   ['lint', 'node_modules/.bin/oxlint'],

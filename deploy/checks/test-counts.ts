@@ -6,7 +6,7 @@ export interface TestCounts {
   readonly skipped: number
 }
 
-/** What is read of the file vitest's JSON reporter writes. */
+/** The parts read of the file that vitest's JSON reporter writes. */
 interface Results {
   readonly numPassedTests: number
   readonly numFailedTests: number

@@ -2,7 +2,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { endpointOf } from '../up/endpoint.ts'
 import type { UpResult } from '../up/up.ts'
 
-/** What is said at the end when a cell of a deployment elsewhere has been started. */
+/** The last lines printed when a cell of a deployment elsewhere has been started. */
 export function describeCell(layout: Layout, { state, what }: UpResult): readonly string[] {
   const [cell] = state.cells
   const { length } = cell?.hosts ?? []

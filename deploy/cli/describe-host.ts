@@ -2,7 +2,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { endpointOf } from '../up/endpoint.ts'
 import type { UpResult } from '../up/up.ts'
 
-/** What is said at the end when a host of a cell elsewhere has been started. */
+/** The last lines printed when a host of a cell elsewhere has been started. */
 export function describeHost(layout: Layout, { state, what }: UpResult): readonly string[] {
   const { host, driver } = state
   const whole = `Host ${host?.name} of cell ${host?.cell.name}`

@@ -11,7 +11,7 @@ installFastResolver()
 // Halves the time that a command takes to begin.
 if (existsSync(layout.home)) enableCompileCache(layout.compileCache)
 
-// Whoever reads the output may stop early, as head does.
+// The reader of the output may stop early, as head does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { Env } from '#common/env.ts'
 import { Failure } from '#common/errors.ts'
 
-/** What is typed at a terminal, unseen, after the prompt; elsewhere all that comes in at standard input. */
+/** A secret typed without echo at a terminal, after the prompt; elsewhere all of standard input. */
 export async function readSecret(prompt: string): Promise<string> {
   const { stdin, stderr } = process
   if (!stdin.isTTY) return (await text(stdin)).replace(/\r?\n$/, '')
@@ -21,7 +21,7 @@ export async function readSecret(prompt: string): Promise<string> {
   }
 }
 
-/** Where a join token may be, besides a file: what is on a command line is shown to every user of the machine. */
+/** The sources of a join token besides a file: every user of the machine sees a command line. */
 const JOIN_TOKEN = 'WEIR_JOIN_TOKEN'
 
 /** The token of `--token-file` (`-`: standard input), or else of the environment. Throws `invalid` where there is none. */

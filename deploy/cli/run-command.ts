@@ -4,7 +4,7 @@ import { endingOf } from '#gateway/cli/exit-codes.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { createProgram } from './program.ts'
 
-/** Does what the words say. Whatever goes wrong is told on standard error, and decides how the command ends. */
+/** Runs a command line. Failures are printed on standard error, and decide the exit code. */
 export async function runCommand(operator: Operator, words: readonly string[]): Promise<void> {
   try {
     await createProgram(operator).parseAsync(words, { from: 'user' })

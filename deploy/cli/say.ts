@@ -3,7 +3,7 @@ export function say(line = ''): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** A line about what is going on: standard error, so that results can be piped. */
+/** A line about progress: on standard error, so that results can be piped. */
 export function progress(line: string): void {
   process.stderr.write(`${line}\n`)
 }

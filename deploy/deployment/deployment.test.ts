@@ -31,7 +31,7 @@ test('planDeployment() gives every gateway a port of its own and every host a na
   expect(new Set(hosts).size).toBe(10)
 })
 
-test('saveState() and loadState() are each other’s inverse, and nobody else reads the file', async () => {
+test('saveState() and loadState() are inverse, and only the owner may read the file', async () => {
   expect(loadState(layout)).toBeUndefined()
   expect(() => existingState(layout)).toThrow('Run: ./weir up')
   const state = await planDeployment({}, driver, gatewayKey)

@@ -26,7 +26,7 @@ test.each([
   })
 })
 
-test('a program is told what concerns it, and nothing else than the deployment says', () => {
+test('a program gets its own settings, and none that the deployment sets', () => {
   const chosen = { GATEWAY_REGION: 'East', CELL_LOG_LEVEL: 'debug' }
 
   expect(settingsFor('CELL_', chosen, { CELL_NAME: 'north' })).toEqual({

@@ -24,8 +24,9 @@ const KINDS: readonly ProgramKind[] = [
 ]
 
 /**
- * The settings after `NAME=VALUE` each; an empty value is none, so the program's own default is back. Throws `invalid` naming
- * what no program knows, what a program would not take, and what is no such text.
+ * The settings after `NAME=VALUE` each; an empty value removes the setting, so that the program's own default is
+ * back. Throws `invalid` naming settings that no program knows, values that a program would not take, and malformed
+ * text.
  */
 export async function changedSettings(
   before: ProgramSettings,
@@ -51,20 +52,23 @@ export async function changedSettings(
   return after
 }
 
-/** The settings that concern a program, beside what the deployment tells it itself. Throws `invalid` for those it tells. */
+/**
+ * The settings of a program that operators chose, beside those that the deployment sets. Throws `invalid` for the
+ * latter.
+ */
 export function settingsFor(
   prefix: string,
   chosen: ProgramSettings = {},
-  told: ProgramSettings,
+  fixed: ProgramSettings,
 ): ProgramSettings {
   const own = Object.entries(chosen).filter(([name]) => name.startsWith(prefix))
-  const [taken] = own.find(([name]) => Object.hasOwn(told, name)) ?? []
+  const [taken] = own.find(([name]) => Object.hasOwn(fixed, name)) ?? []
   if (taken !== undefined)
     throw new Failure(
       'invalid',
       `The deployment itself says what ${taken} is. Take it back: ./weir up --set ${taken}=`,
     )
-  return { ...told, ...Object.fromEntries(own) }
+  return { ...fixed, ...Object.fromEntries(own) }
 }
 
 async function problemsWith(name: string, settings: ProgramSettings): Promise<readonly string[]> {
@@ -76,7 +80,7 @@ async function problemsWith(name: string, settings: ProgramSettings): Promise<re
     await kind.check(Object.fromEntries(own))
     return []
   } catch (error) {
-    // What is not set here is told by the deployment.
+    // Settings not set here are set by the deployment.
     const lines = String((error as Error).message).split('\n')
     const isAbout = new Set([`${name}:`, name])
     return lines

@@ -24,7 +24,7 @@ export interface DeploymentState {
   readonly host?: JoinedHost
   /** By program name, as last started. */
   readonly processes: Readonly<Record<string, StartedProgram>>
-  /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
+  /** The size of every host that runs real servers: chosen once, so that later use of the machine does not shrink it. */
   readonly hostShare?: HostShare
   /** Of its programs, as chosen with `--set`. */
   readonly settings?: ProgramSettings
@@ -63,7 +63,7 @@ export interface ChosenDriver {
   readonly why: string
   /** For people: how real guests run, and why so; known once hosts were started. */
   readonly guests?: string
-  /** What its hosts were told when they were made; absent: all that is needed was made here. */
+  /** The settings its hosts were given when they were made; absent: everything they need was made here. */
   readonly settings?: Readonly<Record<string, string>>
 }
 

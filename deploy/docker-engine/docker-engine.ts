@@ -53,7 +53,7 @@ export async function startDockerEngine(
   }
 }
 
-/** Ends the engine whose state is under `directory`, if it runs: for whoever did not start it. */
+/** Ends the engine whose state is under `directory`, if it runs: for processes that did not start it. */
 export async function stopDockerEngine(directory: string): Promise<void> {
   const home = resolve(directory)
   const holder = await runningHolder(home)

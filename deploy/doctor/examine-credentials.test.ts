@@ -47,7 +47,7 @@ test('what has ended is named, with the one command that helps', async () => {
   expect(finding?.what).toContain('./weir host join --gateway URL --token-file FILE')
 })
 
-test('up makes again what is older than half its life, for the same key', async () => {
+test('up renews credentials older than half their life, for the same key', async () => {
   const layout = await folder()
   await issueCellCredentials(layout, local)
   const [cell, host] = ['cell-north', 'host-north-1'].map((name) =>

@@ -37,7 +37,7 @@ const HOLES: readonly Hole[] = [
 ]
 const LIMIT_MS = 5_000
 
-/** What is known of the nats-server that would be started. */
+/** The facts about the nats-server that would be started. */
 export function examineNats(): readonly Finding[] {
   const path = programPath('nats-server')
   if (path === undefined) return []

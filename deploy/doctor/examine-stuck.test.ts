@@ -9,7 +9,7 @@ import { examineStuck } from './examine-stuck.ts'
 
 const DEPLOYMENT = { gateways: [{ name: 'gateway-1', port: 1 }], cells: [{ name: 'north' }] }
 
-test('a stuck saga of a cell is told with what to do', async () => {
+test('a stuck saga of a cell is shown with what to do', async () => {
   const url = await freshDatabase('doctor_stuck')
   await migrateDatabase(url, 'gateway/db/migrations')
   const asked: string[] = []
@@ -30,7 +30,7 @@ test('a stuck saga of a cell is told with what to do', async () => {
   expect(new Set(asked)).toEqual(new Set(['weir']))
 })
 
-test('of a cell elsewhere its own database is asked, and one that cannot be read is told', async () => {
+test('the database of a cell elsewhere is read, and one that cannot be read is reported', async () => {
   const url = await freshDatabase('doctor_stuck_cell')
   await migrateDatabase(url, 'cells/db/migrations')
   const joined = { gateways: [], cells: [{ name: 'far-north' }] }

@@ -7,10 +7,10 @@ type Cells = Parameters<typeof examineUpgrade>[1]
 const saying = (
   release: string | null,
   wire_versions: number[],
-  isAlive = true,
+  isReachable = true,
 ): Cells[number] => ({
   name: 'north',
-  is_alive: isAlive,
+  is_alive: isReachable,
   summary: { release, wire_versions },
 })
 

@@ -17,17 +17,17 @@ export function examineUpgrade(gateway: string, cells: readonly Cell[]): readonl
   ]
 }
 
-function examineCell({ name, is_alive: isAlive, summary }: Cell): Finding {
+function examineCell({ name, is_alive: isReachable, summary }: Cell): Finding {
   const { release, wire_versions: versions } = summary ?? { release: null, wire_versions: [] }
   if (release === null || versions.length === 0)
     return {
       is: 'note',
-      what: `cell ${name} ${isAlive ? 'is of a release that does not say which' : 'was never heard'}: bring it to the gateway's first`,
+      what: `cell ${name} ${isReachable ? 'is of a release that does not say which' : 'was never heard'}: bring it to the gateway's first`,
     }
   if (versions.some((version) => WIRE_VERSIONS.includes(version))) {
-    const silent = isAlive ? '' : ', as it said last: it is unreachable'
+    const silent = isReachable ? '' : ', as it said last: it is unreachable'
     return {
-      is: isAlive ? 'ok' : 'note',
+      is: isReachable ? 'ok' : 'note',
       what: `cell ${name} runs ${release} and can stay${silent}`,
     }
   }

@@ -2,6 +2,6 @@
 export interface Finding {
   /** `note`: Weir copes with it; `bad`: it does not run, or not well, until somebody does something. */
   readonly is: 'ok' | 'note' | 'bad'
-  /** What was seen, and for what is not ok what follows or what to do. */
+  /** The finding, and for one that is not ok its consequence or what to do. */
   readonly what: string
 }

@@ -9,7 +9,10 @@ import { processStates } from '../status/process-states.ts'
 
 const GRACE_MS = 15_000
 
-/** Who is asked first, so that nobody waits for somebody who is gone: gateways, then cells, then computes. */
+/**
+ * The order in which processes are stopped, so that none waits for one that is gone: gateways, then cells, then
+ * computes.
+ */
 const ORDER = ['gateway-', 'cell-', 'compute-']
 
 /** Afterwards no process of the deployment runs; everything it stored is kept. True when anything ran. */

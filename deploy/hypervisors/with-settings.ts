@@ -2,8 +2,8 @@ import { Failure } from '#common/errors.ts'
 import type { ChosenDriver } from '../deployment/state.ts'
 
 /**
- * The driver with what an operator says of its hosts. Throws `invalid` for a driver that is told nothing, and where what
- * only an operator knows is missing.
+ * The driver with an operator's settings of its hosts. Throws `invalid` for a driver without settings, and where a
+ * required one is missing.
  */
 export function withSettings(
   driver: ChosenDriver,

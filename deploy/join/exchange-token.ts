@@ -5,7 +5,7 @@ import type { operations } from '#openapi/federation.gen.ts'
 import { WIRE_VERSIONS } from '#openapi/wire.ts'
 import { pinnedCertificate } from './pinned-certificate.ts'
 
-/** What the gateway answers to whoever may join. */
+/** The gateway's answer to a machine that may join. */
 export type JoinAnswer = operations['join']['responses'][200]['content']['application/json']
 
 type JoinRequest = operations['join']['requestBody']['content']['application/json']

@@ -13,7 +13,7 @@ export async function pinnedCertificate(url: URL, pin: string): Promise<string> 
   const socket = connect({
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? PORT_USUAL : Number(port),
-    // Whoever answers is known by its key, below, and is told nothing here.
+    // The server is recognized by its key, below, and receives nothing before that.
     rejectUnauthorized: false,
   })
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Where the packages put libvirt's files, and which of the host's own folders stands there inside. */
 export const FOLDERS: Readonly<Record<string, string>> = {
   run: '/run/libvirt',
-  // Who opens a guest's console locks it there; on a machine without systemd nobody makes it.
+  // libvirt locks an open console in this folder, which only systemd would make otherwise.
   lock: '/run/lock',
   lib: '/var/lib/libvirt',
   etc: '/etc/libvirt',
@@ -19,8 +19,8 @@ export const FILES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Debian's libvirtd does not start without this account, whoever guests run as. Only the package that brings the
- * machine-wide daemon makes it, so a host has it in account files of its own.
+ * Debian's libvirtd does not start without this account, even if guests run as another. Only the package with the
+ * machine-wide daemon creates it, so a host has it in account files of its own.
  */
 const QEMU_ACCOUNT: Readonly<Record<keyof typeof FILES, string>> = {
   passwd: 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin',

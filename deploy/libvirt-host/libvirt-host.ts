@@ -64,7 +64,7 @@ export async function startLibvirtHost(options: LibvirtHostOptions): Promise<Run
   }
 }
 
-/** Ends the host whose state is under `directory`, if it runs: for whoever did not start it. */
+/** Ends the host whose state is under `directory`, if it runs: for processes that did not start it. */
 export async function stopLibvirtHost(directory: string): Promise<void> {
   const holder = await runningHolder(resolve(directory))
   if (holder !== undefined) await endNamespace(holder)

@@ -61,7 +61,7 @@ set_working_mc 0x20
 `
 }
 
-/** How the machine is switched on. Its disk takes no more room than what is written to it and is not zero. */
+/** How the machine is switched on. Its disk file takes no more room than its non-zero data. */
 export function qemuCommand(serialPort: number, more: readonly string[]): string {
   const serial = `tcp:127.0.0.1:${serialPort},server=on,wait=off,logfile=console.log,logappend=on`
   return [

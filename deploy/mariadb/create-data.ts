@@ -29,7 +29,7 @@ export function creatingData(home: string): ProcessIdentity | undefined {
   return isRunning(recorded) ? recorded : undefined
 }
 
-/** Afterwards nothing makes the tables any more, whoever began to. */
+/** Afterwards no process makes the tables any more, also no earlier one. */
 export async function stopCreating(home: string): Promise<void> {
   const running = creatingData(home)
   if (running !== undefined) await stopGroup(running)

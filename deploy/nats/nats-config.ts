@@ -48,8 +48,8 @@ export async function natsConfig(
     'server_name: "weir"',
     `pid_file: ${JSON.stringify(`${directory}/nats.pid`)}`,
     `max_payload: ${PAYLOAD_MAX_BYTES}`,
-    // A peer that vanished without closing is noticed in 15 s, if nothing is sent to it: what NATS 2.9 sends counts as a
-    // sign of life. Whoever asks must therefore not rely on it to pass over a process that hangs.
+    // A peer that vanished without closing is noticed in 15 s, if nothing is sent to it: NATS 2.9 counts its own messages
+    // as a sign of life. A requester must therefore not rely on it to pass over a process that hangs.
     'ping_interval: "5s"',
     'ping_max: 2',
     `operator: ${operatorJwt}`,

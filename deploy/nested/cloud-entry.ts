@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { CloudEntry as Entry } from '#gateway/cli/cloud/clouds-file.ts'
 
-/** A cloud of clouds.yaml as the driver `nested` is told of it: how to log in, and all else. */
+/** A cloud of clouds.yaml in the form of the driver `nested`: the login, and all other settings. */
 export interface CloudEntry {
   readonly login: Readonly<Record<string, string>>
   readonly settings: Readonly<Record<string, string>>

@@ -22,7 +22,7 @@ export async function writeLogin(
   writeFileAtomically(loginFile(layout, cellName), `${sealed}\n`)
 }
 
-/** What the driver of a cell's host is told of its cloud; undefined for a cell that has none. */
+/** The settings of the cloud for the driver of a cell's host; undefined for a cell that has none. */
 export function cloudSettings(
   layout: Layout,
   { name, cloud }: CellRecord,

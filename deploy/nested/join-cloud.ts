@@ -50,7 +50,10 @@ export async function joinCloud(
   await waitForHostsNamed(layout, joined, admin, hosts)
 }
 
-/** The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for what is no name. */
+/**
+ * The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for text that is no
+ * name.
+ */
 export function begunCell(
   { cells }: Pick<DeploymentState, 'cells'>,
   name: string,

@@ -12,7 +12,7 @@ const BY_ID = {
   images: { one: 'image', many: 'images', path: '/image/v2/images' },
   mapped_networks: { one: 'network', many: 'networks', path: '/networking/v2.0/networks' },
 } as const
-/** Of those that might be meant, so many are told. */
+/** At most so many candidates are named. */
 const TOLD_MAX = 10
 
 interface Named {
@@ -20,7 +20,7 @@ interface Named {
   readonly name: string | null
 }
 
-/** The settings with each `kind:ours=theirs` in the one that it belongs to. Throws `invalid` for what is not so written. */
+/** The settings with each `kind:ours=theirs` in the setting it belongs to. Throws `invalid` for malformed pairs. */
 export function mapped(settings: Settings, pairs: readonly string[]): Settings {
   const changed: Record<string, string> = { ...settings }
   for (const pair of pairs) {

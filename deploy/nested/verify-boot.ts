@@ -44,8 +44,8 @@ const OWN_IMAGE = { name: 'verify-boot', os_hidden: true, visibility: 'private' 
 const OWN_IMAGE_BYTES = 65_536
 
 /**
- * What comes of a server of the smallest flavor in the cell: built on a host of it, and deleted. Nothing of it is left but,
- * for the next time, an image that lists do not show, where it was needed.
+ * The result of a server of the smallest flavor in the cell: built on one of its hosts, and deleted. Nothing is left
+ * of the server, except an image for the next time that lists do not show, where one was needed.
  */
 export async function verifyBoot(admin: Session, cell: string): Promise<readonly Finding[]> {
   let plan: Plan | undefined

@@ -20,7 +20,7 @@ export type Purpose =
 export interface Package {
   readonly name: string
   readonly purpose: Purpose
-  /** A program it brings; where that is found the package is not missing, whoever installed it. */
+  /** A program of the package; where the program is found the package counts as installed, by whatever means. */
   readonly program?: string
   /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service, or make a user. */
   readonly isUnpacked?: true

@@ -15,8 +15,8 @@ export interface ProcessOptions {
   /** `detached` outlives the starter; `with-parent` is killed by the kernel when the starter dies, however it dies. */
   readonly lifetime: Lifetime
   /**
-   * Writes down what has been started, for whoever is to stop it. The program begins after that: should the starter die
-   * first, it never does.
+   * Records the started process, so that another command can stop it. The program begins after that: should the
+   * starter die first, it never does.
    */
   readonly record?: (identity: ProcessIdentity) => void
 }

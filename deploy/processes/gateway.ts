@@ -3,7 +3,7 @@ import type { DeploymentState, ExposedAddress, GatewayRecord } from '../deployme
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
 
-/** Where HTTPS is served, and as whom. */
+/** The address of HTTPS, and the server's certificate. */
 export interface TlsFiles extends ExposedAddress {
   readonly certificateFile: string
   readonly keyFile: string

@@ -7,7 +7,7 @@ import { logTail } from '../process/start-process.ts'
 import { logPath } from './log-path.ts'
 import { processStates } from './process-states.ts'
 
-/** What is known of a deployment without asking it: its plan, its processes, what hinders it, its newest log lines. */
+/** The parts of a status that ask no gateway: the plan, the processes, obstacles, the newest log lines. */
 export async function localFiles(layout: Layout): Promise<readonly BundleFile[]> {
   const findings = await examine(layout)
   const doctor = {

@@ -8,7 +8,7 @@ import { findProgram } from '../process/find-program.ts'
 const DAYS = 3_650
 const LIMIT_MS = 30_000
 
-/** Afterwards there is a certificate for this address, made by itself and once: whoever joins knows it by its key. */
+/** Afterwards there is a self-signed certificate for this address, made once: joining machines recognize it by its key. */
 export async function keepCertificate(layout: Layout, address: string): Promise<void> {
   if (isIP(address) === 0)
     throw new Failure('invalid', `--address ${address} is no address of this machine.`)

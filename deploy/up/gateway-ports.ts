@@ -8,7 +8,7 @@ const NEIGHBOURS_MAX = 50
 
 /**
  * The state with a port of its own for every gateway: a port that something else has taken is exchanged for a free
- * one, and `progress` told. A gateway that runs keeps its port.
+ * one, and `progress` called. A gateway that runs keeps its port.
  */
 export async function withFreePorts(
   state: DeploymentState,

@@ -19,7 +19,7 @@ import type { DatabaseFiles } from './prepare-databases.ts'
 
 const KEY_BYTES = 32
 
-/** What the programs of a deployment are told, besides what the state says. */
+/** The environment of a deployment's programs, besides the settings of the state. */
 export interface Wiring {
   readonly nats: Nats
   readonly credentials: BusCredentials

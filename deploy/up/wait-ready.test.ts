@@ -51,7 +51,7 @@ test('waitForGateways() waits for the gateway that was started', async () => {
   await stopped(state)
 })
 
-test('waitForGateways() is not answered by whoever took the port', async () => {
+test('waitForGateways() does not accept the answer of another program on the port', async () => {
   const other = createServer((_request, response) => response.end()).listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as { port: number }

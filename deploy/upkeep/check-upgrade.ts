@@ -20,7 +20,7 @@ interface Journal {
   readonly entries: readonly { readonly when: number; readonly tag: string }[]
 }
 
-/** Whether this checkout can go on where another release was, as the deployment that runs tells. Changes nothing. */
+/** Whether this checkout can go on where another release was, as the running deployment reports. Changes nothing. */
 export async function checkUpgrade(layout: Layout): Promise<readonly Finding[]> {
   const state = existingState(layout)
   if (state.gateways.length === 0)

@@ -10,7 +10,7 @@ export type DumpLine =
   | { readonly table: string; readonly columns: readonly string[] }
   | readonly (string | null)[]
 
-/** Writes every row as it was at one moment, while whoever uses the database goes on. */
+/** Writes every row as it was at one moment, without disturbing users of the database. */
 export async function dumpDatabase(url: string, out: Writable): Promise<void> {
   const streaming = createConnection({ uri: url, typeCast: (field) => field.string() })
   const connection = streaming.promise()

@@ -11,7 +11,7 @@ export interface OpenBackup {
   readonly lines: AsyncIterable<string>
 }
 
-/** Throws `not-found`, and `invalid` for what is no backup. */
+/** Throws `not-found`, and `invalid` for a file that is no backup. */
 export async function openBackup(file: string): Promise<OpenBackup> {
   if (!existsSync(file)) throw new Failure('not-found', `There is no file ${file}.`)
   const input = createReadStream(file).pipe(createGunzip())

@@ -34,8 +34,9 @@ export function assertRestorable({ header }: OpenBackup, keyFile: string): void 
 }
 
 /**
- * Afterwards the database is as the backup says, and whoever knew it before will notice: a cell's has a new incarnation,
- * the gateways' asks for full copies. Nobody may use it meanwhile. If this fails before its end the database is as it was.
+ * Afterwards the database is as in the backup, and its readers will notice: a cell's has a new incarnation, the
+ * gateways' asks for full copies. Stop all processes that use it first. If this fails before its end the database is
+ * as it was.
  */
 export async function restoreBackup(
   { header, lines }: OpenBackup,

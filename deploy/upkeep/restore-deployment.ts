@@ -27,7 +27,7 @@ export function backupSubject(state: DeploymentState, name: string): BackupSubje
   )
 }
 
-/** Where its database is, and the key of what is sealed in it. */
+/** The URL of its database, and the key of its sealed secrets. */
 export function databaseOf(
   layout: Layout,
   of: BackupSubject,

@@ -76,7 +76,7 @@ export async function createBaremetalDriver(
   }
 }
 
-/** What is opened is `owned` from then on. */
+/** Opens the host; its resources are added to `owned`. */
 async function createHost(
   { stateDirectory, images }: DriverEnvironment,
   settings: BaremetalSettings,

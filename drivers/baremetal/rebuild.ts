@@ -5,7 +5,7 @@ import { deployable } from './deploy/deployable.ts'
 import type { BaremetalHost } from './host.ts'
 import { powerOff } from './power.ts'
 
-/** Gives a server's machine another image. What is behind its end on the disk stays: it is the server's own. */
+/** Gives a server's machine another image. Data behind the image's end on the disk stays: it is the server's own. */
 export function baremetalRebuild(host: BaremetalHost): Rebuild {
   return {
     rebuild: (spec, how, signal) =>

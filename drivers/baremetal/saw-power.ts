@@ -1,7 +1,7 @@
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
 
-/** Afterwards it is remembered and told that the node's server runs, or is off; nobody looks at the console of what is off. */
+/** Records and reports that the node's server runs, or is off; the console of a machine that is off is closed. */
 export async function sawPower(host: BaremetalHost, node: Node, isOn: boolean): Promise<void> {
   const { instance, isOn: wasOn } = node.record
   if (instance === null) return

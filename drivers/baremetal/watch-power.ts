@@ -10,7 +10,7 @@ export function watchPower(host: BaremetalHost, signal: AbortSignal): Promise<vo
   return lookRepeatedly(lookAtAll, signal)
 }
 
-/** One that somebody is working on is told of by whoever does. */
+/** A node with work under way is reported by that work. */
 async function look(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
   const { instance, state } = node.record
   if (instance === null || state !== 'active') return

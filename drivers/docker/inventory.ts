@@ -1,7 +1,7 @@
 import type { HostInventory } from '../driver.ts'
 import type { DockerHost } from './host.ts'
 
-/** The part of the engine's machine that is the host's to give; what is absent is the whole. */
+/** The part of the engine's machine that the host may use; an absent amount is the whole. */
 export interface HostShare {
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type InstanceId, isUuid, type NetworkId } from '#common/ids.ts'
 import type { Owner } from '../driver.ts'
 
-/** Labels on everything the driver makes. Part of what is stored: they never change. */
+/** Labels on everything the driver makes. They are stored in the engine, so they never change. */
 export const LABELS = { cell: 'weir.cell', host: 'weir.host', id: 'weir.id' } as const
 
 const PREFIX = 'weir-'

@@ -25,7 +25,7 @@ const RECONNECT_MS = 500
 const NEWLINE = '\n'
 const NANO_DIGITS = 9
 
-/** Tells `listener` of every change of power state of this owner's guests, in the order they happened. */
+/** Calls `listener` on every change of power state of this owner's guests, in the order they happened. */
 export function watch(
   host: DockerHost,
   listener: (report: InstanceReport) => void,

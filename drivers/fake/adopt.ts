@@ -15,11 +15,11 @@ export function fakeAdopt(host: FakeHost): Adopt {
           const { id, displayName, flavor, image } = spec
           const known = host.guests.find(id)
           if (known !== undefined) return known.powerState
-          const stranger = host.unmanagedGuests.get(id)
-          if (stranger === undefined)
+          const unmanaged = host.unmanagedGuests.get(id)
+          if (unmanaged === undefined)
             throw new Failure('not-found', `There is no guest ${id} on this host.`)
           const hardware = hardwareOf(spec)
-          const { powerState } = stranger
+          const { powerState } = unmanaged
           const guest = { id, displayName, flavor, image: image.name, hardware, powerState }
           host.guests.put(withEvent({ ...guest, console: [] }, powerState, 'taken in'))
           host.unmanagedGuests.delete(id)

@@ -1,7 +1,7 @@
 import type { ConsoleLog } from '../consoles.ts'
 import type { FakeHost } from './host.ts'
 
-/** A guest that boots prints more than a screen; whoever asks for the last lines of its console gets no more. */
+/** A guest that boots prints more than a screen; a request for the last lines of its console gets no more. */
 const BOOT_LINES = Array.from({ length: 40 }, (_, i) => `fake-guest: boot step ${i + 1} of 40\n`)
 
 export function fakeConsoleLog(host: FakeHost): ConsoleLog {

@@ -4,7 +4,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { Console } from '../consoles.ts'
 import type { FakeHost } from './host.ts'
 
-/** A guest that says again whatever it is told, until it goes off. */
+/** A guest that echoes its input, until it goes off. */
 export function fakeConsole(host: FakeHost): Console {
   return {
     open: (id, _kind, signal) =>
@@ -22,7 +22,7 @@ function echo(host: FakeHost, id: InstanceId): Duplex {
     if (report.id === id && report.powerState !== 'running') console.push(null)
   })
   const console = new Duplex({
-    // No more is taken than was heard again, so whoever does not listen cannot talk for ever.
+    // Input is accepted only as fast as its echo is read, so a client that does not read cannot send for ever.
     write(chunk: Buffer, _encoding, taken) {
       if (console.push(chunk)) taken()
       else goOn = taken

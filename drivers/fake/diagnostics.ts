@@ -28,7 +28,7 @@ function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
   }))
   return {
     powerState,
-    // Clients know a closed list of drivers; what is simulated here is a host of virtual machines.
+    // Clients know a closed list of drivers; this one simulates a host of virtual machines.
     driver: 'libvirt',
     hypervisor: 'fake',
     hypervisorOs: 'fake',

@@ -28,8 +28,8 @@ export interface FakeDriver extends Driver {
   readonly faults: Faults
   /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
   loseHost(): void
-  /** Afterwards a guest that is nobody's is on the host. */
-  plant(stranger: UnmanagedGuest): void
+  /** Afterwards an unmanaged guest is on the host. */
+  plant(guest: UnmanagedGuest): void
 }
 
 /** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
@@ -44,7 +44,7 @@ export function createFakeDriver(
     simulated: true,
     faults,
     loseHost: () => host.lose(),
-    plant: (stranger) => void host.unmanagedGuests.set(stranger.id, stranger),
+    plant: (guest) => void host.unmanagedGuests.set(guest.id, guest),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) =>

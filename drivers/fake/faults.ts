@@ -41,7 +41,7 @@ const FAULTY_METHODS = [
   'announce',
   'expect',
   'send',
-  'land',
+  'finish',
   'unmanagedGuests',
   'imageCopies',
   'machineNics',
@@ -164,7 +164,7 @@ export class Faults {
   }
 }
 
-/** Reads a script of faults from JSON; throws an error that names the entry and what is wrong with it. */
+/** Reads a script of faults from JSON; throws an error that names the entry and its problem. */
 export function parseFaults(json: string): readonly Fault[] {
   const faults: unknown = JSON.parse(json)
   if (!Array.isArray(faults)) throw new Error('faults: not a list')

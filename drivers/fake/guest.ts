@@ -24,7 +24,7 @@ export interface FakeGuest {
   readonly console: readonly string[]
 }
 
-/** What a guest was given; its diagnostics are made of it. */
+/** The hardware of a guest, from which its diagnostics are made. */
 export interface FakeHardware {
   readonly vcpus: number
   readonly memoryMb: number

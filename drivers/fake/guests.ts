@@ -4,7 +4,7 @@ import type { InstanceReport } from '../driver.ts'
 import type { FakeGuest } from './guest.ts'
 import { GuestJournal } from './guest-journal.ts'
 
-/** The guests of one fake host, and whoever watches them. */
+/** The guests of one fake host, and the listeners to their changes. */
 export class FakeGuests implements Disposable {
   readonly #guests: Map<InstanceId, FakeGuest>
   readonly #journal: GuestJournal | undefined
@@ -38,7 +38,7 @@ export class FakeGuests implements Disposable {
     if (before !== guest.powerState) this.#tell({ id: guest.id, powerState: guest.powerState })
   }
 
-  /** As `put`, and nobody who watches is told. */
+  /** As `put`, without notifying listeners. */
   putUnseen(guest: FakeGuest): void {
     this.#guests.set(guest.id, guest)
     this.#journal?.append({ put: guest }, this.#guests)

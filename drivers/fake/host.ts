@@ -17,7 +17,7 @@ export class FakeHost {
   readonly guests: FakeGuests
   readonly faults: Faults
   readonly locks = new InstanceLocks()
-  /** Guests that are nobody's. */
+  /** Guests of no owner. */
   readonly unmanagedGuests = new Map<InstanceId, UnmanagedGuest>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
@@ -65,7 +65,7 @@ export class FakeHost {
     )
   }
 
-  /** As `faulty`, about one instance, with no other change of it at the same time. */
+  /** As `faulty`, about one instance, with no other change to that instance at the same time. */
   async change(
     method: FaultyMethod,
     id: InstanceId,
@@ -79,7 +79,7 @@ export class FakeHost {
     return this.guests.find(id) ?? { id, displayName: '' }
   }
 
-  /** Afterwards every guest is off. Nobody is told: whoever watched was gone, too. */
+  /** Afterwards every guest is off. Listeners are not notified: a host that lost power has none. */
   lose(): void {
     for (const guest of this.guests.all())
       if (guest.powerState !== 'shutdown')

@@ -71,11 +71,11 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
         host.leaving.delete(id)
       }
     },
-    land: (spec, runs, signal) =>
-      host.change('land', spec.id, signal, () => {
+    finish: (spec, runs, signal) =>
+      host.change('finish', spec.id, signal, () => {
         if (host.guests.find(spec.id) !== undefined) return
         const came = guestThatCame(host, spec.id)
-        host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'landed'))
+        host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'live-migrated'))
         host.incoming.delete(spec.id)
       }),
     steer: async (id, how) => {

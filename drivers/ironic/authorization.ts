@@ -9,13 +9,13 @@ import { tokenRequest } from '../token-request.ts'
 
 /** What requests carry so that ironic knows whose they are. */
 export interface Authorization {
-  /** Throws `unavailable` when whoever knows is silent, or does not know us. */
+  /** Throws `unavailable` when Keystone or ironic does not answer, or refuses the login. */
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>
   /** What was given last was refused: true when asking for others may help. */
   refused(): boolean
 }
 
-/** A password of ironic's own, or none where it asks nobody. */
+/** A password of ironic's own, or none where ironic runs without authentication. */
 export function basicAuthorization(
   login: { readonly username: string; readonly password: string } | undefined,
 ): Authorization {

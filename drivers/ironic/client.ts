@@ -53,7 +53,7 @@ export interface IronicNic {
   readonly vif?: string | undefined
 }
 
-/** An ironic API. Silence, and what is not its own answer, is `unavailable`. */
+/** An ironic API. Silence, and an answer that is not ironic's own, is `unavailable`. */
 export class IronicClient implements AsyncDisposable {
   readonly #settings: IronicSettings
 

@@ -39,7 +39,7 @@ export async function deploy(
   const deadline = performance.now() + host.deployMs
   const node = await settledNode(host, uuid, signal).catch((error: unknown) => {
     if (!isFailure(error, 'unavailable') || performance.now() < deadline) throw error
-    // What is known is that it is not deployed; waiting for more would have no end.
+    // The node is known not to be deployed; waiting for more would have no end.
     throw new Failure('internal', error.message, { cause: error })
   })
   if (node.provision_state === 'active') return node
@@ -47,7 +47,7 @@ export async function deploy(
   throw new Failure('internal', `Ironic could not deploy the machine: ${why}`)
 }
 
-/** What ironic is told of the image. */
+/** The image in the form that ironic takes. */
 function instanceInfo(
   { flavor, image: { sha256 } }: InstanceSpec,
   image: IronicImage,

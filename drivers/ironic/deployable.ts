@@ -22,7 +22,7 @@ interface LiveImage {
 }
 
 export const ISO = 'iso'
-/** Nova's name for what is told to a kernel. */
+/** Nova's name for arguments of a kernel. */
 const COMMAND_LINE = 'os_command_line'
 /** A boot loader would take other characters for commands and settings of its own. */
 const PLAIN = /^[\w ./:,=@+-]*$/

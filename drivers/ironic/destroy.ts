@@ -40,15 +40,15 @@ export async function removeInstance(
     )
   await detachVifs(host, node.uuid, signal)
   await host.client.patch(node.uuid, forgotten(node, id), signal)
-  host.told.delete(id)
+  host.lastReported.delete(id)
 }
 
-/** Nobody is at work on it. */
+/** No work is under way on the node. */
 function isLeft(node: IronicNode): boolean {
   return isSettled(node) || (node.provision_state === WAITING && node.reservation === null)
 }
 
-/** Last, so that whoever begins again finds the node. */
+/** Last, so that a repeated destroy finds the node. */
 function forgotten({ instance_uuid }: IronicNode, id: InstanceId): readonly Patch[] {
   const claim: Patch[] = instance_uuid === id ? [{ op: 'remove', path: '/instance_uuid' }] : []
   return [...claim, { op: 'remove', path: '/extra/weir' }]

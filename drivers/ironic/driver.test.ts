@@ -84,13 +84,13 @@ test('a host whose user may only look says so, and has taken no node', async () 
   expect(await driver.list(signal())).toEqual([])
 })
 
-test('an image that nobody has costs no node', async () => {
+test('an image that does not exist costs no node', async () => {
   const spec = goldSpec({ imageId: newId<ImageId>() })
   await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
   expect(changes).toEqual([])
 })
 
-test('an ironic that is not there is told of, and found by itself', async () => {
+test('an ironic that does not answer is reported, and found again by itself', async () => {
   const { port } = server.address() as AddressInfo
   await silence()
   await expect(driver.inventory(signal())).rejects.toMatchObject({

@@ -37,7 +37,7 @@ export async function createIronicDriver(
     imageServer: owned.use(await ImageServer.start(settings, logger)),
     locks: new InstanceLocks(),
     listeners: new Set(),
-    told: new Map(),
+    lastReported: new Map(),
     deployMs: settings.deployMinutes * MINUTE_MS,
     hostname: settings.hostname,
     logger,

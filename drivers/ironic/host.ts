@@ -15,8 +15,8 @@ export interface IronicHost {
   readonly imageServer: ImageServer
   readonly locks: InstanceLocks
   readonly listeners: Set<PowerListener>
-  /** As last told, by instance. */
-  readonly told: Map<string, PowerState>
+  /** The last reported states, by instance. */
+  readonly lastReported: Map<string, PowerState>
   /** How long ironic may take to bring a node to another state. */
   readonly deployMs: number
   readonly hostname: string

@@ -6,7 +6,7 @@ import type { Logger } from '#common/log.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { ImageServer } from './image-server.ts'
 
-test('an image is served while it is being deployed, and one that cannot be read is told of', async () => {
+test('an image is served while it is being deployed, and one that cannot be read is reported', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'weir-served-'))
   const path = join(folder.path, 'image')
   await writeFile(path, 'content')

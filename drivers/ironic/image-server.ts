@@ -11,7 +11,10 @@ const TOKEN_BYTES = 24
 
 type Where = Pick<IronicSettings, 'imageUrl' | 'imageAddress' | 'imagePort'>
 
-/** Where ironic gets images from: each under a path that nobody can guess, for as long as it is being deployed. */
+/**
+ * The server that ironic downloads images from: each under a path that cannot be guessed, for as long as it is being
+ * deployed.
+ */
 export class ImageServer implements AsyncDisposable {
   readonly #url: string
   readonly #server: Server

@@ -4,7 +4,7 @@ import type { RebootKind } from '../driver.ts'
 import { getHeld, untilNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
-import { tell } from './tell.ts'
+import { reportPower } from './report-power.ts'
 
 /** Machines take seconds, and ironic asks their BMCs seldom. */
 const SWITCH_MS = 120_000
@@ -89,7 +89,11 @@ async function turn(
         detail: node.last_error ?? '',
       })
   }
-  tell(host, extra.weir!.instance as InstanceId, wanted === 'power on' ? 'running' : 'shutdown')
+  reportPower(
+    host,
+    extra.weir!.instance as InstanceId,
+    wanted === 'power on' ? 'running' : 'shutdown',
+  )
 }
 
 /** Ironic has given up, and nothing is under way. */

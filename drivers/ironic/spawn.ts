@@ -57,7 +57,7 @@ async function claim(
   const free = all.filter((node) => isFree(node) && classOf(node) === resourceClass)
   for (const node of free.filter((each) => fits(each, image))) {
     try {
-      // Ironic lets nobody have a node that has an instance.
+      // Ironic lends no node that has an instance.
       await client.patch(
         node.uuid,
         [

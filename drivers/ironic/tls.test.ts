@@ -56,6 +56,6 @@ test('an ironic and its Keystone are believed by the certificate that is named, 
   })
 })
 
-test('a certificate that is not there is told of at once', () => {
+test('a missing certificate is reported at once', () => {
   expect(() => client({ ca_file: '/nowhere.pem' })).toThrow(/ca_file: ENOENT/)
 })

@@ -4,7 +4,7 @@ import { heldNodes } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import { isUnderWay } from './ironic-node.ts'
 import { reportOf } from './list.ts'
-import { tell } from './tell.ts'
+import { reportPower } from './report-power.ts'
 
 /** Asks ironic for all of its nodes, again and again, until aborted. */
 export function watchPower(host: IronicHost, signal: AbortSignal): Promise<void> {
@@ -15,14 +15,14 @@ export function watchPower(host: IronicHost, signal: AbortSignal): Promise<void>
   return lookRepeatedly(lookAtAll, signal)
 }
 
-/** One that somebody is working on is told of by whoever does. */
+/** A node with work under way is reported by that work. */
 async function look(host: IronicHost, signal: AbortSignal): Promise<void> {
   for (const held of await heldNodes(host, signal)) {
     const { id } = reportOf(held)
     await host.locks.runIfFree(id, signal, async () => {
       const node = await host.client.node(held.uuid, signal)
       if (node.extra.weir?.instance !== id || isUnderWay(node)) return
-      tell(host, id, reportOf(node).powerState)
+      reportPower(host, id, reportOf(node).powerState)
     })
   }
 }

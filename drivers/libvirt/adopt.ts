@@ -54,13 +54,16 @@ async function unmanagedGuestOf(
   }
 }
 
-/** The stamp comes last: until then it is nobody's, and the record is of nothing. After a failure neither is left. */
+/**
+ * The stamp comes last: until then the domain is unmanaged, and the record has no domain. After a failure neither is
+ * left.
+ */
 async function adopt(
   host: LibvirtHost,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<PowerState> {
-  const domain = await findStranger(host, spec.id, signal)
+  const domain = await findUnmanagedGuest(host, spec.id, signal)
   const powerState = powerStateOf(await host.domains.state(domain, signal))
   if (await isOwn(host.domains, host.owner, domain, signal)) return powerState
   const { nics, image } = spec
@@ -98,8 +101,8 @@ async function letGo(host: LibvirtHost, id: InstanceId, domain: DomainRef): Prom
   }
 }
 
-/** The domain, if it is nobody's or ours. */
-async function findStranger(
+/** The domain, if it is unmanaged or this host's. */
+async function findUnmanagedGuest(
   { domains, owner }: LibvirtHost,
   id: InstanceId,
   signal: AbortSignal,

@@ -67,7 +67,7 @@ export interface LibvirtSettings {
   readonly dedicatedCpus?: readonly number[] | undefined
   /** PCI devices that guests may be lent; absent: none. */
   readonly pciDevices?: readonly LentDevices[] | undefined
-  /** The host's share of the machine; absent: all of it. */
+  /** The host's share of the machine; absent: the whole machine. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
   readonly diskGb?: number | undefined

@@ -5,7 +5,7 @@ import { uuidBytes } from './rpc/uuid-bytes.ts'
 /** Where everything of one instance lies: a folder named by its id, so that removing it removes all. */
 export interface InstanceFiles {
   readonly folder: string
-  /** What must be undone on destroy, written before anything of it is done. */
+  /** The changes that destroy must undo, written before the first of them is made. */
   readonly record: string
   readonly rootDisk: string
   readonly ephemeralDisk: string
@@ -21,7 +21,7 @@ export interface InstanceFiles {
   readonly vncSocket: string
   /** Where QEMU receives a guest from a host of the same machine. */
   readonly arrival: { readonly memory: string; readonly disks: string }
-  /** What is being taken off the host. */
+  /** The copy of the root disk while an image is filled from it. */
   readonly snapshot: string
   /** What a rescue boots from. */
   readonly rescue: {

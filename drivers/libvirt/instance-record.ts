@@ -22,7 +22,7 @@ export interface InstanceRecord {
   readonly resizedTo?: string
   /** The state directory of the dead host it is being taken over from. */
   readonly takenFrom?: string
-  /** From before a rescue is prepared until nothing of it is left. */
+  /** From before a rescue is prepared until nothing of the rescue is left. */
   readonly rescue?: RescueRecord
 }
 

@@ -12,7 +12,7 @@ import { getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 
-/** A guest lets go of a NIC when its kernel has heard of it; one that still boots hears nothing. */
+/** A guest releases a NIC when its kernel handles the request; a guest that still boots does not. */
 const LET_GO_MS = 20_000
 const ASK_AGAIN_MS = 5_000
 const POLL_MS = 200

@@ -8,7 +8,7 @@ import { dedicatedCpus, hardwareInventory } from './placement/host-hardware.ts'
 import { hostNodes } from './placement/host-nodes.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from './xml/parse.ts'
 
-/** The part of the machine that is the host's to give; what is absent is the whole. */
+/** The part of the machine that the host may use; an absent amount is the whole. */
 export interface HostShare {
   /** Without those that are set apart. */
   readonly vcpus?: number | undefined

@@ -2,7 +2,7 @@ import type { Owner } from '../driver.ts'
 import { element, type XmlElement } from './xml/element.ts'
 import type { XmlTree } from './xml/parse.ts'
 
-/** The namespace of Weir's metadata in libvirt's documents. Part of what is stored: it never changes. */
+/** The namespace of Weir's metadata in libvirt's documents. It is stored there, so it never changes. */
 export const WEIR_NAMESPACE = 'urn:weir:libvirt:1'
 
 /** What marks a domain or network as this host's own. `id` is the instance's or the network's. */

@@ -68,7 +68,7 @@ export async function defineDomain(
   return host.domains.define(xml, signal)
 }
 
-/** Asks the hypervisor, and only where something is asked of it that not every one has. */
+/** Asks the hypervisor, and only for features that not every hypervisor has. */
 async function refuseWhatIsNotThere(
   host: LibvirtHost,
   { firmware }: GuestOptions,

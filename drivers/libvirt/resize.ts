@@ -44,7 +44,7 @@ async function resize(
   // Throws for what this host has not, before the guest is off.
   await placeFor(host, spec.id, domainSubject(spec), signal)
   await powerOff(host, domain, graceMs, signal)
-  // What an earlier resize kept that nobody confirmed or reverted is not what this one would go back to.
+  // Files of an earlier resize, neither confirmed nor reverted, are not the state that a revert of this one restores.
   if (record.resizedTo !== flavor.id) await forgetBefore(files, record)
   await writeInstanceRecord(files, { ...record, resizedTo: flavor.id })
   await keep(files.rootDisk, files.before.rootDisk)
@@ -73,7 +73,7 @@ async function revert(
   await redefine(host, spec, runs, signal)
 }
 
-/** Afterwards `before` is the disk as it was before the resize; an interrupted one has kept it already, or part of it. */
+/** Afterwards `before` is the disk as it was before the resize; an interrupted resize has saved it already, or a part. */
 async function keep(disk: string, before: string): Promise<void> {
   const isKept = (await diskSizeIfThere(before)) !== undefined
   if (isKept || (await diskSizeIfThere(disk)) === undefined) return

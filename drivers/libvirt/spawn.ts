@@ -21,7 +21,7 @@ import { startDomain } from './start-domain.ts'
 const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
-/** What a guest stores and what it is told are nobody else's business on the host. */
+/** A guest's data and secrets are readable by no other user of the host. */
 export const SECRET_MODE = 0o600
 
 /**

@@ -7,7 +7,7 @@ export interface LibvirtAddress {
   readonly dial: DialTarget
   /** What `connectOpen` is given, such as `qemu:///system`. */
   readonly driverUri: string
-  /** True when guests run on this machine, so that what is probed here holds for them. */
+  /** True when guests run on this machine, so that findings here hold for them. */
   readonly local: boolean
 }
 

@@ -9,7 +9,7 @@ import type { VirtType } from './domains/domain-xml.ts'
 const KVM_DEVICE = '/dev/kvm'
 /** A kernel that runs natively is through in about a second. */
 const PROBE_TIMEOUT_MS = 8_000
-/** What Linux says when all of it has started and it finds no root file system. */
+/** The message of Linux when it has booted and finds no root file system. */
 const PROOF = 'VFS: Unable to mount root fs'
 
 export interface VirtTypeVerdict {

@@ -7,7 +7,7 @@ import type { LifecycleEvent } from './session.ts'
 
 const LOOK_UP_MS = 10_000
 
-/** Tells `listener` of every change of power state of this owner's guests, in the order they happened. */
+/** Calls `listener` on every change of power state of this owner's guests, in the order they happened. */
 export function watch(
   host: LibvirtHost,
   listener: (report: InstanceReport) => void,

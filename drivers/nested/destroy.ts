@@ -62,7 +62,7 @@ async function removeServer(host: NestedHost, id: string, signal: AbortSignal): 
     // What rests and is still there was refused for the moment.
     const outcome = await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
     if (outcome !== 'gone') await view.until(id, (seen) => !isBusy(seen), signal)
-    // A list may be older than the delete: what is there yet, the cloud is asked by its id.
+    // A list may be older than the delete: servers that are still in it are asked for by id.
     const shown = await showServer(cloud, id, signal)
     if (shown === undefined) break
     if (shown.status === 'SOFT_DELETED') {

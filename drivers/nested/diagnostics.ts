@@ -26,7 +26,7 @@ const ServerDiagnostics = Type.Object({
   disk_details: Type.Array(Figures),
 })
 
-/** What the cloud tells of a guest; most clouds tell it only to their administrators. */
+/** The cloud's diagnostics of a guest; most clouds show them only to their administrators. */
 export function nestedDiagnostics(host: NestedHost): Diagnostics {
   return {
     async read(id, signal) {

@@ -5,7 +5,7 @@ import type { NestedHost } from './host.ts'
 
 type FilteringHost = Pick<NestedHost, 'groups' | 'locks' | 'logger' | 'networks' | 'records'>
 
-/** What the cloud has refused is told again and again; it is asked for the same only so often. */
+/** A refused change is requested again and again; the same one only so often. */
 const ASK_AGAIN_MS = 60_000
 
 /** Filters that the cloud has refused, by the ids of their ports. */

@@ -9,8 +9,8 @@ const LOOKS_MAX = 16
 const RESUME_MS = 200
 
 /**
- * Looks at each of our servers of which the cloud below tells that something has happened to it, until `signal` aborts.
- * Only another Weir tells; whatever is missed all the same, the lists show.
+ * Reads each of our servers for which the cloud below sends an event, until `signal` aborts. Only another Weir sends
+ * events; lists show the changes that are missed.
  */
 export async function followEvents(host: NestedHost, signal: AbortSignal): Promise<void> {
   const { cloud, settings, logger } = host

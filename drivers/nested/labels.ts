@@ -66,7 +66,7 @@ async function applyTo(
     await cloud.call('compute', 'PUT', `${path}/tags`, { ...asked, body: { tags } })
 }
 
-/** The first microversion that carries most of it. */
+/** The first microversion that carries most labels. */
 async function newestOf({ versions }: NestedHost, signal: AbortSignal) {
   for (const version of [SINCE.hostname, SINCE.tags, SINCE.description]) {
     const served = await versions.ifServed(version, signal)

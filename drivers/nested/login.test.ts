@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 const write = (content: string) => writeFileSync(join(directory, 'login'), content)
 
-test('a sealed login tells nobody its secret, and one that is replaced is the next one used', () => {
+test('a sealed login hides its secret, and a replaced one is the next one used', () => {
   const sealed = sealLogin(login('canary'), KEY)
   write(sealed)
   const read = nestedSettings(settings)
@@ -43,7 +43,7 @@ test.each([
     'cannot be opened',
   ],
   ['without its secret', () => sealLogin({ application_credential_id: 'id' }, KEY), 'is not set'],
-])('a login %s is told at start', (_what, content, message) => {
+])('a login %s is refused at start', (_what, content, message) => {
   write(content())
 
   expect(() => nestedSettings(settings)).toThrow(message)

@@ -3,7 +3,7 @@ import { CLOUD_MARK, cloudMarks } from '#common/cloud-marks.ts'
 import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
 import type { FlavorSpec, Owner } from '../driver.ts'
 
-/** Begins the names of what is ours below. Part of what is stored there: it never changes. */
+/** Begins the names of the objects that this host owns below. It is stored there, so it never changes. */
 const PREFIX = 'weir-'
 const FINGERPRINT_LENGTH = 24
 
@@ -35,7 +35,7 @@ export function viaOf(metadata: Readonly<Record<string, string>>): readonly stri
   return cloudMarks(metadata).map(({ cellId }) => cellId)
 }
 
-/** One network below for each of ours, whoever of our hosts uses the project. */
+/** One network in the other cloud for each network here, shared by all hosts that use the project. */
 export function networkName(id: NetworkId): string {
   return `${PREFIX}${id}`
 }
@@ -57,7 +57,7 @@ export function groupName(id: string): string {
   return `${PREFIX}${id}`
 }
 
-/** Of a flavor made there: what is of one size is one flavor, whatever ours are called. */
+/** The name of a flavor made below: all flavors here of one size share one there. */
 export function flavorName({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {
   return `${PREFIX}${vcpus}-${memoryMb}-${rootGb}-${ephemeralGb}-${swapMb}`
 }

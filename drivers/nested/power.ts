@@ -33,7 +33,7 @@ export async function reboot(
     try {
       await rebootNow(host, server, how, signal)
     } catch (error) {
-      // Clouds differ in what of it they let a reboot cut off.
+      // Clouds differ in which of these tasks a reboot may interrupt.
       if (!isBusy(server) || !isFailure(error, 'conflict')) throw error
       await rebootNow(host, await restingServer(host, id, signal), how, signal)
     }

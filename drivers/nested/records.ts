@@ -15,9 +15,9 @@ export interface InstanceRecord {
   readonly serverId: string | null
   /** It came up: an error since is none of its making. */
   readonly hasRun: boolean
-  /** It was there before: what others said of it stays. */
+  /** The server existed before it was adopted: names and labels that others gave it stay. */
   readonly isAdopted?: true
-  /** Of ours, by id: names of what is below are made from them. */
+  /** The ids of ports here: names of the objects below are made from them. */
   readonly portIds: readonly string[]
   readonly networkIds: readonly string[]
   /** Security groups that its ports have had, and those that their rules name. */

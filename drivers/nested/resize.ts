@@ -15,7 +15,10 @@ import { powerOff, powerOn } from './power.ts'
 const RESIZED = 'VERIFY_RESIZE'
 const AT_REST = ['ACTIVE', 'SHUTOFF']
 
-/** The cloud keeps what the disks were until it is told; a server it has resized cannot be started or stopped before. */
+/**
+ * The cloud keeps the former disks until the resize is confirmed or reverted; a server it has resized cannot be
+ * started or stopped before.
+ */
 export function nestedResize(host: NestedHost): Resize {
   return {
     resize: (spec, how, signal) =>
@@ -49,7 +52,8 @@ async function resize(
   const diskGb = await diskOf(host, server, signal)
   if (diskGb > spec.flavor.rootGb && spec.flavor.rootGb > 0)
     throw new Failure('invalid', 'Unable to resize disk down.')
-  // Over a resize that nobody ended: what it led to is what this one starts from, and is taken back to.
+  // Over a resize that was neither confirmed nor reverted: its result is the state that this one starts from, and is
+  // reverted to.
   if (isResized) await decide(host, server, 'confirmResize', signal)
   const before = await setPower(host, spec, runs, signal)
   await actOnServer(host, before, { body: { resize: { flavorRef } }, until: [RESIZED] }, signal)

@@ -45,7 +45,7 @@ async function take(host: NestedHost, id: InstanceId, signal: AbortSignal): Prom
   }
 }
 
-/** Of a server that rests: what nobody has begun to fill by then, nobody will. */
+/** Of a server that is stable: an image that is still empty by then will stay empty. */
 async function whole(
   { images, settings }: NestedHost,
   id: string,

@@ -4,7 +4,10 @@ import type { InstanceReport } from '../driver.ts'
 import { followEvents } from './follow-events.ts'
 import type { NestedHost } from './host.ts'
 
-/** Tells `listener` of every change of power state that the cloud tells of or its lists show; asks for one when nobody else does. */
+/**
+ * Calls `listener` for every change of power state that the cloud's events or lists show; asks for a list when no
+ * other caller does.
+ */
 export function watch(
   host: NestedHost,
   listener: (report: InstanceReport) => void,

@@ -34,6 +34,6 @@ export interface ComputeDeps {
 /** The deps and the engine that runs sagas with them. */
 export interface Compute extends ComputeDeps {
   readonly sagas: SagaEngine<ComputeDeps>
-  /** Is told of the end of every operation, sagas among them. */
+  /** Called at the end of every operation, sagas among them. */
   readonly operations: OperationWatch
 }

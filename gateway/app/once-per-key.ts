@@ -7,8 +7,8 @@ import { IdempotencyKeyReused } from './idempotency-key.ts'
 export type Once<Made> = Made & { readonly isRepeat: boolean }
 
 /**
- * Afterwards `make` has been committed once for the key, and the ids that it returned are kept; a repeat is told those and
- * makes nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
+ * Afterwards `make` has been committed once for the key, and the ids that it returned are kept; a repeat returns
+ * those and makes nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
  */
 export async function oncePerKey<Made extends object>(
   db: Transactional,

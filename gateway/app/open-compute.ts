@@ -13,7 +13,7 @@ import { cellClient } from '../cell-client/client.ts'
 import { hostClient } from '../cell-client/host-client.ts'
 import { CellRegistry } from '../cell-client/registry.ts'
 import { runningAmong } from '../db/running-operations.ts'
-import { tellStuck } from '../db/saga-operations.ts'
+import { recordStuckEvent } from '../db/saga-operations.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { throttle } from './events/throttle.ts'
@@ -28,7 +28,7 @@ import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
 import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
 import { settleLosses } from './reconcilers/settle-losses.ts'
-import { tellAggregates } from './reconcilers/tell-aggregates.ts'
+import { syncAggregates } from './reconcilers/sync-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { lookAfterCommits, watchWork } from './reconcilers/watch-work.ts'
@@ -48,7 +48,7 @@ export interface ComputeDepsOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly reclaimIntervalS: number
-  /** A cell not heard of for longer is unreachable; absent: the registry's usual. */
+  /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number
@@ -82,7 +82,9 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const onEnded = (saga: SagaRecord, outcome: SagaOutcome) => {
     operations.tell(saga.id)
     if (outcome === 'stuck')
-      void tellStuck(db, saga).catch((error) => log.warn(errorFields(error), 'stuck saga not told'))
+      void recordStuckEvent(db, saga).catch((error) =>
+        log.warn(errorFields(error), 'stuck saga not told'),
+      )
   }
   const engine = {
     ...{ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded },
@@ -207,7 +209,7 @@ function reconcilersOf(
     watchCellSagas(compute, processName),
     quotaUsage(compute),
     unreachableCells(compute),
-    tellAggregates(compute),
+    syncAggregates(compute),
     purgeOld(compute, retention),
   ]
 }
@@ -216,5 +218,5 @@ function reconcilersOf(
 const RECOVER_MS = 10_000
 /** After commits. */
 const PUSHED_AT_MOST = { everyMs: 2_000, burst: 1 } as const
-/** As often as without being told of anything, once there is much to tell. */
+/** As often as without a wake-up, once there is much to do. */
 const NUMBERED_AT_MOST = { everyMs: 200, burst: 5 } as const

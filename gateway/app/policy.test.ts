@@ -61,7 +61,7 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   unscoped: callerWith([], {}),
 }
 
-/** Where a rule ends so, it says who may touch what is not their own. */
+/** Rules with this ending say which callers may touch other users' objects. */
 const OTHER = ':other'
 
 const upstream = Object.keys(POLICY).flatMap((rule) => {
@@ -72,7 +72,7 @@ const upstream = Object.keys(POLICY).flatMap((rule) => {
     : [{ rule, check, target: isOfOthers ? ('foreign' as const) : ('own' as const) }]
 })
 
-test.each(upstream)('$rule allows those whom $check allows', ({ rule, check, target }) => {
+test.each(upstream)('$rule allows the callers whom $check allows', ({ rule, check, target }) => {
   const allowed = Object.entries(CALLERS).filter(([, caller]) => isAllowed(caller, rule))
   const expected = Object.entries(CALLERS).filter(([, caller]) =>
     isAllowedUpstream(check, caller, target),

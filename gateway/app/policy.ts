@@ -24,14 +24,14 @@ const WHO = {
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
     caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
-  /** Readers of the whole system, and of the domain the token is for: what is not in it is refused inside. */
+  /** Readers of the whole system, and of the domain the token is for: objects outside the domain are refused inside. */
   'domain-reader': (caller: Caller) =>
     caller.isAdmin ||
     ((caller.isSystemScoped || caller.domainId !== null) && caller.roles.has('reader')),
-  /** Administrators, and managers of the domain the token is for: what is not in it is refused inside. */
+  /** Administrators, and managers of the domain the token is for: objects outside the domain are refused inside. */
   'domain-manager': (caller: Caller) =>
     caller.isAdmin || (caller.domainId !== null && caller.roles.has('manager')),
-  /** Services that check their callers' tokens, and whoever may read the whole system. */
+  /** Services that check their callers' tokens, and readers of the whole system. */
   service: (caller: Caller) =>
     caller.isAdmin ||
     caller.roles.has('service') ||
@@ -354,7 +354,10 @@ export function isAllowed(caller: Caller, rule: string): boolean {
   return WHO[whoMay(rule)](caller)
 }
 
-/** Throws `forbidden` for a caller the rule does not allow. For rules that depend on what is asked, not only on the operation. */
+/**
+ * Throws `forbidden` for a caller the rule does not allow. For rules that depend on the arguments of a request, not
+ * only on the operation.
+ */
 export function enforce(caller: Caller, rule: string): void {
   if (!isAllowed(caller, rule)) throw refusal(rule)
 }

@@ -35,12 +35,12 @@ export interface Retention {
 /** Rows that went, by table; what belongs to a row went with it. */
 export type PurgeReport = Readonly<Record<string, number>>
 
-/** Small enough that nobody waits for the rows of one batch. */
+/** Small enough that no request waits long for the rows of one batch. */
 const BATCH_MAX = 500
 
 /**
- * Forgets what is older than its retention, in short transactions, at most `batchesMax` for each: what is left is for
- * the next call.
+ * Deletes rows older than their retention, in short transactions, at most `batchesMax` for each table: the rest is
+ * for the next call.
  */
 export async function purge(
   { db, clock }: { readonly db: Transactional; readonly clock: Clock },

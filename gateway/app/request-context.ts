@@ -49,7 +49,7 @@ export function requesterOf(
   return { userId, projectId: projectId ?? owner.projectId }
 }
 
-/** Whoever calls an operation that needs no token. */
+/** The caller of an operation that needs no token. */
 export const ANONYMOUS: Caller = {
   userId: '' as UserId,
   userName: '',

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 
-/** Whoever has asked least lately is forgotten first, and begins again with all it may have. */
+/** The caller whose last request is the oldest is forgotten first, and begins again with its full allowance. */
 const ASKERS_MAX = 10_000
 const MINUTE_MS = 60_000
 
@@ -49,8 +49,8 @@ export class RequestLimiter {
 }
 
 /**
- * How many requests a process works on at a time. More would wait in memory, each longer than the one before, until their
- * clients have given up and ask again: whoever comes then is told so at once.
+ * How many requests a process works on at a time. More would wait in memory, each longer than the one before, until
+ * their clients have given up and ask again: such requests are refused at once.
  */
 export class RequestSlots {
   readonly #max: number
@@ -60,7 +60,7 @@ export class RequestSlots {
     this.#max = max
   }
 
-  /** Takes a slot until what is returned is disposed. Throws `unavailable` where none is left. */
+  /** Takes a slot until the result is disposed. Throws `unavailable` where none is left. */
   take(): Disposable {
     if (this.#taken >= this.#max)
       throw new Failure(

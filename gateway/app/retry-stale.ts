@@ -1,13 +1,13 @@
 import type { Clock } from '#common/clock.ts'
 import { StaleRevision } from '../db/stale-revision.ts'
 
-/** Enough for all that one busy object is changed by at once; then whoever has waited longest is told. */
+/** Enough for all concurrent changes of one busy object; after that the request that has waited longest fails. */
 const TRIES_MAX = 40
 const PAUSE_MAX_MS = 50
 
 /**
- * Runs a change that reads an object, decides, and writes it only if nobody wrote it meanwhile; runs it again, on what
- * is there then, when somebody did. Throws the last `StaleRevision` after a bounded number of times.
+ * Runs a change that reads an object, decides, and writes it only if no other request wrote it meanwhile; otherwise
+ * runs it again, on the object as it is then. Throws the last `StaleRevision` after a bounded number of times.
  */
 export async function retryStale<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)

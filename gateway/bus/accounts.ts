@@ -22,7 +22,7 @@ const UNLIMITED: OperatorLimits = {
   wildcards: true,
 }
 
-/** What one account of a cell may take of the bus: thousands of hosts, and not all of it. */
+/** The limits of one cell's account: enough for thousands of hosts, and not the whole bus. */
 const CELL_LIMITS: OperatorLimits = {
   ...UNLIMITED,
   conn: 4_096,
@@ -65,9 +65,9 @@ export function gatewayAccount(cells: readonly CellAccount[]): Partial<Account> 
 }
 
 /**
- * Claims of a cell's account: what it exports can be imported only with an activation it signed, and it imports
- * nothing. Whoever holds its keys therefore sees and reaches this account alone. Connections of the users whose public
- * nkeys are in `shutOut` are closed, and every credential of theirs is refused, whenever it was signed.
+ * Claims of a cell's account: its exports can be imported only with an activation it signed, and it imports nothing.
+ * The holder of its keys therefore sees and reaches this account alone. Connections of the users whose public nkeys
+ * are in `shutOut` are closed, and all their credentials are refused, whenever they were signed.
  */
 export function cellAccount(cellId: string, shutOut: readonly string[] = []): Partial<Account> {
   return {
@@ -93,13 +93,13 @@ export const SERVER_SIDE_PERMISSIONS: Permissions = {
   sub: { allow: ['>'], deny: ['$SYS.>'] },
 }
 
-/** Whoever makes accounts on a running bus: it hands them to the servers, and does nothing else with them. */
+/** The user that creates accounts on a running bus: it hands them to the servers, and may do nothing else. */
 export const OPERATOR_PERMISSIONS: Permissions = {
   pub: { allow: ['$SYS.REQ.CLAIMS.UPDATE'] },
   sub: { allow: ['_INBOX.>'] },
 }
 
-/** What a credential may do, and how much of it. */
+/** The rights of a credential, and its limits. */
 export type BusRights = Permissions & Partial<NatsLimits>
 
 /** A compute process: hears its own orders, questions of gateways about its consoles, and replies, answers them, and reports as its own host only. */

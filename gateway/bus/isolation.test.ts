@@ -5,7 +5,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
 import { computeInboxPrefix } from './accounts.ts'
 
-// Goal: whoever steals a credential can act only as its owner. Real nats-server, real connections.
+// Goal: a thief of a credential can act only as its owner. Real nats-server, real connections.
 
 const QUIET_MS = 300
 const REQUEST_MS = 500
@@ -207,7 +207,7 @@ test('a cell added while the bus runs is reached and disturbs no other', async (
   expect(await outcome(gateway, 'cell.cell-a.v1.x')).toBe('from a')
 })
 
-test('a removed cell loses its connection and its credential, and nobody else does', async () => {
+test('a removed cell loses its connection and its credential, and the other cells keep theirs', async () => {
   await bus.addCell('cell-d')
   const credentials = await bus.cellCredentialsFile('cell-d')
   const cellD = await join(credentials)

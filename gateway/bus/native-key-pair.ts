@@ -15,8 +15,8 @@ const PUBLIC_KEY = /^[A-Z2-7]{56}$/
 
 /**
  * The key pair of a seed (`SO…`, `SA…`, `SU…`), signing as nkeys does and natively. The arithmetic of nkeys is
- * JavaScript and begins with the public key each time: making and signing what lets one cell in held a gateway that knows
- * fifty for 120 ms, in which it answered nobody.
+ * JavaScript and derives the public key each time: the signatures for one new cell kept a gateway that knows fifty
+ * busy for 120 ms, in which it answered no request.
  */
 export function nativeKeyPair(seed: string): KeyPair {
   const pair = fromSeed(new TextEncoder().encode(seed))

@@ -3,7 +3,7 @@ import { endAfter } from '#common/bus/credential.ts'
 import { nativeKeyPair } from './native-key-pair.ts'
 
 /**
- * The right of whoever holds the private key of `publicKey` to act as a user of the account: worth nothing without
+ * The right of the holder of the private key of `publicKey` to act as a user of the account: worth nothing without
  * that key, and nothing once `lifetimeS` seconds have passed.
  */
 export function signUser(

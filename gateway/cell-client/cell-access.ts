@@ -17,13 +17,13 @@ export interface AccessRight {
   /** Public nkey of the gateways' account. */
   readonly gatewayKey: string
   readonly keeper: AccountKeeper
-  /** How long what is signed lasts, in seconds. */
+  /** How long signed credentials are valid, in seconds. */
   readonly credentialLifetimeS: number
 }
 
 /**
- * Who may act as a cell on the bus. What is decided is written in a transaction of the caller's; `keep` then makes it
- * so on the bus, and a reconciler does where nobody has.
+ * The keys and accounts that may act as a cell on the bus. Decisions are written in a transaction of the caller's;
+ * `keep` then carries them out on the bus, and a reconciler does where `keep` has not.
  */
 export class CellAccess {
   readonly #secrets: Secrets
@@ -51,7 +51,7 @@ export class CellAccess {
     await revokeCellAccounts(tx, cellId)
   }
 
-  /** Afterwards the bus lets in and shuts out whom the database says. Throws `unavailable`. */
+  /** Afterwards the bus accepts and refuses credentials as the database says. Throws `unavailable`. */
   async keep(): Promise<void> {
     await this.#held().keeper.keep()
   }
@@ -81,7 +81,7 @@ export class CellAccess {
   }
 }
 
-/** An account as it is kept: nobody who reads the database alone can sign with it. */
+/** An account as it is stored: a reader of the database alone cannot sign with it. */
 export function sealedAccount(
   secrets: Secrets,
   cellId: CellId,

@@ -15,15 +15,18 @@ export interface Cell extends CellRef {
   readonly isEnabled: boolean
   /** By which its free room counts. */
   readonly weight: number
-  /** False: nothing was heard for longer than its deadline, or it is lost; the cell is dark. */
-  readonly isAlive: boolean
-  /** True from when an operator gave it up until it has rejoined, and destroyed what is no longer its own. */
+  /** False: the cell has sent no heartbeat for longer than its deadline, or an operator declared it lost. */
+  readonly isReachable: boolean
+  /**
+   * True from when an operator declared the cell lost until it has rejoined, and destroyed the servers that are no
+   * longer its own.
+   */
   readonly isLost: boolean
   /** Since when, in milliseconds since the epoch; undefined for one that is not lost. */
   readonly lostAt: number | undefined
-  /** As `isAlive`, also of a lost cell. */
+  /** As `isReachable`, also of a lost cell. */
   readonly isHeard: boolean
-  /** True until all of its servers and hosts have been compared with what is known here. */
+  /** True until all of its servers and hosts have been compared with the gateways' index. */
   readonly needsResync: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined
@@ -39,7 +42,7 @@ export interface Cell extends CellRef {
  */
 export function isMissed(
   cells: { isSilent(id: CellId): boolean },
-  { id, isAlive, lastHeardAt }: Pick<Cell, 'id' | 'isAlive' | 'lastHeardAt'>,
+  { id, isReachable, lastHeardAt }: Pick<Cell, 'id' | 'isReachable' | 'lastHeardAt'>,
 ): boolean {
-  return !isAlive && lastHeardAt !== undefined && cells.isSilent(id)
+  return !isReachable && lastHeardAt !== undefined && cells.isSilent(id)
 }

@@ -27,11 +27,11 @@ export type AskCell = <O extends CellOperation>(
 
 const TIMEOUT_MS = 10_000
 
-/** What a gateway has heard of cells. */
+/** The cells from which a gateway has received heartbeats. */
 export interface HeardCells {
   /** A process of the cell to be asked next; undefined when none was heard lately. */
   processOf(cell: CellId): string | undefined
-  /** True where nothing was heard of the cell for longer than its deadline. */
+  /** True where no heartbeat of the cell came for longer than its deadline. */
   isSilent(cell: CellId): boolean
 }
 
@@ -43,7 +43,7 @@ export interface HeardCells {
 export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
-    // The bus would not tell that nobody is there: a cell is in an account of its own.
+    // The bus would not report that no process answers: a cell is in an account of its own.
     if (cells.isSilent(cell.id))
       throw new Failure('unavailable', `${whom} did not answer.`, { detail: 'it is not heard' })
     const processId = cells.processOf(cell.id)

@@ -22,7 +22,7 @@ export type AskHost = <O extends DirectOperation>(
   work: WorkContext,
 ) => Promise<DirectAnswer<O>>
 
-/** Longer than a host waits for a guest to show something, or to take what is typed. */
+/** Longer than a host waits for a guest to print, or to take keystrokes. */
 const TIMEOUT_MS = 15_000
 
 /** A host that does not answer in time, is not there, or answers outside the contract is `unavailable`. */

@@ -1,14 +1,15 @@
 import type { Clock } from '#common/clock.ts'
 import type { CellId } from '#common/ids.ts'
 
-/** Two heartbeats and a half: whoever missed more is not asked while others are there. */
+/** Two heartbeats and a half: a process that missed more is not asked while others are there. */
 const SILENT_AFTER_MS = 2_500
 /** Of a cell. It names its processes itself: above this those are forgotten that were asked longest ago. */
 const PROCESSES_MAX = 64
 
 /**
- * The processes of cells by their heartbeats. The bus goes on handing a process that hangs its share of what is asked of
- * the cell, and each of these questions is lost until its deadline; whoever asks one that was heard lately avoids that.
+ * The processes of cells by their heartbeats. The bus goes on handing a process that hangs its share of the requests
+ * to the cell, and each of these requests is lost until its deadline; a gateway that asks a process heard lately
+ * avoids that.
  */
 export class LiveProcesses {
   readonly #clock: Clock

@@ -52,6 +52,6 @@ test('a gateway that begins to listen while the bus exchanges its account hears 
   await nats.flush()
   await waitFor('the bus to be done', () => isHeardAnew(nats, cell), LIMIT_MS)
 
-  await waitFor('the cell to be heard', () => registry.cell(id)?.isAlive, LIMIT_MS)
+  await waitFor('the cell to be heard', () => registry.cell(id)?.isReachable, LIMIT_MS)
   expect(registry.cell(id)).toMatchObject({ name: 'north', isHeard: true })
 })

@@ -18,7 +18,7 @@ export interface CellRegistryOptions {
   readonly nats: NatsConnection
   readonly clock: Clock
   readonly log: Logger
-  /** A cell silent for longer is dark. */
+  /** A cell silent for longer is unreachable. */
   readonly deadlineMs?: number
 }
 
@@ -74,7 +74,7 @@ export class CellRegistry implements AsyncDisposable {
     registry.#listen()
     const round = async () => {
       const cells = await registry.refresh()
-      registry.#listenAnewIfDeaf()
+      registry.#resubscribeIfSilent()
       return { cells }
     }
     const reconciler = { name: 'cells', everyMs: REFRESH_MS, round }
@@ -105,7 +105,10 @@ export class CellRegistry implements AsyncDisposable {
     return this.#processes.next(id)
   }
 
-  /** True where nothing was heard of it for longer than its deadline; one not heard yet may still be. */
+  /**
+   * True where no heartbeat of the cell came for longer than its deadline; false for a cell that this gateway may
+   * hear for the first time any moment.
+   */
   isSilent(id: CellId): boolean {
     const since = this.#heard.get(id)?.elapsedAt ?? this.#openedAt
     return this.#options.clock.elapsed() - since > this.#deadlineMs
@@ -151,7 +154,7 @@ export class CellRegistry implements AsyncDisposable {
    * A bus that is handed the gateways' account takes its imports away and puts them back; if they are the same as
    * before, what was subscribed in between stays deaf for ever (nats-server, updateAccountClaimsWithRefresh).
    */
-  #listenAnewIfDeaf(): void {
+  #resubscribeIfSilent(): void {
     const { nats, clock } = this.#options
     const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return
@@ -194,7 +197,7 @@ export class CellRegistry implements AsyncDisposable {
       name: mapping.name,
       isEnabled: !mapping.isDisabled,
       weight: mapping.weight,
-      isAlive: isHeard && !isLost,
+      isReachable: isHeard && !isLost,
       isLost,
       lostAt: mapping.loss?.at.getTime(),
       isHeard,

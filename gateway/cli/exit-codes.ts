@@ -6,7 +6,7 @@ export const EXIT_CODES = {
   failed: 1,
   usage: 2,
   'not-found': 3,
-  /** The answer is whole, but not all of it is fresh: a cell is unreachable. */
+  /** The answer is complete, but a part is as last known: a cell is unreachable. */
   partial: 4,
   'timed-out': 5,
   interrupted: 130,

@@ -20,7 +20,7 @@ export interface CloudReference {
   readonly name: string
 }
 
-/** Whoever runs the commands, and what is around: all that they know of the process they run in. */
+/** The environment of a command: everything that commands know of the process they run in. */
 export interface Operator {
   readonly env: Env
   /** Where they are, and where they live: both are searched for a clouds.yaml. */
@@ -32,7 +32,7 @@ export interface Operator {
   readonly out: Screen
   /** For everything else: progress, warnings. */
   readonly err: Screen
-  /** What is typed unseen after the prompt, or comes in at standard input where there is no terminal. */
+  /** A secret typed without echo after the prompt, or read from standard input where there is no terminal. */
   secret(prompt: string): Promise<string>
   /** What this machine knows of the deployment in this checkout; nothing where there is none. */
   localFiles(): Promise<readonly BundleFile[]>

@@ -10,7 +10,7 @@ export interface Consumer {
   readonly projectId: string
   readonly userId: string
   readonly flavor: FlavorSnapshot
-  /** Grows with every change its cell tells of. */
+  /** Grows with every change its cell reports. */
   readonly version: number
 }
 

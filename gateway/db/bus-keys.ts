@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import { busKeys } from './schema/cells.ts'
 
-/** A key that acts on the bus as a cell, or as a host of it. */
+/** A key that acts on the bus as a cell, or as one of its hosts. */
 export interface BusKey {
   /** Public nkey of the user (`U…`). */
   readonly publicKey: string
@@ -41,7 +41,7 @@ export async function shutOutKeys(db: Executor): Promise<ReadonlyMap<string, rea
   )
 }
 
-/** Afterwards no key that is known of the host is good; the bus learns of it from the keepers of its accounts. */
+/** Afterwards no known key of the host is valid; reconcilers push that to the bus. */
 export async function shutOutHostKeys(tx: Tx, hostId: string): Promise<void> {
   await tx.orm
     .update(busKeys)

@@ -83,7 +83,7 @@ export async function insertCellAccount(
     .onDuplicateKeyUpdate({ set: { publicKey: sql`${cellAccounts.publicKey}` } })
 }
 
-/** Afterwards no account of the cell is good; the bus learns of it from whoever keeps its accounts. */
+/** Afterwards no account of the cell is valid; reconcilers push that to the bus. */
 export async function revokeCellAccounts(tx: Tx, cellId: CellId): Promise<void> {
   await tx.orm
     .update(cellAccounts)

@@ -20,7 +20,7 @@ export interface CellMapping {
   readonly lastHeartbeatAt: Date | null
   /** Of that heartbeat. */
   readonly summary: CellSummary | null
-  /** Null for a cell that nobody gave up. */
+  /** Null for a cell that is not declared lost. */
   readonly loss: Loss | null
 }
 
@@ -90,11 +90,11 @@ const HEARD = statement(
     .where(eq(cellMappings.id, cellId)),
 )
 
-const SET_DARK = statement(
+const SET_UNREACHABLE = statement(
   builder
     .update(cellMappings)
-    .set({ isDark: sql`${sql.placeholder('isDark')}` })
-    .where(and(eq(cellMappings.id, cellId), sql`is_dark <> ${sql.placeholder('isDark')}`)),
+    .set({ isUnreachable: sql`${sql.placeholder('isUnreachable')}` })
+    .where(and(eq(cellMappings.id, cellId), sql`is_dark <> ${sql.placeholder('isUnreachable')}`)),
 )
 
 const REQUEST_RESYNC = statement(
@@ -136,7 +136,10 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
 /** What an operator decides about a cell. */
 export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
 
-/** Afterwards it is decided so, and told, if nobody has decided anything since `revision`: else nothing, and false. */
+/**
+ * Writes the decision and its event if no other decision was written since `revision`; otherwise changes nothing and
+ * returns false.
+ */
 export async function updateCellMapping(
   tx: Tx,
   { id, revision, isDisabled }: Pick<CellMapping, 'id' | 'revision' | 'isDisabled'>,
@@ -223,11 +226,15 @@ export async function noteHeartbeat(
   await db.run(HEARD, { cellId: cell, summary: JSON.stringify(summary) })
 }
 
-/** Remembers whether the cell is unreachable, and tells of it where that is new. */
-export async function noteDark(tx: Tx, cell: CellId, isDark: boolean): Promise<void> {
-  const { affectedRows } = await tx.run(SET_DARK, { cellId: cell, isDark })
+/** Records whether the cell is unreachable, with an event where that has changed. */
+export async function recordReachability(
+  tx: Tx,
+  cell: CellId,
+  isUnreachable: boolean,
+): Promise<void> {
+  const { affectedRows } = await tx.run(SET_UNREACHABLE, { cellId: cell, isUnreachable })
   if (affectedRows === 0) return
-  const details = { state: isDark ? 'unreachable' : 'reachable' }
+  const details = { state: isUnreachable ? 'unreachable' : 'reachable' }
   queueEvents(tx, [{ type: 'cell.state', cellId: cell, details }])
 }
 

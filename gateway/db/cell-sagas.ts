@@ -31,16 +31,16 @@ export async function openCellSagas(db: Executor): Promise<ReadonlyMap<CellId, r
 export async function keepCellSagas(
   tx: Tx,
   cellId: CellId,
-  told: readonly ShownSaga[],
+  reported: readonly ShownSaga[],
 ): Promise<readonly string[]> {
   const ofCell = eq(cellSagas.cellId, cellId)
   const rows = await tx.orm.select().from(cellSagas).where(and(ofCell, isOpen())).for('update')
   const known = new Map(rows.map((row) => [row.id, row]))
-  const ids = told.map(({ id }) => id)
+  const ids = reported.map(({ id }) => id)
   const isGone = ids.length === 0 ? isOpen() : and(isOpen(), notInArray(cellSagas.id, ids))
   if (rows.some(({ id }) => !ids.includes(id)))
     await tx.orm.delete(cellSagas).where(and(ofCell, isGone))
-  const changed = told.filter((saga) => !isSame(known.get(saga.id), saga))
+  const changed = reported.filter((saga) => !isSame(known.get(saga.id), saga))
   for (const saga of changed) {
     const { id, ...rest } = saga
     await tx.orm

@@ -4,7 +4,7 @@ import type { VmState } from '#common/states/instance-states.ts'
 import type { ServerRecord } from '../app/servers/list/server-record.ts'
 import { serverIndex } from './schema/servers.ts'
 
-/** What a user changes of a server without asking its cell; what is absent stays. */
+/** The fields that a user changes of a server without asking its cell; absent fields stay. */
 export type ServerChange = Partial<
   Pick<
     ServerRecord,

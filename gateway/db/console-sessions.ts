@@ -61,7 +61,7 @@ interface Row {
   readonly caller_token_hash: string
 }
 
-/** Afterwards whoever has the token may open the console, once, for `lifetimeS`. */
+/** Afterwards the holder of the token may open the console, once, within `lifetimeS`. */
 export async function insertConsoleSession(
   db: Executor,
   session: ConsoleSession,
@@ -72,7 +72,7 @@ export async function insertConsoleSession(
   await db.run(INSERT, { ...rest, ...place, tokenHash: tokenHashed, lifetimeS })
 }
 
-/** The session of a token that nobody has used and whose guest is where it was; undefined for any other. */
+/** The session of a token that is unused and whose guest is on the same host as before; undefined for any other. */
 export async function findUnusedConsole(
   db: Executor,
   tokenHashed: string,

@@ -10,7 +10,7 @@ type DescribedTable = MySqlTable &
     >
   >
 
-/** A collection of the network service: what all of them can be filtered and sorted by, and what is its own. */
+/** A collection of the network service: the filters and sort keys that all collections have, and its own. */
 export function describedCollection(
   table: DescribedTable,
   own: Pick<Collection, 'attributes' | 'conditions'>,

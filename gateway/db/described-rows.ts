@@ -6,7 +6,7 @@ import { networks, ports, securityGroups, subnets } from './schema/network.ts'
 const DESCRIBED = { networks, subnets, ports, 'security-groups': securityGroups } as const
 export type DescribedCollection = keyof typeof DESCRIBED
 
-/** The object's tags, which nobody else changes until the transaction ends; undefined when it is gone. */
+/** The object's tags, locked until the transaction ends; undefined when the object is gone. */
 export async function lockTags(
   tx: Tx,
   collection: DescribedCollection,
@@ -21,7 +21,7 @@ export async function lockTags(
   return row?.tags
 }
 
-/** The object's revision, which nobody else changes until the transaction ends; undefined when it is gone. */
+/** The object's revision, locked until the transaction ends; undefined when the object is gone. */
 export async function lockRevision(
   tx: Tx,
   collection: DescribedCollection,

@@ -46,25 +46,25 @@ const RESIZED = sqlStatement(sql`
   where m.is_resizing = true and m.saga_id is null and m.is_deleting = false
     and s.deleted_at is null and s.task_state is null and s.vm_state <> 'resized' limit ${max}`)
 
-/** A server whose time is to come waits from now on, neither less nor for as long as the clock had been ahead. */
-const anew = (which: SQL) =>
+/** Restarts the wait of servers whose last change lies in the future: a clock was ahead when they changed. */
+const restartWait = (which: SQL) =>
   sqlStatement(sql`
   update instance_mappings m join server_index s on s.server_id = m.server_id
   set s.updated_at = now(3) where ${which} and ${isToCome(sql`s.updated_at`)}`)
-const UNCONFIRMED_ANEW = anew(sql`m.is_resizing = true and s.vm_state = 'resized'`)
-const SHELVED_ANEW = anew(sql`m.server_id in (
+const RESTART_UNCONFIRMED = restartWait(sql`m.is_resizing = true and s.vm_state = 'resized'`)
+const RESTART_SHELVED = restartWait(sql`m.server_id in (
     select snapshot_of from images where snapshot_for = 'shelve' and status = 'active')
   and s.vm_state = 'shelved'`)
 
-/** Servers whose resize nobody has confirmed or reverted for so long. */
+/** Servers whose resize has been neither confirmed nor reverted for so long. */
 export async function unconfirmedResizes(db: Executor, age: number, limit: number) {
-  await db.run(UNCONFIRMED_ANEW, {})
+  await db.run(RESTART_UNCONFIRMED, {})
   return due(db, UNCONFIRMED, age, limit)
 }
 
 /** Servers that have been shelved for so long and still take room on their host. */
 export async function shelvedServers(db: Executor, age: number, limit: number) {
-  await db.run(SHELVED_ANEW, {})
+  await db.run(RESTART_SHELVED, {})
   return due(db, SHELVED, age, limit)
 }
 

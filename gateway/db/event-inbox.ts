@@ -17,7 +17,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** What is told of an event besides what it is about; absent: it does not apply. */
+/** The details of an event besides its subject; an absent one does not apply. */
 export interface EventDetails {
   readonly host?: string | null
   readonly requestId?: string
@@ -40,7 +40,7 @@ export interface NewEvent {
   readonly details: EventDetails
 }
 
-/** An event that has no number yet, with what its server says of it. */
+/** An event without a number yet, with the details that its server's row adds. */
 export interface WaitingEvent {
   readonly id: number
   readonly type: EventType
@@ -76,7 +76,7 @@ const TAKE = sqlStatement(sql`
   delete i from json_table(${sql.placeholder('ids')}, '$[*]' columns (id bigint path '$')) v
   straight_join event_inbox i on i.id = v.id`)
 
-/** Tells of what happens in the transaction, once it has committed. */
+/** Queues the events of a transaction, which are published once it has committed. */
 export function queueEvents(tx: Tx, added: readonly NewEvent[]): void {
   INSERT.queue(
     tx,

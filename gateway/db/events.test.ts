@@ -35,7 +35,7 @@ const namesAfter = async (n: number) => {
   return events.map(({ details }) => details.state)
 }
 
-test('whoever has read up to a number misses nothing, however late a transaction commits', async () => {
+test('a reader that has read up to a number misses no event, however late a transaction commits', async () => {
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
   const late = tell('late', held)
   await tell('early')
@@ -77,7 +77,7 @@ test('with writers at once and two that number, every event has one number, with
   expect(events).toHaveLength(WRITERS * EACH)
 })
 
-test('what is purged is purged from the oldest on, and remembered as gone', async () => {
+test('events are purged from the oldest on, and readers before them get a gap', async () => {
   expect(await purgeEvents(db, new Date(0), 10)).toBe(0)
   const { last } = await readEventState(db)
 

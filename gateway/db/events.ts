@@ -90,9 +90,9 @@ export async function readEventState(db: Executor): Promise<EventState> {
 }
 
 /**
- * Numbers at most `max` events whose transactions have committed; those of others are not seen, and get later
- * numbers. Returns how many. Throws `conflict`, and numbers none, when another process does the same: so there are
- * neither holes nor repetitions, and whoever has read up to a number has missed nothing before it.
+ * Numbers at most `max` events whose transactions have committed; events of open transactions get later numbers.
+ * Returns how many. Throws `conflict`, and numbers none, when another process does the same: so there are neither
+ * holes nor repetitions, and a reader that has read up to a number has missed no event before it.
  */
 export async function numberEvents(db: Transactional, max: number): Promise<number> {
   const otherwise = () => new Failure('conflict', 'Another process numbers events.')

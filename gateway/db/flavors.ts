@@ -24,7 +24,7 @@ export interface Flavor {
   readonly updatedAt: Date | null
 }
 
-/** Whose eyes: all flavors, or only what is public and what this project was given access to. */
+/** The viewer of flavors: one who sees all, or one who sees public ones and those shared with this project. */
 export type FlavorSight = { readonly all: true } | { readonly projectId: string | null }
 
 /** What to select so that `flavorOf` can read the row, from a prepared statement or a built one. */

@@ -41,7 +41,7 @@ test('news of hosts takes no serial: a new host has the next one', async () => {
   expect(shown.get('b')).toMatchObject({ version: 29, isUp: true })
 })
 
-test('a host that one cell has is refused to every other, and told of once', async () => {
+test('a host that one cell has is refused to every other, and logged once', async () => {
   const owner = newId<CellId>()
   const thief = newId<CellId>()
   await db.run(

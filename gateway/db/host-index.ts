@@ -71,8 +71,9 @@ const WITH_HOST = statement(
 )
 
 /**
- * Keeps views of a cell's hosts that are newer than those known, and tells of hosts whose state changed; other views
- * change nothing, those of hosts that are another cell's above all: of these the first is told. At most one per host.
+ * Stores views of a cell's hosts that are newer than those known, with events for hosts whose state changed; other
+ * views change nothing, in particular those of another cell's hosts: the first such view of each host is logged. At
+ * most one per host.
  */
 export async function applyHostViews(
   tx: Tx,
@@ -119,7 +120,7 @@ async function ownersOf(
   return new Map(rows.map((row) => [row.host_id, row.name]))
 }
 
-/** Claims that were told of by this process: a cell says the same with every change of the host. */
+/** Claims logged by this process: a cell repeats the same with every change of the host. */
 const claimsTold = new LRUCache<string, true>({ max: 1_000 })
 
 function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): NewEvent[] {
@@ -148,12 +149,12 @@ export async function forgetHostVersions(tx: Tx, cellId: CellId): Promise<void> 
   await tx.run(FORGET_VERSIONS, { cellId })
 }
 
-/** What is known of the hosts of one cell. */
+/** The hosts of one cell in the index. */
 export interface IndexedHosts {
   readonly cellId: CellId
   readonly hostsUp: number
   readonly zones: readonly string[]
-  /** Down, though nobody declared them so, and shown otherwise within the last minute. */
+  /** Hosts that are down without being forced down, and whose state changed within the last minute. */
   readonly comingBack: number
 }
 

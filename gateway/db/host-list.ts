@@ -13,7 +13,7 @@ export interface HostRecord {
   /** The small number by which clients below microversion 2.53 know the host and its service. */
   readonly serial: number
   readonly view: HostView
-  /** When it was first heard of. */
+  /** When the host first reported. */
   readonly createdAt: Date
 }
 

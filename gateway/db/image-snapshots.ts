@@ -103,8 +103,8 @@ const SAVING: readonly Task[] = [
 ]
 
 /**
- * Images that are not full and whose server is not, or is no longer, being saved in them; and images that servers
- * were shelved in and have left. A server that a saga has is left alone: the saga has not told of it yet.
+ * Images that have no content and whose server is not, or is no longer, being saved in them; and images that servers
+ * were shelved in and have left. A server that a saga holds is left alone: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
   select i.id from images i
@@ -117,7 +117,7 @@ const UNNEEDED = sqlStatement(sql`
       and (s.task_state is null or s.task_state not in (${listed(SAVING)}))))
   limit ${sql.placeholder('max')}`)
 
-/** At most `max` images that nobody needs any more. */
+/** At most `max` images that are needed no more. */
 export async function unneededSnapshots(db: Executor, max: number): Promise<readonly string[]> {
   const rows = await db.rows<{ id: string }>(UNNEEDED, { max: String(max) })
   return rows.map(({ id }) => id)

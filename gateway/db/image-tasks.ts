@@ -51,7 +51,7 @@ export interface DueTasks {
   readonly max: number
 }
 
-/** Tasks that nobody works on, of each owner the oldest, and the oldest of these first. */
+/** Tasks without a worker: of each owner the oldest, and the oldest of these first. */
 export async function dueTasks(
   db: Executor,
   { now, method, except, max }: DueTasks,

@@ -5,7 +5,7 @@ import { images } from './schema/image.ts'
 
 export interface Upload {
   readonly imageId: string
-  /** Whoever gives it has the image to itself: an upload, or the task of an import. */
+  /** The holder of the lease alone may fill the image: an upload, or the task of an import. */
   readonly uploadId: string
 }
 
@@ -42,7 +42,7 @@ export async function renewUpload(db: Executor, upload: Upload, expiresAt: Date)
   return result.affectedRows === 1
 }
 
-/** Makes the content the image's, or what is staged for it; false when it is no longer this upload's. */
+/** Makes the content, or the staged content, the image's; false when the image is no longer this upload's. */
 export async function finishUpload(
   tx: Tx,
   upload: Upload & { readonly to: 'active' | 'uploading' },
@@ -64,8 +64,8 @@ export async function finishUpload(
 }
 
 /**
- * Makes an image `importing` for a task, from what is staged or from elsewhere; false when it is in neither state.
- * It has no expiry of its own: the task has.
+ * Makes an image `importing` for a task, from staged content or from a URL; false when it is in neither state. The
+ * image has no expiry of its own: the task has.
  */
 export async function beginImport(
   tx: Tx,

@@ -31,7 +31,7 @@ export interface Image extends ImageFields {
   readonly id: string
   readonly status: ImageStatus
   readonly content: ImageContent | null
-  /** What an import will make the content: nobody reads it, and its format was not looked at. */
+  /** The content that an import has yet to check: it is never served, and its format is unknown. */
   readonly staged: ImageContent | null
   readonly createdAt: Date
   readonly updatedAt: Date

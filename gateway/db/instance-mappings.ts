@@ -136,7 +136,7 @@ export async function findMapping(
   return row === undefined ? undefined : mappingOf(row)
 }
 
-/** Like `findMapping`; until the transaction ends nobody else changes the row. */
+/** Like `findMapping`; locks the row until the transaction ends. */
 export async function lockMapping(tx: Tx, server: string): Promise<InstanceMapping | undefined> {
   const [row] = await tx.rows<MappingRow>(LOCK, { serverId: server })
   return row === undefined ? undefined : mappingOf(row)

@@ -27,7 +27,7 @@ const SHOWN_MAX = 1_000
 /** How long one that was used, or was not, is still shown. */
 const KEPT = sql`interval 7 day`
 
-/** Afterwards whoever has the secret may join, once, for `lifetimeS`. */
+/** Afterwards the holder of the secret may join, once, within `lifetimeS`. */
 export async function insertJoinToken(db: Executor, fresh: NewJoinToken): Promise<void> {
   const { lifetimeS, ...row } = fresh
   await db.orm.insert(joinTokens).values({
@@ -79,7 +79,7 @@ export async function deleteJoinToken(db: Executor, id: string): Promise<boolean
   return result.affectedRows === 1
 }
 
-/** Removes up to `rows` that nobody needs to see any more; gives how many. */
+/** Removes up to `rows` tokens that are past their retention; returns how many. */
 export async function purgeJoinTokens(db: Executor, rows: number): Promise<number> {
   const [result] = await db.orm
     .delete(joinTokens)

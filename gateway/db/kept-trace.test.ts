@@ -16,7 +16,7 @@ const TRACE: Trace = {
   tookMs: 0.1,
 }
 
-test('a kept trace has the names of filters that refused nobody, and is the trace again', () => {
+test('a stored trace has the names of filters that refused no candidate, and is read back complete', () => {
   const kept = keptTrace(TRACE)
 
   expect(kept.filters).toEqual(['RetryFilter', TRACE.filters[1]])

@@ -2,7 +2,7 @@ import type { Trace } from '#openapi/wire/trace.ts'
 
 type FilterResult = Trace['filters'][number]
 
-/** A trace as it is stored, which every boot does twice: of a filter that refused nobody, as most do, only its name. */
+/** A trace as it is stored, twice in every boot: of a filter that refused no candidate, as most do, only its name. */
 export type KeptTrace = Omit<Trace, 'filters'> & {
   readonly filters: readonly (FilterResult | string)[]
 }

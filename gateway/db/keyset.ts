@@ -58,8 +58,8 @@ export interface Slice {
 }
 
 /**
- * The same of what is found again by its id. Where the last one of a slice was deleted before the next is read, which
- * `read` refuses as `invalid`, the page is read in one go.
+ * The same for rows that are found again by their id. Where the last row of a slice was deleted before the next slice
+ * is read, which `read` refuses as `invalid`, the page is read in one go.
  */
 export async function pageInSlices<T extends { readonly id: string }>(
   page: Slice,

@@ -31,7 +31,7 @@ export interface Loss {
   readonly at: Date
   /** The id of the user. */
   readonly by: string
-  /** How its machines were stopped. Nobody can prove it. */
+  /** How the operator says that its machines were stopped. Weir cannot check that. */
   readonly statement: string
 }
 
@@ -95,7 +95,7 @@ export async function currentAttempts(
 /** Where a server of a lost cell goes. */
 export type Onward =
   | { readonly to: 'nowhere' | 'deletion' }
-  /** Whoever retries builds takes it from there. */
+  /** The reconciler that retries builds takes it from there. */
   | { readonly to: 'next-cell'; readonly cellId: CellId; readonly reason: string }
 
 /** Afterwards nothing that the cell has of the server is current: its attempt is raised, and no saga owns it. */

@@ -35,8 +35,8 @@ export interface LockedServer extends InstanceMapping {
 }
 
 /**
- * Those of the servers that are being deleted and were last given to this cell, at this attempt; nobody else changes
- * their mappings until the transaction ends.
+ * The servers among these that are being deleted and were last given to this cell, at this attempt; their mappings
+ * stay locked until the transaction ends.
  */
 export async function lockDeleting(
   tx: Tx,

@@ -41,7 +41,7 @@ export async function findNamespace(db: Executor, name: string): Promise<Namespa
   return row as Namespace | undefined
 }
 
-/** The namespace, which nobody changes or deletes until the transaction ends. */
+/** The namespace, locked until the transaction ends. */
 export async function lockNamespace(tx: Tx, name: string): Promise<Namespace | undefined> {
   const [row] = await tx.orm.select().from(table).where(eq(table.name, name)).for('update')
   return row as Namespace | undefined

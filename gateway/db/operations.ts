@@ -118,7 +118,7 @@ export async function noteProgress(
     .where(and(eq(operations.id, id), eq(operations.state, 'running')))
 }
 
-/** Ends what runs, and tells of it; false for what has ended already. */
+/** Ends a running operation, with an event; false for one that has ended already. */
 export async function endDrain(
   tx: Tx,
   { id, cellId, subject: host }: HostDrain,

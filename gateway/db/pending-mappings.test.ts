@@ -33,13 +33,13 @@ async function owed(cellId: CellId | null, minutesAgo: number): Promise<Instance
   return serverId
 }
 
-test('deletes owed by a dark cell do not keep those of other cells, or of none, waiting', async () => {
-  const dark = newId<CellId>()
-  const first = await owed(dark, 4)
+test('deletes owed by an unreachable cell do not keep those of other cells, or of none, waiting', async () => {
+  const away = newId<CellId>()
+  const first = await owed(away, 4)
   const second = await owed(newId<CellId>(), 3)
   const third = await owed(null, 2)
 
-  expect(await listUnownedDeletes(db, [dark], 2)).toEqual([second, third])
+  expect(await listUnownedDeletes(db, [away], 2)).toEqual([second, third])
   expect(await listUnownedDeletes(db, [], 2)).toEqual([first, second])
 })
 

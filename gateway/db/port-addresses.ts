@@ -30,7 +30,7 @@ const TAKE_RESTED = sqlStatement(sql`
   select ${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
     ${placeholder('portId')} from dual where ${HAS_RESTED}`)
 
-/** `rested`: only if nobody gave it back a short while ago. */
+/** `rested`: only if the address was not released a short while ago. */
 export type TakeMode = 'any' | 'rested'
 
 /** Gives the address to the port; false when it is another's. */

@@ -39,7 +39,7 @@ export function purgeTraces(db: Executor, olderThan: Date, rows: number): Promis
   return removed(db, TRACES, olderThan, rows)
 }
 
-/** Removes servers that were deleted before a time, with all their history: nobody can ask for it any more. */
+/** Removes servers that were deleted before a time, with all their history: users can no longer list them. */
 export async function purgeDeletedServers(
   db: Transactional,
   deletedBefore: Date,

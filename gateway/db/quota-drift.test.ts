@@ -108,10 +108,10 @@ test('what a ledger says wrongly is corrected once, and told', async () => {
   ])
   expect(await usedPorts(projectId)).toBe(1)
   expect(await repairQuotaDrift(db, signal)).toEqual([])
-  const [told] = await db.orm.execute(
+  const [recorded] = await db.orm.execute(
     sql`select details from event_inbox where type = 'quota.repaired'`,
   )
-  expect(JSON.stringify(told)).toContain(`port of ${projectId} was recorded as 9, and is 1`)
+  expect(JSON.stringify(recorded)).toContain(`port of ${projectId} was recorded as 9, and is 1`)
 })
 
 test('a count beside a charge that has not committed leaves it its share', async () => {
@@ -157,10 +157,10 @@ test('images of a content are counted again, also where the count is lost', asyn
 
   const repaired = await repairQuotaDrift(db, signal)
 
-  const told = repaired.map(
+  const recorded = repaired.map(
     (each) => `${each.ownerId[0]} ${each.resource} ${each.recorded} ${each.counted}`,
   )
-  expect(told.toSorted()).toEqual(['a image 0 2', 'b image 0 1', 'c image 3 0'])
+  expect(recorded.toSorted()).toEqual(['a image 0 2', 'b image 0 1', 'c image 3 0'])
   expect(await unusedContents(db, 10)).toEqual([none])
   expect(await repairQuotaDrift(db, signal)).toEqual([])
 })

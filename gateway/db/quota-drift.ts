@@ -3,7 +3,7 @@ import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { queueEvents } from './event-inbox.ts'
 
-/** What a ledger says that an owner uses, where that differs from what is there. */
+/** A ledger's amount of an owner, where it differs from the counted one. */
 export interface QuotaDrift {
   /** A project, a user for key pairs, a digest for images that have a content. */
   readonly ownerId: string
@@ -121,8 +121,8 @@ const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) =
 type LedgerStatements = (typeof STATEMENTS)[number]
 
 /**
- * Afterwards every ledger says what there is, and an event tells of each number that did not; returns those. Right
- * beside any number of writers and of others that do the same.
+ * Afterwards every ledger has the counted amounts, with an event for each correction; returns the corrections. Safe
+ * beside any number of writers and of other runs.
  */
 export async function repairQuotaDrift(
   db: Executor & Transactional,
@@ -141,8 +141,8 @@ export async function repairQuotaDrift(
 }
 
 /**
- * Whoever changes what is counted changes the ledger's row in the same transaction. While the row is held, a count
- * sees all that the row counts, and nothing else.
+ * A transaction that changes a counted resource changes the ledger's row, too. While the row is locked, a count
+ * therefore sees exactly the resources that the row counts.
  */
 function repair(
   db: Transactional,

@@ -103,7 +103,7 @@ export async function changeTarget(
   return true
 }
 
-/** A network's row says whether all projects share it, so that whoever reads the row need not look here. */
+/** A network's row says whether all projects share it, so that readers of the row need no second query. */
 async function showShared(tx: Tx, networkId: string): Promise<void> {
   const everyone = await policiesOfNetwork(tx, networkId, EVERY_PROJECT)
   const isShared = everyone.length > 0

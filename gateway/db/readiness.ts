@@ -4,14 +4,14 @@ import { sql } from 'drizzle-orm'
 import type { Database } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 
-/** Where the global database's migrations are, for whoever migrates it. */
+/** The folder of the global database's migrations. */
 export const MIGRATIONS_FOLDER = join(import.meta.dirname, 'migrations')
 
 const APPLIED = statement(
   builder.select({ newest: sql`MAX(created_at)`.as('newest') }).from(sql`__drizzle_migrations`),
 )
 
-/** Undefined when the database has every migration this code was written for; else what is missing. */
+/** Undefined when the database has every migration this code was written for; else the missing ones. */
 export async function databaseReadiness(db: Database): Promise<string | undefined> {
   const rows = await db.rows<{ readonly newest: number | string | null }>(APPLIED, {})
   const applied = Number(rows[0]?.newest ?? 0)

@@ -26,7 +26,7 @@ const REST = sqlStatement(sql`
     and (${placeholder('address')} is null or ip_address = ${placeholder('address')})
   on duplicate key update released_at = now(3)`)
 
-/** Afterwards what the port has, or this one address of it, rests from now on. To be called before it is taken away. */
+/** Afterwards the port's addresses, or this one of them, count as released now. Call it before they are removed. */
 export async function restAddresses(tx: Tx, portId: string, address: string | null): Promise<void> {
   await tx.run(REST, { portId, address })
 }

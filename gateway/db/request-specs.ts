@@ -114,7 +114,7 @@ export async function findRequestSpec(
   }
 }
 
-/** Of a request, what is shown of its server to those alone who may see where servers are. */
+/** The fields of a request that are shown only to callers who may see the hosts of servers. */
 export interface RequestAttributes {
   readonly sealedUserData: string | null
   /** Of the kernel and the ramdisk that its image names; null: it names none. */
@@ -148,7 +148,7 @@ export async function findRequestAttributes(
   )
 }
 
-/** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */
+/** Afterwards the first passwords of these servers are erased; the gateway itself cannot read them either. */
 export function queuePasswordErasure(
   tx: Tx,
   cellId: CellId | null,

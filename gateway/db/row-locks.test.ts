@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
-import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { queueMappingRemoval } from './mapping-batches.ts'
 import { queuePasswordErasure } from './request-specs.ts'
 import { queueIndexedDeleted, queueViews } from './server-index.ts'

@@ -92,12 +92,15 @@ export async function setRowAside(
       .update(rowsInHand)
       .set({ hand: 'stuck', why: why.slice(0, WHY_MAX) })
       .where(ofReconciler(reconciler, [row]))
-    const told = { name: reconciler, subject: row, why }
-    if (result.affectedRows === 1) queueEvents(tx, [stuckEvent(told, null)])
+    const stuck = { name: reconciler, subject: row, why }
+    if (result.affectedRows === 1) queueEvents(tx, [stuckEvent(stuck, null)])
   })
 }
 
-/** Afterwards a stuck row is a suspect, which whoever comes to it next tries apart. False for one that is not stuck. */
+/**
+ * Afterwards a stuck row is a suspect, which the next process that reads it tries apart. False for a row that is not
+ * stuck.
+ */
 export async function continueRow(db: Executor, id: string): Promise<boolean> {
   const [result] = await db.orm
     .update(rowsInHand)

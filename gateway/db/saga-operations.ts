@@ -16,7 +16,7 @@ const STATES: Readonly<Record<SagaState, OperationState>> = {
   stuck: 'failed',
 }
 
-/** Those that operators should know of: what is under way, and what is stuck. */
+/** The sagas that operators should see: running ones and stuck ones. */
 const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
 export type ShownState = keyof typeof SHOWN
 
@@ -26,7 +26,7 @@ export function shownStates(state?: ShownState): readonly SagaState[] {
 }
 
 /** Afterwards readers of events know that the saga waits for an operator, and why. */
-export async function tellStuck(
+export async function recordStuckEvent(
   db: Transactional,
   { id, name, subject }: SagaRecord,
 ): Promise<void> {

@@ -15,7 +15,7 @@ export interface ServerAction {
   /** Nova's name: create, delete, start, stop, reboot, pause, unpause. */
   readonly action: string
   readonly projectId: string
-  /** Null: nobody asked, its cell began it. */
+  /** Null: no user asked for it, its cell began it. */
   readonly userId: string | null
   /** Null: it did not fail. */
   readonly message: string | null
@@ -59,7 +59,7 @@ const FAIL = sqlStatement(sql`
   straight_join server_actions a on a.server_id = v.server_id and a.request_id = v.request_id
   set a.message = 'Error', a.updated_at = now(3)`)
 
-/** Adds actions, and tells of them; of one that is known already only the failure and its time are new. */
+/** Adds actions, with their events; of a known action only the failure and its time are new. */
 export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
   queueEvents(
@@ -74,7 +74,10 @@ export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
 
 const FAILED = { result: 'error' } as const
 
-/** Adds steps of actions, or their ends, and tells of the ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
+/**
+ * Adds steps of actions, or their ends, with events for the ends; the cell is the one that reports them, null for the
+ * gateway itself. At most one per server, request, event and start.
+ */
 export function queueActionEvents(
   tx: Tx,
   cellId: CellId | null,
@@ -95,7 +98,7 @@ export function queueActionEvents(
 
 function ended({ serverId, requestId, event, result, host, details }: ActionEvent): NewEvent[] {
   if (result === null) return []
-  const told = { requestId, action: event, host, message: details }
+  const step = { requestId, action: event, host, message: details }
   const outcome = result === 'Error' ? 'error' : 'success'
-  return [{ type: 'server.step', serverId, details: { ...told, result: outcome } }]
+  return [{ type: 'server.step', serverId, details: { ...step, result: outcome } }]
 }

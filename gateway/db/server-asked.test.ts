@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import type { AskedFor } from '#gateway/app/servers/boot/asked-for.ts'
+import { globalDatabase } from '#test/env/indexed-servers.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
-import { globalDatabase } from '#test/env/told-servers.ts'
 import { findServer } from './find-server.ts'
 import { queueRequestSpecs } from './request-specs.ts'
 import { NOTHING_ASKED, pinServer, queueAsked } from './server-asked.ts'
@@ -41,7 +41,7 @@ test('a server of which nothing was asked is bound to a zone, and freed again', 
   expect(await shown(id)).toEqual(NOTHING_ASKED)
 })
 
-test('what is asked again takes the place of what was, and the hints stay', async () => {
+test('a later request replaces the fields of the earlier one, and the hints stay', async () => {
   const hints = { rack: ['7', '"'] }
   const imageProperties = { hw_disk_bus: 'virtio', os_type: 'linux' }
   const trustedCertificates = ['a', 'b']

@@ -21,7 +21,7 @@ const SHOW = sqlStatement(sql`
     '$.trustedCertificates', json_compact(${p('trustedCertificates')}))
   where s.server_id = ${p('serverId')} and s.deleted_at is null`)
 
-/** Afterwards the server shows what is asked for it now; its hints stay. */
+/** Afterwards the server shows the fields of the latest request; its hints stay. */
 export function queueAsked(tx: Tx, serverId: string, now: Omit<AskedFor, 'hints'>): void {
   tx.queue(SHOW, {
     serverId,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 
-/** A server at one of its attempts, as cells speak of it. */
+/** A server at one of its attempts, the pair that cells are asked about. */
 export interface ServerAttempt {
   readonly serverId: string
   readonly attempt: number

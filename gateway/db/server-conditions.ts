@@ -15,7 +15,7 @@ function wishTasks(): SQL {
 }
 
 const isSoft = eq(serverIndex.vmState, 'soft-delete')
-/** Deleted softly, a server is listed only with what is deleted. */
+/** A soft-deleted server is listed only among deleted ones. */
 export const isNotSoft = ne(serverIndex.vmState, 'soft-delete')
 
 /** The image that the server's image names as this; '' where it names none. As a column, a name loses its table. */

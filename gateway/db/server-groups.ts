@@ -46,7 +46,7 @@ export async function findServerGroup(db: Executor, id: string): Promise<ServerG
   return (await withMembers(db, rows))[0]
 }
 
-/** Like `findServerGroup`; until the transaction ends nobody joins, leaves or moves it. */
+/** Like `findServerGroup`; locks the group until the transaction ends, so that no member joins, leaves or moves. */
 export async function lockServerGroup(tx: Tx, id: string): Promise<ServerGroup | undefined> {
   const rows = await tx.orm.select().from(serverGroups).where(eq(serverGroups.id, id)).for('update')
   return (await withMembers(tx, rows))[0]

@@ -175,7 +175,7 @@ const OWN = sqlStatement(sql`
   straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   where s.cell_id = ${sql.placeholder('cellId')}`)
 
-/** Adds what is shown of new servers before any cell has spoken. */
+/** Adds the index rows of new servers before any cell has reported them. */
 export function queueServers(tx: Tx, servers: readonly NewServer[]): void {
   INSERT.queue(
     tx,
@@ -197,7 +197,7 @@ export interface ReassignedView {
   readonly fault: InstanceView['fault']
 }
 
-/** Shows the server as pointed at another cell, or at none, and tells of it; what the earlier cell said is forgotten. */
+/** Shows the server as pointed at another cell, or at none, with an event; the earlier cell's view is dropped. */
 export function queueIndexReassignment(tx: Tx, to: ReassignedView): void {
   const { serverId, vmState: state, taskState, fault } = to
   tx.queue(REASSIGN, { ...to, fault: fault === null ? null : JSON.stringify(fault) })
@@ -211,7 +211,7 @@ export function queueIndexedDeleting(tx: Tx, serverId: string): void {
 }
 
 /**
- * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
+ * Applies views from `cellId` that are newer than the known ones; others change nothing. At most one per server.
  * `resync`: also older ones, after the cell's database was restored from a copy.
  */
 export function queueViews(

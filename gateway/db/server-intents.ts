@@ -52,7 +52,7 @@ const UNSHOW = statement(
     .where(eq(serverIndex.serverId, serverId)),
 )
 
-/** A delete does not wait for whoever is changing the server. */
+/** A delete does not wait for a request that is changing the server. */
 const DUE = sqlStatement(sql`
   select i.*, m.cell_id, m.attempt from server_intents i
   left join instance_mappings m on m.server_id = i.server_id
@@ -71,7 +71,7 @@ interface IntentRow {
   readonly created_at: Date
 }
 
-/** The server's intent, which nobody else changes until the transaction ends; undefined when it has none. */
+/** The server's intent, locked until the transaction ends; undefined when it has none. */
 export async function lockIntent(tx: Tx, server: string): Promise<Intent | undefined> {
   const [row] = await tx.rows<IntentRow>(LOCK, { serverId: server })
   return row === undefined ? undefined : intentOf(row)
@@ -85,7 +85,7 @@ export async function addIntent(tx: Tx, intent: Intent): Promise<boolean> {
   return true
 }
 
-/** Afterwards the intent is not there, nor shown. False when it was not: somebody else has seen to it. */
+/** Afterwards the intent is gone, and not shown. False when it was gone before: another request has taken it. */
 export async function removeIntent(
   tx: Tx,
   { serverId: server, id }: Pick<Intent, 'serverId' | 'id'>,
@@ -154,7 +154,7 @@ export interface DueIntent extends Intent {
   readonly attempt: number | null
 }
 
-/** The oldest intents that can be seen to: of servers that are in none of these cells, and that nobody is changing. */
+/** The oldest intents that can be carried out: of servers that are in none of these cells, and that no saga holds. */
 export async function dueIntents(
   db: Executor,
   unreachable: readonly CellId[],

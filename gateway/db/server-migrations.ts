@@ -5,8 +5,8 @@ import type { CellId } from '#common/ids.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { serverMigrations } from './schema/servers.ts'
 
-// An equal version shows the same, and counts as newer.
-// Only the cell that first told of it tells more.
+// An equal version has the same content, and counts as newer. Only the cell that first reported a migration may
+// change it.
 const isNewer = sql`(values(version) >= version and values(cell_id) = cell_id)`
 
 const INSERT = rowsInsert(

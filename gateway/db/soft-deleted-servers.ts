@@ -5,7 +5,7 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { instanceMappings } from './schema/servers.ts'
 
-/** A server that was deleted softly, that nobody does anything with now, and that must not stay as it is. */
+/** A server marked as soft-deleted that no saga holds, and whose mark has to be settled. */
 export interface UnsettledServer {
   readonly serverId: InstanceId
   /** False once it is back, or where the delete came to nothing. */

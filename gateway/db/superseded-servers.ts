@@ -11,8 +11,8 @@ const OVER = sqlStatement(sql`
     or (m.server_id is not null and m.attempt > v.attempt)`)
 
 /**
- * Those of a cell's servers, at these attempts, that were deleted or given to a later attempt: nobody will ask for them
- * again. One that was never heard of is not among them.
+ * The servers of a cell, at these attempts, that were deleted or given to a later attempt: these attempts will not
+ * come back. Unknown servers are not among them.
  */
 export async function supersededServers(
   db: Executor,

@@ -16,7 +16,7 @@ const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'decidedAt', 
   onDuplicate: sql`trace = values(trace)`,
 })
 
-/** Keeps scheduling decisions; one that is known already is replaced by what is told of it now. */
+/** Stores scheduling decisions; a decision that is stored already is replaced. */
 export function queueTraces(tx: Tx, rows: readonly ServerTrace[]): void {
   INSERT.queue(
     tx,

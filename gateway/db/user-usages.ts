@@ -19,8 +19,8 @@ const OWNER = sqlStatement(
 )
 
 /**
- * What a user has in a project, counted again: no ledger is kept of users, of whom few have limits of their own. Exact
- * within a transaction that has charged the project, because others wait for that.
+ * The usage of a user in a project, counted each time: no ledger is kept of users, few of whom have limits of their
+ * own. Exact within a transaction that has charged the project, because others wait for that.
  */
 export async function usagesOfUser(
   db: Executor,

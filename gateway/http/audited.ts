@@ -8,8 +8,8 @@ export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const URGENT: ReadonlySet<string> = new Set(['federation', 'identity'])
 
 /**
- * Puts a request that was to change something on record, with its answer. Whoever showed no valid token is nobody
- * that could be named: such requests change nothing but by a ticket that somebody named was given.
+ * Records a request that was to change something, with its answer. Requests without a valid token have no user that
+ * could be named: they change nothing except by a ticket that a named user was given.
  */
 export async function audited(
   trail: AuditTrail,

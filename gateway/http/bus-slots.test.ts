@@ -22,7 +22,7 @@ test('one address cannot take every place, nor one credential every connection',
   expect(slots.take('192.0.2.1')).toBeDefined()
 })
 
-test('behind a proxy only the number of strangers counts', () => {
+test('behind a proxy only the number of connections without a credential counts', () => {
   const slots = new BusSlots(LIMITS)
   const taken = [1, 2, 3, 4].map(() => slots.take(undefined))
 

@@ -14,7 +14,10 @@ const LIMITS: SlotLimits = { strangersPerAddress: 128, strangers: 1_024, perCred
 
 /** One connection's place. Disposing it gives the place back. */
 export interface BusSlot extends Disposable {
-  /** It is nobody's any more but this credential's. Throws `unauthenticated` where that has as many as it may. */
+  /**
+   * Afterwards the connection counts for this credential alone. Throws `unauthenticated` where the credential has as
+   * many as it may.
+   */
   admit(credential: string): void
 }
 

@@ -32,9 +32,9 @@ export function isBusPath(url: string | undefined): boolean {
 }
 
 /**
- * Carries the bus to cells and hosts elsewhere over WebSockets on an HTTP server until disposed, which closes them. The
- * bus itself listens on loopback alone, and is sent no byte by anybody who has not shown a credential that is good:
- * its server takes messages apart before it knows of whom they are, and has had holes there.
+ * Carries the bus to cells and hosts elsewhere over WebSockets on an HTTP server until disposed, which closes them.
+ * The bus itself listens on loopback alone, and receives no byte from a peer without a valid credential: its server
+ * parses messages before it authenticates their sender, and has had vulnerabilities there.
  */
 export function serveBusSockets(
   server: Server,

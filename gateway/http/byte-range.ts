@@ -9,8 +9,8 @@ export interface ByteRange {
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * The one range a Range header asks of so many bytes, cut at their end; undefined for all of them. Refuses with 416
- * what is malformed or beyond, as Glance does.
+ * The one range that a Range header names of so many bytes, cut at their end; undefined for all of them. Refuses
+ * malformed ranges and those beyond the end with 416, as Glance does.
  */
 export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined

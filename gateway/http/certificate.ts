@@ -11,7 +11,7 @@ export interface CertificateFiles {
 export interface Certificate {
   readonly cert: string
   readonly key: string
-  /** By which whoever was told it knows the server. */
+  /** The fingerprint by which clients that were given it recognize the server. */
   readonly pin: string
 }
 

@@ -94,7 +94,7 @@ export function serveEndpoint(
   }
 }
 
-/** A line for each accepted change; reading and refusals are told at the level debug only. */
+/** A line for each accepted change; reads and refusals are logged at the level debug only. */
 function logAnswer(
   log: Logger,
   { c, work, caller, operation }: Exchange,
@@ -125,10 +125,10 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 }
 
 /**
- * The order, and why: what is too much ends before it costs anything, then what goes round in a ring; then the token, so that nothing is told to strangers;
- * then the project's rate; the microversion, which every later answer names, and by which an operation may be absent;
- * the rule before the body is read, so that only the allowed cost memory (an action's rule is known only from its
- * body).
+ * The order, and why: requests that are too many or too large end before they cost anything, then those that go round
+ * in a ring; then the token, so that callers without one learn nothing; then the project's rate; the microversion,
+ * which every later answer names, and by which an operation may be absent; the rule before the body is read, so that
+ * only allowed requests cost memory (an action's rule is known only from its body).
  */
 async function runStages(
   endpoint: Endpoint,
@@ -291,7 +291,7 @@ function rawRequest(
 /** What a URI may hold as it is. */
 const URI = /^[\w\-.!~*'();/?:@&=+$,#%]*$/
 
-/** With what no URI may hold escaped, such as control characters; what is escaped already stays so. */
+/** Escapes characters that no URI may hold, such as control characters; escaped ones stay as they are. */
 function asUri(text: string): string {
   return URI.test(text) ? text : encodeURI(text.toWellFormed()).replaceAll('%25', '%')
 }

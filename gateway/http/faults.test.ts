@@ -64,7 +64,7 @@ test('an unsupported microversion is a computeFault, as Nova has no name for 406
   expect(JSON.parse(body)).toEqual({ computeFault: { code: 406, message: 'Text.' } })
 })
 
-test('an operator hears of what is broken or away, and not of what was asked in vain', () => {
+test('an operator reads of broken and unreachable parts, and not of requests refused for their content', () => {
   const heard = ERROR_KINDS.filter((kind) => faultOf(new Failure(kind, 'Text.'), 'nova').isOurs)
 
   expect(heard).toEqual(['no-capacity', 'unavailable', 'internal'])

@@ -93,7 +93,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
     ),
     contentType: style === 'problem' ? 'application/problem+json' : 'application/json',
     retryAfter,
-    // What a backend cannot do, nobody has to repair.
+    // An action that a backend does not support is no fault to repair.
     isOurs: status >= 500 && status !== STATUS.unsupported,
   }
 }

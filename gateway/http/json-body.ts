@@ -7,7 +7,7 @@ import { HttpRefusal } from './http-refusal.ts'
 export const BODY_BYTES_MAX = 1_048_576
 /** The limit of oslo.middleware, and what Nova takes `text/plain` for: its clients' default, which says nothing. */
 export const NOVA_BODY: BodyLimits = { bytesMax: 114_688, takesPlainForNone: true }
-/** Whoever sends a body more slowly than this holds a connection and memory for nothing. */
+/** A client that sends a body more slowly than this holds a connection and memory for nothing. */
 const BODY_TIME_MAX_MS = 60_000
 /** Deeper than any document describes; keeps recursion over a body bounded. */
 const DEPTH_MAX = 32
@@ -26,9 +26,9 @@ export interface BodyLimits {
 }
 
 /**
- * The parsed body, or undefined when there is none. Throws `too-large` beyond `bytesMax`, `invalid` for
- * what is not JSON, nests too deep or holds what is no text; refuses with 415 what declares to be something else, and with 408 what has not
- * come within `timeMaxMs`.
+ * The parsed body, or undefined when there is none. Throws `too-large` beyond `bytesMax`, `invalid` for a body that
+ * is not JSON, nests too deep or holds invalid text; refuses with 415 another declared type, and with 408 a body that
+ * has not come within `timeMaxMs`.
  */
 export async function readJsonBody(
   { request, header, isFramed }: HttpInput,

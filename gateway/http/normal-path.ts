@@ -41,7 +41,7 @@ export function refuseForeignProject(request: Request, { projectId }: Caller): v
   throw new Failure('invalid', 'Malformed request URL: its project is not the one of the token.')
 }
 
-/** True for what is asked of the endpoint `/compute/v2`, which has no microversions and drops keys it does not know. */
+/** True for requests to the endpoint `/compute/v2`, which has no microversions and drops keys it does not know. */
 export function isLegacyCompute(request: Request): boolean {
   return LEGACY.test(getPath(request))
 }

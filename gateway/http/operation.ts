@@ -6,7 +6,7 @@ import type { Links } from './links.ts'
 /** What a handler gets: everything already read, checked and allowed. `Op` is an entry of a generated `operations`. */
 export interface Call<Op = unknown> {
   readonly app: Gateway
-  /** Of nobody in particular, where the operation's policy is `public`. */
+  /** The anonymous caller, where the operation's policy is `public`. */
   readonly context: RequestContext
   readonly params: ParamsOf<Op>
   readonly query: QueryOf<Op>
@@ -24,7 +24,7 @@ export interface RawRequest {
   /** The path as routed, prefix included, and the query with its `?`; escaped as in a URI. */
   readonly path: string
   readonly search: string
-  /** Where it comes from, as `peerOf` tells. */
+  /** The address of the sender, as `peerOf` returns it. */
   peer(): string
   /** Aborts when the client goes away. */
   signal(): AbortSignal

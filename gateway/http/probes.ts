@@ -7,8 +7,9 @@ import type { Gateway } from '../context.ts'
 import type { HeaderReader } from './http-input.ts'
 
 /**
- * What supervisors and monitoring ask; none of it names a user's thing. How a process does is for operators: `/metrics`
- * is read with the token of settings, as monitoring sends it, or with that of an administrator.
+ * The paths that supervisors and monitoring read; none names a user's resource. `/metrics`, the state of a process,
+ * is for operators: it is read with the token of the settings, as monitoring sends it, or with that of an
+ * administrator.
  */
 export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))

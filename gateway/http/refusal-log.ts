@@ -11,8 +11,8 @@ interface Summed {
 }
 
 /**
- * Tells an operator of what is refused for now: the first of its kind at once, and at the next after a minute how many
- * there were in between. A line for each would let whoever is refused fill the disk.
+ * Logs temporary refusals: the first of its kind at once, and with the next one after a minute how many there were in
+ * between. A line for each would let a refused client fill the disk.
  */
 export class RefusalLog {
   readonly #log: Logger

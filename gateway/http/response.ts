@@ -25,7 +25,7 @@ export async function answerResponse(
     list === undefined
       ? serialize(answer.body)
       : await writeList(answer.body ?? {}, list, serialize)
-  // Nova names the type of what is not there, too, and a client of its own may look for it.
+  // Nova names the type of a missing object, too, and a client of its own may look for it.
   if (text.length > 0 || service.name === 'compute') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)
   return new Response(bodyOf(text), { status, headers })
@@ -40,7 +40,7 @@ function bodyOf(text: string | Uint8Array<ArrayBuffer>): string | Uint8Array<Arr
   return text.length < BYTES_FROM_CHARS ? text : Buffer.from(text)
 }
 
-/** A refusal or failure in the words of the service; what is ours to fix is logged with its whole chain. */
+/** A refusal or failure in the words of the service; failures that Weir has to fix are logged with their whole chain. */
 export function failureResponse(
   error: unknown,
   service: ServiceFace,
@@ -50,7 +50,7 @@ export function failureResponse(
   const fault = faultOf(error, service.faults, exchange.work.requestId)
   if (fault.isOurs) {
     const fields = { request_id: exchange.work.requestId, ...errorFields(error) }
-    // Nobody reads the answer, and nothing of ours is wrong: the connection was broken off.
+    // No client reads the answer, and Weir has no fault: the client broke off the connection.
     if (hasHungUp(exchange)) log.debug(fields, 'client hung up')
     else if (fault.status === 503) refusals.refused(messageKind(error), fields)
     else log.error(fields, 'request failed')

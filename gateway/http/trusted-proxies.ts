@@ -31,15 +31,16 @@ function parseRange(text: string): Range {
 const NETWORK_PARTS = 4
 
 /**
- * Where a request comes from, for shares: the connection's other end, or what trusted proxies say of it. Of IPv6, the
- * /64 it is in. '' for a request made inside the process.
+ * The address that a request counts for: the connection's other end, or the address that trusted proxies report. Of
+ * IPv6, its /64. '' for a request made inside the process.
  */
 export function peerOf(
   { peerAddress, header }: Pick<HttpInput, 'peerAddress' | 'header'>,
   isTrustedProxy: IsTrustedProxy,
 ): string {
   const forwarded = isTrustedProxy(peerAddress) ? (header('x-forwarded-for')?.split(',') ?? []) : []
-  // Each proxy appends whom it was called by: what stands before the first that is no proxy is the caller's own claim.
+  // Each proxy appends the address that called it: entries before the first that is no proxy are the caller's own
+  // claim.
   const caller = forwarded.map((each) => each.trim()).findLast((each) => !isTrustedProxy(each))
   const address = caller !== undefined && ipaddr.isValid(caller) ? caller : peerAddress
   if (address === undefined || !ipaddr.isValid(address)) return address ?? ''

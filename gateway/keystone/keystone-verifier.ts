@@ -42,7 +42,7 @@ export class KeystoneVerifier implements TokenVerifier {
     return caller ?? undefined
   }
 
-  /** What was last heard of the token here, if that was lately. */
+  /** The last answer about the token, if it is recent. */
   async callerOfId(id: string): Promise<Caller | undefined | 'unknown'> {
     const known = this.#known.get(id)
     if (known === undefined || known.until <= this.#clock.now()) return 'unknown'

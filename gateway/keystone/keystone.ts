@@ -6,7 +6,7 @@ import { KeystoneToken } from './keystone-token.ts'
 export interface KeystoneSettings {
   /** Ends in `/v3`. */
   readonly url: string
-  /** As whom tokens are looked up. */
+  /** The account with which tokens are looked up. */
   readonly login: {
     readonly user: string
     readonly userDomain: string
@@ -70,7 +70,7 @@ export class Keystone implements AsyncDisposable {
     return this.#send('GET', '/auth/tokens?nocatalog', {
       'x-auth-token': await this.#ownToken(),
       'x-subject-token': token,
-      // Without it Keystone hides tokens that have access rules from whoever might not obey them.
+      // Without it Keystone hides tokens that have access rules from services that might not obey them.
       'openstack-identity-access-rules': '1.0',
     })
   }

@@ -4,8 +4,8 @@ import type { Links } from '../http/links.ts'
 
 /** Token and name stand behind `#`, which a browser keeps to itself: they are in no log of a proxy or server. */
 export function consoleUrl({ kind, serverName, token }: CreatedConsole, links: Links): string {
-  const told = new URLSearchParams({ token, server: serverName })
-  return `${links.to(`/console/${kind}`)}#${told.toString()}`
+  const query = new URLSearchParams({ token, server: serverName })
+  return `${links.to(`/console/${kind}`)}#${query.toString()}`
 }
 
 /** Where the bytes are had: at the gateway, which alone reaches the host. */

@@ -10,7 +10,7 @@ const STATES: Readonly<
   7: 'suspended',
 }
 
-/** The standard form of microversion 2.48. Rates are nobody's to count. */
+/** The standard form of microversion 2.48. Rates are not counted. */
 export function diagnosticsView(figures: GuestFigures) {
   const { cpus, disks, nics, memory } = figures
   return {

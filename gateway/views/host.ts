@@ -7,7 +7,7 @@ export function hostSummary({ view }: HostRecord) {
   return { host_name: view.name, service: 'compute', zone: view.zone }
 }
 
-/** What a host has, what is used of it, what its servers may use, and what those of each project may. */
+/** The amounts that a host has, that are used, that its servers may use, and that those of each project may use. */
 export function hostUseView({ host: { view }, projects }: HostUse) {
   const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = view.inventory ?? {}
   const { used } = view

@@ -15,7 +15,7 @@ export interface HypervisorViewOptions {
   readonly cells: Cells
   /** By host id, where they were asked for. */
   readonly servers?: ReadonlyMap<string, readonly HostedServer[]>
-  /** By host id, of those that tell. */
+  /** By host id, of hosts that report one. */
   readonly uptimes?: ReadonlyMap<string, string>
 }
 
@@ -53,7 +53,7 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
   }
 }
 
-/** What a host has and what of it is used; also what statistics add up. */
+/** The amounts that a host has and the used part; statistics add up the same ones. */
 function capacityView({ view: { inventory, used } }: HostRecord) {
   const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = inventory ?? {}
   return {

@@ -38,8 +38,8 @@ export function serverSummaries(servers: readonly ServerRecord[], links: Links) 
 export type ServerView = ReturnType<ReturnType<typeof serverViewer>>
 
 /**
- * Makes what shows servers to one caller, at their widest. What is the same for all of them is decided once: this
- * runs a hundred times for a page. `extras` are for callers who may see where servers are.
+ * Makes the view of servers for one caller, with all fields. Decisions that are the same for all servers are taken
+ * once: this runs a hundred times for a page. `extras` are for callers who may see the hosts of servers.
  */
 export function serverViewer(
   context: RequestContext,

@@ -38,7 +38,7 @@ export function cellServiceView(
     host: cell.name,
     zone: INTERNAL_ZONE,
     status: 'enabled' as const,
-    state: cell.isAlive ? ('up' as const) : ('down' as const),
+    state: cell.isReachable ? ('up' as const) : ('down' as const),
     updated_at: heardAt(cell),
     disabled_reason: null,
     forced_down: false,

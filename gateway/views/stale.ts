@@ -17,7 +17,7 @@ export function staleHeaders(
   for (const { cellId } of servers) if (cellId !== null) shown.add(cellId)
   const silent = [...shown].flatMap((id) => {
     const cell = cells.cell(id)
-    return cell === undefined || cell.isAlive ? [] : [cell]
+    return cell === undefined || cell.isReachable ? [] : [cell]
   })
   if (silent.length === 0) return {}
   const heardAt = Math.min(...silent.map(({ lastHeardAt }) => lastHeardAt ?? 0))

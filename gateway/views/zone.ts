@@ -32,14 +32,14 @@ export function internalZoneView(services: readonly CellService[]) {
     const services: ServicesView = Object.fromEntries(
       own.map(({ cell, binary }) => [
         binary,
-        { active: true, available: cell.isAlive, updated_at: heardAt(cell) },
+        { active: true, available: cell.isReachable, updated_at: heardAt(cell) },
       ]),
     )
     return [name, services] as const
   })
   return {
     zoneName: INTERNAL_ZONE,
-    zoneState: { available: services.some(({ cell }) => cell.isAlive) },
+    zoneState: { available: services.some(({ cell }) => cell.isReachable) },
     hosts: Object.fromEntries<ServicesView>(hosts),
   }
 }

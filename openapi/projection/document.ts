@@ -30,7 +30,7 @@ function projectPath(item: Node, version: Microversion): Node {
   return Object.fromEntries(entries)
 }
 
-/** Projects what is not a schema: operations, parameters, responses, maps of them. */
+/** Projects everything but schemas: operations, parameters, responses, maps of them. */
 function projectNode(node: unknown, version: Microversion): unknown {
   if (Array.isArray(node))
     return node

@@ -14,7 +14,7 @@ const PROBLEMS_MAX = 5
 /** Of a body with thousands of wrong items no more are looked at, because sorting out choices is quadratic. */
 const EXAMINED_MAX = 100
 
-/** What is wrong with a value, a sentence per problem, naming each field and what is expected of it. */
+/** The problems of a value: a sentence for each, naming the field and the value expected there. */
 export function explain(errors: readonly ErrorObject[], subject: Subject): string {
   const examined = relevant(errors.slice(0, EXAMINED_MAX))
   const texts = [...new Set(examined.map((error) => sentence(error, subject)))]

@@ -36,7 +36,7 @@ export interface Operation {
   readonly ranges: readonly VersionRange[]
   /** True for what clients know and is always answered with a fault. */
   readonly isRefused: boolean
-  /** What is answered at microversions without it: 404, or 400 where its path means something else there. */
+  /** The answer at microversions without the operation: 404, or 400 where its path means something else there. */
   readonly absentAs: 404 | 400
   isAvailable(version: Microversion): boolean
   /** The status of success at a microversion; the lowest, where there are several. */
@@ -44,7 +44,7 @@ export interface Operation {
   request(version: Microversion): RequestContract
   /** Writes the widest object as JSON, pruned to the microversion; '' for a response without content. */
   response(version: Microversion, status: number): Serialize
-  /** For tests: what is wrong with a response body, nothing when it is as documented. */
+  /** For tests: the problems of a response body, none where it is as documented. */
   validateResponse(version: Microversion, status: number, body: unknown): readonly string[]
 }
 
@@ -99,7 +99,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
   }
 }
 
-/** Microversions of one stretch share what is compiled; each has its own face, which names it in messages. */
+/** Microversions of one stretch share the compiled validators; each has its own face, which names it in messages. */
 function requests(
   { node, action }: OperationSource,
   compiler: Compiler,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { FlavorSnapshot, InstanceBuild } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 
-/** What is done to a guest and needs to be told nothing but its name. */
+/** Acts that need no argument but the name of the act. */
 const PLAIN_ACTS = [
   'start',
   'stop',
@@ -59,12 +59,16 @@ export type Act = Static<typeof Act>
 export type ActName = Act['name']
 export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
 
-/** What else a host is asked for: its part in a change of host. */
+/** The acts of a host in a move of a server from one host to another. */
 const MOVE_ACTS = ['pack', 'unpack', 'announce'] as const
 export const HostMoveAct = Type.Union([
   Type.Object({ name: OneOf(MOVE_ACTS) }),
-  Type.Object({ name: OneOf(['arrive', 'evacuate', 'land'] as const), build: InstanceBuild }),
-  /** `announced` is what the guest's host has told, `expected` what the host that awaits it has. */
+  /** `land` is the former name of `finish`; hosts understand both, and cells send it until release 0.2. */
+  Type.Object({
+    name: OneOf(['arrive', 'evacuate', 'finish', 'land'] as const),
+    build: InstanceBuild,
+  }),
+  /** `announced` is the source's answer to `announce`, `expected` the destination's answer to `expect`. */
   Type.Object({ name: Type.Literal('expect'), build: InstanceBuild, announced: Type.String() }),
   Type.Object({ name: Type.Literal('send'), expected: Type.String() }),
 ])

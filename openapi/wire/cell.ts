@@ -53,6 +53,11 @@ export const CellSaga = Type.Object({
 export type CellSaga = Static<typeof CellSaga>
 
 /** What the gateway asks of a cell. Operations that change something carry an `operation`, and a repeat answers alike. */
+const UNMANAGED_GUESTS = {
+  ask: Type.Object({ hostId: Uuid }),
+  answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
+}
+
 export const CELL_OPERATIONS = {
   'instance.build': {
     ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
@@ -85,7 +90,12 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({
       operation: OperationRef,
       act: CellAct,
-      /** True: it says what is to be true. Nothing is done, nor refused, where it is; a server at work is waited for. */
+      /**
+       * True: the act names the state that the server is to be in. A server in that state already is neither changed nor
+       * refused; one with a task under way is answered `unavailable`, for the caller to ask again.
+       */
+      isDesiredState: Type.Optional(Type.Boolean()),
+      /** The former name of `isDesiredState`, sent beside it and understood until release 0.2. */
       isWish: Type.Optional(Type.Boolean()),
     }),
     answer: Type.Object({ view: InstanceView }),
@@ -117,11 +127,9 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
   },
-  /** The host's guests that no server is behind. */
-  'host.strangers': {
-    ask: Type.Object({ hostId: Uuid }),
-    answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
-  },
+  /** The host's guests that belong to no server. Cells understand it; gateways ask under the former name until release 0.2. */
+  'host.unmanaged-guests': UNMANAGED_GUESTS,
+  'host.strangers': UNMANAGED_GUESTS,
   /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
   'host.filter-ports': {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
@@ -192,7 +200,7 @@ export const CELL_OPERATIONS = {
       isLast: Type.Boolean(),
     }),
   },
-  /** Of these servers those whose delete the cell has committed: whoever asks may have forgotten that it was told. */
+  /** Of these servers those whose delete the cell has committed: a gateway may have forgotten that the cell said so. */
   'snapshot.ended': {
     ask: Type.Object({ serverIds: Type.Array(Uuid, { maxItems: 500 }) }),
     answer: Type.Object({

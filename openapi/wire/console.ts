@@ -9,8 +9,8 @@ const Bytes = Type.String({ contentEncoding: 'base64', maxLength: CONSOLE_BYTES_
 
 /**
  * Subjects below `cell.<cell>.host.<host>.`: a console as two streams of numbered chunks, each with a window of one.
- * The next chunk is sent when the one before was taken, so nobody holds more than one; a question that is repeated,
- * because its answer was lost, gets the same answer.
+ * The next chunk is sent when the one before was taken, so neither end buffers more than one; a request that is
+ * repeated, because its answer was lost, gets the same answer.
  */
 export const CONSOLE_OPERATIONS = {
   /** Afterwards the session is open; opening it again changes nothing. */

@@ -37,7 +37,7 @@ export const GuestFigures = Type.Object({
       errors: Type.Integer(),
     }),
   ),
-  /** All of it and more, as the driver names it. */
+  /** All figures, and more, as the driver names them. */
   own: Type.Record(Type.String(), Type.Integer()),
 })
 export type GuestFigures = Static<typeof GuestFigures>

@@ -71,7 +71,10 @@ export const CellSummary = Type.Object({
   /** Free and largest free on one host, overcommit included. MiB and GiB. */
   free: Amounts,
   largest: Amounts,
-  /** What servers have of all hosts, what these have, and what may be used of it with overcommit; absent as `release` may be. */
+  /**
+   * What servers use of all hosts, what the hosts have, and what may be used with overcommit; absent as `release` may
+   * be.
+   */
   used: Type.Optional(Amounts),
   total: Type.Optional(Amounts),
   limits: Type.Optional(Amounts),

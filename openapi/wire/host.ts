@@ -17,7 +17,7 @@ export const Inventory = Type.Object({
     type: Type.String(),
     version: Type.Integer(),
     hostname: Type.String(),
-    /** Where the host is in its network; absent from computes that do not tell. */
+    /** Where the host is in its network; absent from computes that do not report it. */
     address: Type.Optional(Type.String()),
   }),
   architecture: Type.String(),
@@ -64,7 +64,7 @@ export const InstancePower = Type.Object({
 export const ReportedGuest = Type.Object({
   id: Uuid,
   powerState: Type.Integer(),
-  /** Off only because its host went off; absent from computes that cannot tell. */
+  /** Off only because its host went off; absent from computes that cannot know. */
   endedWithHost: Type.Optional(Type.Boolean()),
   /** Why its backend counts it as failed; absent: it does not. */
   fault: Type.Optional(Type.String()),
@@ -79,7 +79,7 @@ export const UnmanagedGuest = Type.Object({
   vcpus: Nullable(Type.Integer()),
   memoryMb: Nullable(Type.Integer()),
   rootGb: Nullable(Type.Integer()),
-  /** What those who made it have said of it; absent where nothing can be said. */
+  /** Metadata that the guest's creator stored in the backend; absent where the backend stores none. */
   metadata: Type.Optional(Texts),
   tags: Type.Optional(Type.Array(Type.String())),
 })
@@ -110,7 +110,7 @@ export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String(
 export type HostAlive = Static<typeof HostAlive>
 
 /**
- * What a compute says of work asked of it. 'working' wants the same question again; 'stale' means it knows a newer
+ * A compute's answer to a request for work. 'working': ask the same again; 'stale': the compute knows a newer
  * attempt; after 'failed' nothing of a spawn is left on the host.
  */
 export const HostAnswer = Type.Union([
@@ -119,7 +119,9 @@ export const HostAnswer = Type.Union([
   Type.Object({
     state: Type.Literal('done'),
     powerState: Type.Optional(Type.Integer()),
-    /** For the other host of a move. */
+    /** Information for the other host of a move. */
+    peerInfo: Type.Optional(Type.String()),
+    /** The former name of `peerInfo`, sent beside it and understood until release 0.2. */
     told: Type.Optional(Type.String()),
     /** Of a spawn; absent: its NICs have the MAC addresses they were to have. */
     machineNics: Type.Optional(Type.Array(MachineNic)),
@@ -139,6 +141,11 @@ export type HostAnswer = Static<typeof HostAnswer>
 export const MOVE_BYTES_MAX = 1024 * 1024
 const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
+
+const UNMANAGED_GUESTS = {
+  ask: Type.Object({}),
+  answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
+}
 
 export const HOST_OPERATIONS = {
   spawn: {
@@ -209,7 +216,9 @@ export const HOST_OPERATIONS = {
     /** Bytes as Latin-1 text: a guest may print anything. */
     answer: Type.Object({ output: Type.String() }),
   },
-  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }) },
+  /** Computes understand it; cells ask under the former name until release 0.2. */
+  'unmanaged-guests': UNMANAGED_GUESTS,
+  strangers: UNMANAGED_GUESTS,
   /** `after`: only the instances whose ids come after it. */
   report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
   /** A gateway was in touch so long ago; guests are to stop once none has been for `fenceAfterMs`, 0: never. */
@@ -258,7 +267,7 @@ export const HostView = Type.Object({
   metadata: Texts,
   /** The zone it is in while no aggregate says otherwise; absent from cells that know no aggregates. */
   ownZone: Type.Optional(Type.String()),
-  /** Those the cell was told of; absent: none. */
+  /** The aggregates of the host, as gateways have sent them to the cell; absent: none. */
   aggregates: Type.Optional(Type.Array(HostAggregate)),
   isDeleted: Type.Boolean(),
 })

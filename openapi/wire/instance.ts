@@ -6,7 +6,7 @@ import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 export const OperationRef = Type.Object({
   id: Uuid,
   serverId: Uuid,
-  /** Grows each time the gateway points the server at a cell; a cell refuses what is older than it knows. */
+  /** Grows each time the gateway assigns the server to a cell; a cell refuses attempts older than the one it knows. */
   attempt: Type.Integer({ minimum: 1 }),
 })
 export type OperationRef = Static<typeof OperationRef>
@@ -36,7 +36,7 @@ export type ImageFile = Static<typeof ImageFile>
 export const ImageSnapshot = Type.Object({
   ...ImageFile.properties,
   name: Type.String(),
-  /** By which other image services know the content; absent: not told. */
+  /** The hash by which other image services know the content; absent: unknown. */
   sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
   diskFormat: Type.String(),
   minDiskGb: Type.Integer({ minimum: 0 }),
@@ -152,7 +152,7 @@ export type InstanceBuild = Static<typeof InstanceBuild>
 
 const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
 
-/** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
+/** The part of a build that a cell keeps for as long as it has the instance: everything but secrets. */
 export const InstanceRecord = Type.Object({
   ...Type.Omit(InstanceBuild, ['userData', 'adminPassword', 'files']).properties,
   image: Type.Object({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, OneOf, Texts, Uuid } from './scalars.ts'
 
-/** What a user calls a server and says of it, all of which may change while it runs. */
+/** Names and labels that a user gives a server, all of which may change while it runs. */
 export const ServerLabels = Type.Object({
   serverId: Uuid,
   name: Type.String(),

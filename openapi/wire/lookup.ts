@@ -4,8 +4,8 @@ import { Nullable, OneOf, Uuid } from './scalars.ts'
 const Count = Type.Integer({ minimum: 0 })
 
 /**
- * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: what a host alone knows, asked for when somebody
- * wants to see it. A host without the part that this needs answers `unsupported`.
+ * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: facts that a host alone knows, asked for on
+ * request. A host without the part that this needs answers `unsupported`.
  */
 export const LOOKUP_OPERATIONS = {
   'image-find': {

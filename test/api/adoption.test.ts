@@ -15,13 +15,13 @@ afterAll(async () => {
 })
 
 function planted(change: Partial<UnmanagedGuest> = {}): UnmanagedGuest {
-  const stranger: UnmanagedGuest = {
+  const guest: UnmanagedGuest = {
     ...{ id: newId<InstanceId>(), name: 'old', powerState: 'running' },
     ...{ vcpus: 1, memoryMb: 128, rootGb: null },
     ...change,
   }
-  cloud.hosts[0]!.plant(stranger)
-  return stranger
+  cloud.hosts[0]!.plant(guest)
+  return guest
 }
 
 describe('a guest that is on a host already', () => {
@@ -136,7 +136,7 @@ describe('a guest that is on a host already', () => {
     await untilStatus(cloud.as('demo'), id, 'SHUTOFF')
   })
 
-  test('is taken in by its name, with what was said of it, and not by a name that two have', async () => {
+  test('is adopted by its name, with its metadata and tags, and not by a name that two have', async () => {
     const demo = cloud.as('demo')
     const said = { metadata: { of: 'others' }, tags: ['blue'] }
     const { id } = planted({ name: 'by-name', ...said })

@@ -101,7 +101,7 @@ test('metadata is added to, and taken away by null', async () => {
   expect((await setMetadata(999, { ssd: 'true' })).status).toBe(404)
 })
 
-test('a host is in the zone its aggregate says, and its cell is told', async () => {
+test('a host is in the zone of its aggregate, and its cell gets the zone', async () => {
   const { id } = (await create({ name: 'fast', availability_zone: 'fast' })).body.aggregate
   expect((await add(id, 'west-1')).body.aggregate).toMatchObject({
     hosts: ['west-1'],
@@ -127,14 +127,14 @@ test('a host is in the zone its aggregate says, and its cell is told', async () 
   expect(await zones()).toEqual(['nova'])
 })
 
-test('a cell that was away is told later', async () => {
+test('a cell that was unreachable gets the zone later', async () => {
   const { id } = (await create({ name: 'late', availability_zone: 'late' })).body.aggregate
   const answer = api.cells[0]!.overrides['host.set-aggregates']!
   delete api.cells[0]!.overrides['host.set-aggregates']
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
   expect((await add(id, 'west-2')).status).toBe(200)

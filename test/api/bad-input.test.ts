@@ -221,7 +221,7 @@ describe('what is not there', () => {
     },
   )
 
-  test("another project's server is not found, whatever is asked of it", async () => {
+  test("another project's server is not found, whatever the request", async () => {
     const stranger = cloud.as('stranger')
 
     expect((await stranger.get(`${SERVERS}/${server.id}`)).status).toBe(404)

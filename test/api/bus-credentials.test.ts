@@ -198,16 +198,16 @@ test('the credential of a cell is made again for the same cell, if there is one'
   await (await connectAs(again.answer, again.key)).flush()
 })
 
-test('a cell that was declared lost is told so, with what brings it back', async () => {
+test('a cell that was declared lost is refused with what brings it back', async () => {
   const { answer, key } = await joined({ cell: 'east' })
   const lost = await admin.post('/federation/v1/cells/east/lost', { statement: 'It was cut off.' })
   expect(lost.status).toBe(202)
 
-  const told = async () => (await renew(answer.credential, key)).detail
-  expect(await told()).toMatch(/cell east was declared lost at \S+,.* --renew/)
+  const refusal = async () => (await renew(answer.credential, key)).detail
+  expect(await refusal()).toMatch(/cell east was declared lost at \S+,.* --renew/)
 
   await joined({ cell: 'east', renew: true })
-  expect(await told()).toContain('cell east was declared lost')
+  expect(await refusal()).toContain('cell east was declared lost')
   expect((await makeToken({ cell: 'east' })).status).toBe(409)
 })
 

@@ -76,7 +76,7 @@ async function dial(creds: Uint8Array): Promise<NatsConnection> {
 const asCell = () => dial(fmtCreds(credential, key))
 
 /** Everything that is answered, until the connection ends, to what is sent once it is open. */
-async function told(path: string, sent: string): Promise<string> {
+async function answerTo(path: string, sent: string): Promise<string> {
   const socket = new WebSocket(bus + path)
   let heard = ''
   socket.on('message', (data: Buffer) => {
@@ -87,31 +87,34 @@ async function told(path: string, sent: string): Promise<string> {
   return heard
 }
 
-test.each(['/bus', '/bus/leaf'])('a frame of a made-up length at %s harms nobody', async (path) => {
-  const before = await asCell()
-  const { hostname, port } = new URL(bus)
-  const socket = connectTcp(Number(port), hostname)
-  socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
-  )
-  let heard = ''
-  socket.on('data', (bytes: Buffer) => {
-    if (heard === '') {
-      const frame = Buffer.alloc(278)
-      frame[0] = BINARY_FRAME
-      frame[1] = MASKED_64_BIT
-      frame.writeBigUInt64BE(LENGTH_MAX, 2)
-      socket.write(frame)
-    }
-    heard += bytes.toString('latin1')
-  })
-  await new Promise((resolve) => socket.once('close', resolve))
+test.each(['/bus', '/bus/leaf'])(
+  'a frame of a made-up length at %s harms no connection',
+  async (path) => {
+    const before = await asCell()
+    const { hostname, port } = new URL(bus)
+    const socket = connectTcp(Number(port), hostname)
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+    )
+    let heard = ''
+    socket.on('data', (bytes: Buffer) => {
+      if (heard === '') {
+        const frame = Buffer.alloc(278)
+        frame[0] = BINARY_FRAME
+        frame[1] = MASKED_64_BIT
+        frame.writeBigUInt64BE(LENGTH_MAX, 2)
+        socket.write(frame)
+      }
+      heard += bytes.toString('latin1')
+    })
+    await new Promise((resolve) => socket.once('close', resolve))
 
-  expect(heard).toContain('101 Switching Protocols')
-  await before.flush()
-  await (await asCell()).flush()
-})
+    expect(heard).toContain('101 Switching Protocols')
+    await before.flush()
+    await (await asCell()).flush()
+  },
+)
 
 test('nothing reaches the bus from a peer that has no credential', async () => {
   const other = createAccount()
@@ -119,12 +122,12 @@ test('nothing reaches the bus from a peer that has no credential', async () => {
   const forged = await encodeUser('forged', stranger, other, SERVER_SIDE_PERMISSIONS)
   const verdict = "-ERR 'Authorization Violation'"
 
-  expect(await told('/bus', 'PING\r\n')).toContain(verdict)
-  expect(await told('/bus', 'CONNECT {"verbose":false}\r\n')).toContain(verdict)
-  expect(await told('/bus/leaf', `CONNECT {"jwt":"${credential}","sig":"AAAA"}\r\n`)).toContain(
+  expect(await answerTo('/bus', 'PING\r\n')).toContain(verdict)
+  expect(await answerTo('/bus', 'CONNECT {"verbose":false}\r\n')).toContain(verdict)
+  expect(await answerTo('/bus/leaf', `CONNECT {"jwt":"${credential}","sig":"AAAA"}\r\n`)).toContain(
     verdict,
   )
-  expect(await told('/bus', `CONNECT ${'x'.repeat(40_000)}`)).toContain(verdict)
+  expect(await answerTo('/bus', `CONNECT ${'x'.repeat(40_000)}`)).toContain(verdict)
   await expect(dial(fmtCreds(forged, stranger))).rejects.toThrow(/authorization/i)
   // The right credential without its key.
   await expect(dial(fmtCreds(credential, stranger))).rejects.toThrow(/authorization/i)

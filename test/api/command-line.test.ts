@@ -315,7 +315,7 @@ describe('the weir command', () => {
     expect(outcome.err).toContain(said)
   })
 
-  test('tells a user who is no operator whom to be', async () => {
+  test('tells a user without operator rights which account to use', async () => {
     const { code, err } = await new WeirCommand(cloud, 'demo').run('cell list')
 
     expect(code).toBe(1)

@@ -152,7 +152,7 @@ describe('a console is asked for', () => {
     expect(foreign.status).toBe(404)
   })
 
-  test('what a token stands for is told to administrators, from 2.31 on, until it is used', async () => {
+  test('the request behind a token is shown to administrators, from 2.31 on, until it is used', async () => {
     const url = await urlOf()
     const token = new URL(url).hash.match(/token=([\w-]+)/)?.[1] ?? ''
     const show = (client: ApiClient, version: Microversion) =>
@@ -240,7 +240,7 @@ describe('an open console', () => {
     await untilStatus(demo, id, 'ACTIVE')
   })
 
-  test('ends when its server is deleted, and a token of it opens nothing', async () => {
+  test('ends when its server is deleted, and its unused tokens open nothing', async () => {
     const { id: server } = await activeServer(cloud, demo, { name: 'leaver' })
     using console = await ConsoleSocket.open(await urlOf(server))
     const unused = await urlOf(server)

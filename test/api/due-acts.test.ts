@@ -43,7 +43,7 @@ const listed = async (client: ApiClient, query = '') => {
   const { body } = await client.get<{ servers: readonly Server[] }>(`${SERVERS}${query}`)
   return body.servers.map(({ id }) => id)
 }
-/** As if nobody had touched the server for two hours. */
+/** As if the server had been left alone for two hours. */
 async function letTimePass(id: string): Promise<void> {
   await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
   await db.orm.execute(
@@ -128,7 +128,7 @@ test('what has no guest to come back is deleted at once', async () => {
   await expectInvariants(cloud)
 })
 
-test('a resize that nobody confirms is confirmed when its window has passed', async () => {
+test('a resize that is not confirmed is confirmed when its window has passed', async () => {
   const { id } = await activeServer(cloud, demo)
   expect((await act(demo, id, { resize: { flavorRef: cloud.catalog.small } })).status).toBe(202)
 

@@ -67,7 +67,7 @@ test('an application credential with access rules does what they allow', async (
   expect((await as(token, '/compute/v2.1/servers')).status).toBe(403)
 })
 
-test('who is refused is told where the identity service is, which is not here', async () => {
+test('a refused client learns where the identity service is, which is not here', async () => {
   const refused = await as('of nobody')
   expect(refused.status).toBe(401)
   expect(refused.headers.get('www-authenticate')).toBe(`Keystone uri="${keystone.url}/v3"`)
@@ -76,7 +76,7 @@ test('who is refused is told where the identity service is, which is not here', 
   expect(await here.text()).toContain(keystone.url)
 })
 
-test('without it those known go on, and others are told to come again', async () => {
+test('without it known tokens go on, and others get 503', async () => {
   const known = keystone.give('lab', ['member'])
   const unknown = keystone.give('lab', ['member'])
   await as(known)

@@ -38,7 +38,7 @@ async function runningIn(cell: string): Promise<{ readonly id: string; readonly 
   return { id, host: (await hostsOf(cell)).find(({ name }) => name === body.host)! }
 }
 
-interface Told {
+interface Reported {
   readonly id: string
   readonly type: string
   readonly action: string | null
@@ -51,7 +51,7 @@ interface Assignment {
 }
 
 interface Page {
-  readonly events: readonly (Loose & Told)[]
+  readonly events: readonly (Loose & Reported)[]
   readonly next: string
 }
 
@@ -61,7 +61,7 @@ describe('events', () => {
   const kinds = ({ events }: Pick<Page, 'events'>) =>
     events.map(({ type, action, state }) => `${type} ${action ?? state ?? ''}`)
 
-  test('of a server are told in order, to its project and to administrators', async () => {
+  test('of a server are sent in order, to its project and to administrators', async () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ACTIVE')
     const page = await waitFor(
@@ -124,15 +124,15 @@ describe('events', () => {
   test('stream ends with the right to it', async () => {
     const token = await cloud.login('demo')
     await using stream = await followEvents(cloud.endpoints[0]!, '', '0', token)
-    const told = stream.events[Symbol.asyncIterator]()
-    expect((await told.next()).done).toBe(false)
+    const received = stream.events[Symbol.asyncIterator]()
+    expect((await received.next()).done).toBe(false)
 
     await fetch(`${cloud.endpoints[0]}/identity/v3/auth/tokens`, {
       method: 'DELETE',
       headers: { 'x-auth-token': token, 'x-subject-token': token },
     })
 
-    while ((await told.next()).done !== true) continue
+    while ((await received.next()).done !== true) continue
   })
 
   test('stream ends once the role of its user is withdrawn', async () => {
@@ -147,12 +147,12 @@ describe('events', () => {
         `/identity/v3/projects/${scope.project.id}/users/${users.body.users[0].id}/roles/${role.id}`,
     )
     await using stream = await followEvents(cloud.endpoints[0]!, '', '0')
-    const told = stream.events[Symbol.asyncIterator]()
-    expect((await told.next()).done).toBe(false)
+    const received = stream.events[Symbol.asyncIterator]()
+    expect((await received.next()).done).toBe(false)
 
     for (const path of paths) await admin.call('DELETE', path, undefined)
     try {
-      while ((await told.next()).done !== true) continue
+      while ((await received.next()).done !== true) continue
     } finally {
       for (const path of paths) await admin.call('PUT', path, undefined)
     }
@@ -167,20 +167,20 @@ describe('events', () => {
       FOLLOWS_MS,
     )
 
-    const told: string[] = []
+    const received: string[] = []
     for (const endpoint of cloud.endpoints) {
-      await using stream = await followEvents(endpoint, `server=${id}`, told.at(-1) ?? first.id)
-      if (told.length > 0) await demo.delete(`/compute/v2.1/servers/${id}`)
-      const until = told.length > 0 ? 'server.deleted' : 'server.state'
+      await using stream = await followEvents(endpoint, `server=${id}`, received.at(-1) ?? first.id)
+      if (received.length > 0) await demo.delete(`/compute/v2.1/servers/${id}`)
+      const until = received.length > 0 ? 'server.deleted' : 'server.state'
       for await (const event of stream.events) {
-        told.push(event.id)
+        received.push(event.id)
         if (event.type === until) break
       }
     }
 
     const all = await eventsOf(demo, `server=${id}&after=${first.id}`)
     // The step of the delete may end after it.
-    expect(told).toEqual(all.events.slice(0, told.length).map((event) => event.id))
+    expect(received).toEqual(all.events.slice(0, received.length).map((event) => event.id))
   })
 })
 

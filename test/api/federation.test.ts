@@ -122,7 +122,7 @@ describe('cells', () => {
     expect(disabled.body).toMatchObject({ is_enabled: false, disabled_reason: 'power works' })
     expect(disabled.headers['etag']).not.toBe(headers['etag'])
 
-    // Whoever has read it before that decides on what is no longer so.
+    // A gateway that has read the row before that decides by outdated fields.
     const late = await patch(
       '/v1/cells/north',
       { weight: 2 },
@@ -226,7 +226,7 @@ describe('the trace of a server', () => {
 })
 
 describe('a placement', () => {
-  test('is told without building anything', async () => {
+  test('is explained without building anything', async () => {
     const servers = async () => {
       const { body } = await demo.get<{ servers: readonly { id: string }[] }>(
         '/compute/v2.1/servers',

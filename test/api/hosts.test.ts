@@ -19,7 +19,7 @@ beforeAll(async () => {
   host = sampleHost('west-1', { zone: 'left' })
   const { db } = api.gateway
   await db.transaction(async (tx) => {
-    // They are listed in the order in which they were heard of, which is not that of one report.
+    // They are listed in the order in which they first reported, which is not that of one report.
     for (const view of [host, sampleHost('west-2')])
       await applyHostViews(tx, api.cells[0]!.id, [view])
     queueServers(
@@ -49,7 +49,7 @@ test('hosts are listed by zone until 2.42', async () => {
   expect((await alice.call('listHosts')).status).toBe(403)
 })
 
-test('a host shows what it has and what each project takes of it', async () => {
+test('a host shows its amounts and those that each project uses', async () => {
   const { body } = await admin.call<{ host: { resource: object }[] }>('showHost', { params })
   expect(body.host.map(({ resource }) => resource)).toEqual([
     { host: 'west-1', project: '(total)', cpu: 8, memory_mb: 16_384, disk_gb: 100 },

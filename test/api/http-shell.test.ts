@@ -60,7 +60,7 @@ function lastCall(): { readonly id: string; readonly call: Call } {
 }
 
 describe('microversions', () => {
-  test('the one used is echoed in both headers, and caches are told', async () => {
+  test('the one used is echoed in both headers, and in Vary', async () => {
     answer = () => Promise.resolve({ body: { keypairs: [] } })
 
     const { status, headers } = await face.ask('GET', '/compute/v2.1/os-keypairs', {

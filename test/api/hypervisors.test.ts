@@ -109,7 +109,7 @@ test('statistics add up what is enabled', async () => {
   expect((await admin.call('showHypervisorStatistics', { version: '2.88' })).status).toBe(404)
 })
 
-test('an uptime is told by hosts that know it, alone until 2.87 and with the rest since', async () => {
+test('an uptime is shown by hosts that know it, alone until 2.87 and with the rest since', async () => {
   const uptime = (hypervisor_id: string, version: Microversion = '2.53') =>
     admin.call<{ hypervisor: object }>('showHypervisorUptime', {
       params: { hypervisor_id },
@@ -177,11 +177,11 @@ test('extensions name what is served', async () => {
   expect((await alice.call('showExtension', { params: { alias: 'x' } })).status).toBe(404)
 })
 
-test('the hypervisors of a silent cell are shown as last seen, and down', async () => {
+test('the hypervisors of an unreachable cell are shown as last seen, and down', async () => {
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
 

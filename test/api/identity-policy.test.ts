@@ -163,7 +163,7 @@ const WALK: readonly Walk[] = [
   ['GET', '/v3/auth/projects', EVERYBODY],
 ]
 
-describe('each operation is for whom its rule means, by role and scope', () => {
+describe('each operation is allowed to the roles and scopes of its rule', () => {
   const walk = WALK.map(([method, path, allowed, body]) => ({ method, path, allowed, body }))
   test.each(walk)('$method $path', async ({ method, path, allowed, body }) => {
     const filled = (text: string) =>

@@ -218,7 +218,7 @@ test('a domain is made, changed and deleted as a project that acts as one', asyn
   await admin.expect(404, 'GET', `/v3/domains/${id}`)
 })
 
-test('nobody has a token for a disabled or deleted project, and a default project may end', async () => {
+test('no token is valid for a disabled or deleted project, and a default project may end', async () => {
   const project = await admin.create('projects', { name: 'ending' })
   const user = await admin.create('users', {
     name: 'resident',

@@ -351,7 +351,7 @@ test('a trust that went a moment ago is not given on, and leads to no other role
   await holder.expect(200, 'GET', `${TRUSTS}/${first.id}`)
   await face.gateway.db.orm.delete(trusts).where(eq(trusts.id, first.id))
 
-  // No gateway has heard of the end, so the token is still known.
+  // No gateway has learnt of the end, so the token is still known.
   await holder.expect(404, 'POST', TRUSTS, asked({ roles: [{ name: 'manager' }] }))
   expect(await ann.list(`${TRUSTS}?trustor_user_id=${ann.id}`)).toEqual([])
 })

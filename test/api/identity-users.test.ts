@@ -132,7 +132,7 @@ test('the last administrator cannot be lost', async () => {
   admin = await administrator(face, world.passwords.admin)
 })
 
-test('an administrator whom the database lost is recovered from outside', async () => {
+test('an administrator that the database lost is recovered from outside', async () => {
   const { admin: adminPassword, demo: demoPassword } = world.passwords
   for (const statement of [
     "UPDATE users SET enabled = 0, password_hash = NULL WHERE name = 'admin'",

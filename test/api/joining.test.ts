@@ -70,7 +70,7 @@ const remove = (path: string) => admin.delete(`/federation${path}`)
 const makeToken = (body: Loose, options?: CallOptions) =>
   admin.post<{ join_token: JoinToken; token: string }>('/federation/v1/tokens', body, options)
 
-/** As whoever joins does: without any other token. */
+/** As a joining machine does: without any other token. */
 async function join(
   token: string,
   key: KeyPair,
@@ -227,8 +227,8 @@ describe('joining', () => {
 })
 
 /**
- * The p99 of requests to a cell, in milliseconds, until `during` is over: an upper bound, because whoever asks here shares
- * its process with the gateway that signs. Throws where one fails.
+ * The p99 of requests to a cell, in milliseconds, until `during` is over: an upper bound, because the requester
+ * shares its process with the gateway that signs. Throws where one fails.
  */
 async function askWhile(
   gateway: NatsConnection,

@@ -272,7 +272,7 @@ test('other projects see what is public, and change nothing', async () => {
   expect(await listed('visibility=private', api.demo)).toContain(`${name}-lent`)
 })
 
-test('what has an effect here is defined, and nobody changes that', async () => {
+test('properties with an effect here are defined, and cannot be changed', async () => {
   const asked = `${NAMESPACES}/OS::Compute::Watchdog`
   const shown = await answer('GET', `${asked}?resource_type=${FLAVOR}`, undefined, api.demo)
   expect(shown.body).toMatchObject({

@@ -180,7 +180,7 @@ describe('a server that goes down through three clouds', () => {
     for (const cloud of clouds.slice(1)) expect(await leftOf(cloud)).toEqual([])
   })
 
-  test('does below what it is told to above, and while the cloud between is away it waits', async () => {
+  test('does below what is done above, and while the cloud between is away it waits', async () => {
     const path = '/compute/v2.1/servers'
     const { tiny, image } = top().catalog
     const server = { name: 'told', flavorRef: tiny, imageRef: image, networks: 'none' }

@@ -85,7 +85,7 @@ describe('a boot', () => {
     expect(kept.body['port']).toMatchObject({ device_id: '', device_owner: '', status: 'DOWN' })
   })
 
-  test('is not joined by a port that merely names its server, whoever made it', async () => {
+  test('is not joined by a port that merely names its server, of whatever maker', async () => {
     const { db } = api.face.gateway
     const own = await api.networkWithSubnet(api.demo)
     const shared = await api.networkWithSubnet(api.admin, { shared: true })

@@ -50,7 +50,7 @@ describe('discovery', () => {
     ]
     await api.face.gateway.db.transaction((tx) => applyHostViews(tx, newId(), [left, right]))
 
-    // Nothing is heard of their cell.
+    // No heartbeat of their cell has come.
     expect(await api.list(api.demo, 'availability_zones')).toEqual([
       { name: 'left', resource: 'network', state: 'unavailable' },
       { name: 'right', resource: 'network', state: 'unavailable' },

@@ -81,7 +81,7 @@ test('without its database a gateway answers 503 with Retry-After, lives, and re
   route.cut()
 
   await expect.poll(() => statusOf('/v3/users')).toBe(503)
-  // A token known from before is honoured only while revocations are heard of.
+  // A token known from before is honoured only while revocations can be read.
   await expect.poll(() => statusOf('/v3/regions')).toBe(503)
   const refused = await face.ask('GET', '/v3/regions', { token })
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
@@ -126,8 +126,8 @@ test('/metrics is read with the token of settings, and with no other', async () 
   const watched = await world.addGateway({ GATEWAY_METRICS_TOKEN: metricsToken })
   const read = async (authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization }
-    const { status, headers: told } = await watched.ask('GET', '/metrics', { headers })
-    return [status, told.get('www-authenticate')]
+    const { status, headers: answerHeaders } = await watched.ask('GET', '/metrics', { headers })
+    return [status, answerHeaders.get('www-authenticate')]
   }
 
   expect(await read(`Bearer ${metricsToken}`)).toEqual([200, null])
@@ -172,7 +172,7 @@ test('a peer that hangs up in the middle of a body is no error of ours', async (
   expect(warnings).not.toHaveBeenCalled()
 })
 
-test('a user who asks for too many tokens is told when to come back', async () => {
+test('a user who asks for too many tokens learns when to come back', async () => {
   const strict = await world.addGateway({ GATEWAY_USER_TOKENS_PER_MINUTE: '2' })
   const { demo } = world.passwords
   const ask = () => strict.ask('POST', '/v3/auth/tokens', { body: passwordAuth('demo', demo) })

@@ -170,8 +170,11 @@ describe('hosts that fail', () => {
 
   test('where every host fails, the server is in ERROR with its fault and nothing is left', async () => {
     const detail = 'cell1-compute1 says: quota exceeded'
-    const told = { method: 'spawn', effect: { do: 'fail', kind: 'no-capacity', detail } } as const
-    for (const host of cloud.hosts) host.fail(told)
+    const spawnFault = {
+      method: 'spawn',
+      effect: { do: 'fail', kind: 'no-capacity', detail },
+    } as const
+    for (const host of cloud.hosts) host.fail(spawnFault)
 
     const id = await createServer(cloud, demo)
     await expect(untilStatus(demo, id, 'ACTIVE')).rejects.toThrow('No valid host was found')

@@ -21,7 +21,7 @@ let world: BootWorld
 let alice: ApiClient
 let port: Port
 /** What each port's host was told last. */
-const told = new Map<string, PortFilter>()
+const applied = new Map<string, PortFilter>()
 let isDown = false
 /** Ports that are on their way to their hosts. */
 const absent = new Set<string>()
@@ -33,7 +33,7 @@ beforeAll(async () => {
   world.cell.overrides['host.filter-ports'] = ({ ports }) => {
     if (isDown) throw new Failure('unavailable', 'The host is silent.')
     const here = ports.filter(({ nic }) => !absent.has(nic.portId))
-    for (const filter of here) told.set(filter.nic.portId, filter)
+    for (const filter of here) applied.set(filter.nic.portId, filter)
     tellings += 1
     return { applied: here.map(({ nic }) => nic.portId) }
   }
@@ -56,7 +56,7 @@ function until(what: string, is: (filter: PortFilter) => boolean, id = port.id) 
   return waitFor(
     what,
     () => {
-      const filter = told.get(id)
+      const filter = applied.get(id)
       return filter !== undefined && is(filter) ? filter : undefined
     },
     LIMIT_MS,
@@ -66,7 +66,7 @@ function until(what: string, is: (filter: PortFilter) => boolean, id = port.id) 
 const ingress = ({ rules }: PortFilter): readonly FilterRule[] =>
   (rules ?? []).filter(({ direction, version }) => direction === 'ingress' && version === 4)
 
-test('a host is told what the groups of its ports let through, whenever that changes', async () => {
+test("a host gets the rules of its ports' groups, whenever they change", async () => {
   const { networks } = world.api.gateway
   const [own] = port.fixedIps
   const filter = await until('the first telling', () => true)
@@ -89,7 +89,7 @@ test('a host is told what the groups of its ports let through, whenever that cha
   const [groupId] = port.securityGroupIds
   const web = { protocol: 6, portMin: 80, portMax: 81, remotes: ['192.0.2.0/24'], groupId }
   await until('the rule', (now) => ingress(now).some((each) => each.protocol === 6))
-  expect(ingress(told.get(port.id)!)).toContainEqual(expect.objectContaining(web))
+  expect(ingress(applied.get(port.id)!)).toContainEqual(expect.objectContaining(web))
 
   isDown = true
   await deleteSecurityGroupRule(networks, owner(), rule.id)
@@ -97,7 +97,7 @@ test('a host is told what the groups of its ports let through, whenever that cha
   await until('the rule to be gone', (now) => ingress(now).length === 1)
 })
 
-test('a port that had not reached its host is told again, though nothing changed', async () => {
+test('a port that had not reached its host is pushed again, though nothing changed', async () => {
   const { networks } = world.api.gateway
   absent.add(port.id)
   await updatePort(networks, owner(), port.id, {
@@ -106,7 +106,7 @@ test('a port that had not reached its host is told again, though nothing changed
   })
   const before = tellings
   await waitFor('a telling that is passed over', () => tellings > before || undefined, LIMIT_MS)
-  expect(told.get(port.id)!.rules).not.toBeNull()
+  expect(applied.get(port.id)!.rules).not.toBeNull()
 
   absent.delete(port.id)
 
@@ -128,7 +128,7 @@ test('members of a group are known to the others as they come', async () => {
   await until('the newer port to know the older', knowsAll, other.id)
 })
 
-test('a port without port security lets everything through, and a new address is told', async () => {
+test('a port without port security lets everything through, and a new address is pushed', async () => {
   const { networks } = world.api.gateway
   await updatePort(networks, owner(), port.id, {
     security_groups: [],

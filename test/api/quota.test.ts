@@ -59,17 +59,20 @@ test.each([
   ['instances', { instances: 1 }, /instances: Requested 2, but already used 0 of 1 instances/],
   ['cores', { cores: 1 }, /cores: Requested 2, but already used 0 of 1 cores/],
   ['ram', { ram: 200 }, /ram: Requested 256, but already used 0 of 200 ram/],
-])('over the quota of %s nothing is made, and the numbers are told', async (_what, quota, says) => {
-  await setQuota({ instances: 10, cores: 20, ram: 51_200, ...quota })
+])(
+  'over the quota of %s nothing is made, and the numbers are named',
+  async (_what, quota, says) => {
+    await setQuota({ instances: 10, cores: 20, ram: 51_200, ...quota })
 
-  const answer = await askForServer(cloud, demo, { min_count: 2, max_count: 2 })
+    const answer = await askForServer(cloud, demo, { min_count: 2, max_count: 2 })
 
-  expect(answer.status).toBe(403)
-  expect(answer.body).toMatchObject({
-    forbidden: { code: 403, message: expect.stringMatching(says) },
-  })
-  expect(await used()).toEqual({ instances: 0, cores: 0, ram: 0 })
-})
+    expect(answer.status).toBe(403)
+    expect(answer.body).toMatchObject({
+      forbidden: { code: 403, message: expect.stringMatching(says) },
+    })
+    expect(await used()).toEqual({ instances: 0, cores: 0, ram: 0 })
+  },
+)
 
 test('however many ask at once at both gateways, no more than the quota are made', async () => {
   await setQuota({ instances: 4, cores: 20, ram: 51_200 })

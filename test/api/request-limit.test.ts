@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { computeApi } from '#test/env/compute-api.ts'
 
-test('a project over its rate is told when to come back, and keeps nobody else waiting', async () => {
+test('a project over its rate learns when to come back, and delays no other project', async () => {
   await using api = await computeApi('request_limit', [], {
     GATEWAY_PROJECT_REQUESTS_PER_MINUTE: '2',
   })

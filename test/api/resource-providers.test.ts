@@ -87,7 +87,7 @@ describe('resource providers', () => {
     }
   })
 
-  test('show what they have, and what of it is used by whom', async () => {
+  test('show their inventories, and the consumers of each', async () => {
     const host = await hostOfServer()
     const of = async (what: string, version: Microversion = NEWEST) =>
       (await get(`/resource_providers/${host}/${what}`, version)).body
@@ -168,7 +168,7 @@ describe('resource providers', () => {
 })
 
 describe('allocations', () => {
-  test('of a server are on its host; whoever has none has none', async () => {
+  test('of a server are on its host; a consumer without allocations has none', async () => {
     const { body } = await get(`/allocations/${serverId}`)
 
     expect(body).toEqual({
@@ -277,7 +277,7 @@ test('what a microversion does not have is not found, and an unknown one not acc
   expect(PLACEMENT_HISTORY).toHaveLength(40)
 })
 
-test('nobody but an administrator reads, and nobody writes', async () => {
+test('only administrators read, and no user writes', async () => {
   const reads = ['/resource_providers', '/traits', '/resource_classes', `/allocations/${serverId}`]
   for (const path of reads) expect((await get(path, NEWEST, demo)).status, path).toBe(403)
   const put = await admin.put(`/placement/allocations/${serverId}`, {}, { version: NEWEST })

@@ -276,7 +276,7 @@ test('a server is never kept for later: none can be restored, and force means de
   await untilGone(demo, id)
 })
 
-test('what is told of the inside of a guest', async () => {
+test('the inside of a guest', async () => {
   const { id } = await activeServer(cloud, demo)
   const admin = cloud.as('admin')
   const at = (what: string) => `${SERVERS}/${id}/${what}`

@@ -274,7 +274,7 @@ describe('resizing', () => {
     await expectInvariants(cloud)
   })
 
-  test('it is reverted, or fails, and nothing of it stays', async () => {
+  test('it is reverted, or fails, and leaves nothing behind', async () => {
     const { id, flavor } = await activeServer(cloud, demo)
     const before = await usage()
     await act(demo, id, { 'os-stop': null })

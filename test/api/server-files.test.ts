@@ -33,7 +33,7 @@ test('files are in the build with a config drive, sealed meanwhile, and as a reb
   const { id } = made.body.server
   const params = { server_id: id }
   const kept = async () => (await findRequestSpec(db, id))!
-  const told = async () =>
+  const machineData = async () =>
     buildRequest({ secrets: compute.secrets, imageTicket: () => '' }, await kept(), newId())
   const rebuild = async (change: object) => {
     const isDone = ({ vmState, taskState }: ServerRecord) =>
@@ -54,10 +54,10 @@ test('files are in the build with a config drive, sealed meanwhile, and as a reb
   expect(JSON.stringify(await kept())).not.toContain('aGVsbG8=')
 
   await rebuild({ personality: [file({ path: '/other' })] })
-  await expect.poll(told).toMatchObject({ files: [file({ path: '/other' })] })
+  await expect.poll(machineData).toMatchObject({ files: [file({ path: '/other' })] })
 
   await rebuild({})
-  await expect.poll(told).not.toHaveProperty('files')
+  await expect.poll(machineData).not.toHaveProperty('files')
 })
 
 test.each([

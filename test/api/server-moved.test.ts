@@ -141,9 +141,9 @@ test('a server of a dead host is evacuated, and is on one host only once that ho
   }
   await down(own, true)
 
-  const told = await act(admin, id, { evacuate: { onSharedStorage: false } }, { version: '2.1' })
+  const answer = await act(admin, id, { evacuate: { onSharedStorage: false } }, { version: '2.1' })
 
-  expect([told.status, told.body]).toMatchObject([200, { adminPass: expect.any(String) }])
+  expect([answer.status, answer.body]).toMatchObject([200, { adminPass: expect.any(String) }])
   await expect.poll(() => hostOf(id), PATIENCE).toBe(otherThan(own))
   await untilStatus(demo, id, 'ACTIVE')
   await leftBy(own)

@@ -187,10 +187,10 @@ test('a server is evacuated from a host that is down only, and is in ERROR where
     )
   expect((await down(true)).status).toBe(200)
 
-  const told = await ask({ onSharedStorage: false }, '2.1')
+  const answer = await ask({ onSharedStorage: false }, '2.1')
 
-  expect(told.status).toBe(200)
-  expect(told.body['adminPass']).toMatch(/^\S{8,}$/)
+  expect(answer.status).toBe(200)
+  expect(answer.body['adminPass']).toMatch(/^\S{8,}$/)
   await expect.poll(async () => (await showServer(demo, id)).status).toBe('ERROR')
   expect((await showServer(demo, id)).fault).toMatchObject({ code: 500, message: NO_VALID_HOST })
   await expect.poll(() => newestAction(id)).toEqual(['evacuate', 'Error'])

@@ -143,10 +143,10 @@ test('what the cell says meanwhile and what the user changes do not undo each ot
   await world.until(id, ({ vmState, name }) => vmState === 'stopped' && name === 'both')
 })
 
-test('a server of a silent cell can be renamed and labelled', async () => {
+test('a server of an unreachable cell can be renamed and labelled', async () => {
   const { compute } = world.api.gateway
   await world.cell.vanish()
-  await expect.poll(() => compute.cells.cell(world.cell.id)?.isAlive).toBe(false)
+  await expect.poll(() => compute.cells.cell(world.cell.id)?.isReachable).toBe(false)
   const metadata = { params: { server_id: id }, body: { metadata: { k: 'v' } } }
 
   expect((await update({ name: 'silent' })).status).toBe(200)

@@ -201,7 +201,7 @@ test('a request for more than the quota leaves makes as many as fit, and none be
   )
 })
 
-test('a repeat under the same idempotency key makes nothing and is told the same server', async () => {
+test('a repeat under the same idempotency key makes nothing and returns the same server', async () => {
   const user = await member()
   const headers = { 'Idempotency-Key': newId<string>() }
   const ask = { body: world.body(), headers }
@@ -254,7 +254,7 @@ test.each([
   expect(body['badRequest']!.message).toMatch(message)
 })
 
-test('a promise about neighbours that nobody would keep is refused with 400', async () => {
+test('a promise about neighbours that cannot be kept is refused with 400', async () => {
   const user = await member()
   const hints = { 'os:scheduler_hints': { build_near_host_ip: '10.0.0.1', cidr: '/24' } }
 

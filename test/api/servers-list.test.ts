@@ -320,13 +320,13 @@ test("another project's server is not found, nor is what was done to it", async 
   expect((await alice.call('listInstanceActions', { params: { server_id } })).status).toBe(200)
 })
 
-test('servers of a silent cell are shown complete, and marked', async () => {
+test('servers of an unreachable cell are shown complete, and marked', async () => {
   const before = await names(alice)
   expect((await list(alice)).headers.has('weir-stale')).toBe(false)
   await api.cells[1]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[1]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[1]!.id)?.isReachable === false,
     15_000,
   )
 

@@ -61,7 +61,7 @@ test('services are listed by host and binary, with numbers or UUIDs for ids', as
   expect((await alice.call('listServices')).status).toBe(403)
 })
 
-test('a cell has a conductor and a scheduler in the zone internal, which nobody changes', async () => {
+test('a cell has a conductor and a scheduler in the zone internal, which cannot be changed', async () => {
   const own = await services('?host=west', '2.53')
   expect(own).toEqual([
     {
@@ -188,11 +188,11 @@ test('a service is forgotten unless its host has servers, and leaves its aggrega
   expect(await services('?host=west-1')).toHaveLength(1)
 })
 
-test('the services of a silent cell are listed as down, and cannot be changed for now', async () => {
+test('the services of an unreachable cell are listed as down, and cannot be changed for now', async () => {
   await api.cells[0]!.vanish()
   await waitFor(
-    'the cell to be dark',
-    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isAlive === false,
+    'the cell to be unreachable',
+    () => api.gateway.compute.cells.cell(api.cells[0]!.id)?.isReachable === false,
     10_000,
   )
 

@@ -29,7 +29,7 @@ const broken: Saga<Conductor, DeleteParams> = {
   steps: [{ kind: 'remote', name: 'broken', run: no, undo: no }],
 }
 
-interface Told {
+interface Reported {
   readonly id: string
   readonly message: string | null
 }
@@ -81,9 +81,9 @@ afterAll(async () => {
   await parts[Symbol.asyncDispose]()
 })
 
-async function listed(): Promise<readonly Told[]> {
+async function listed(): Promise<readonly Reported[]> {
   const { body } = await ask('GET', '/operations?state=failed')
-  return (body as { operations: readonly Told[] }).operations
+  return (body as { operations: readonly Reported[] }).operations
 }
 
 async function stuckCount(): Promise<string | undefined> {
@@ -91,7 +91,7 @@ async function stuckCount(): Promise<string | undefined> {
   return /^weir_stuck_operations (\d+)$/m.exec(metrics)?.[1]
 }
 
-test('a stuck saga of a cell is listed with its cell, counted and told of, and goes on there once an operator says so', async () => {
+test('a stuck saga of a cell is listed with its cell, counted and has an event, and goes on there once an operator says so', async () => {
   const serverId = newId<string>()
   const work = workContext({})
   const params = { serverId, attempt: 1 } as unknown as DeleteParams
@@ -107,25 +107,25 @@ test('a stuck saga of a cell is listed with its cell, counted and told of, and g
   })
   await expect.poll(listed, { timeout: LIMIT_MS }).toEqual([shown])
   await expect.poll(stuckCount, { timeout: LIMIT_MS }).toBe('1')
-  const told = async () => {
+  const eventsOf = async () => {
     const { body } = await ask('GET', '/events?type=operation.state&cell=north&after=0')
-    return (body as { events: readonly Told[] }).events
+    return (body as { events: readonly Reported[] }).events
   }
   const event = {
     action: 'delete',
     state: 'stuck',
     message: `delete of ${serverId} is stuck: ${why}`,
   }
-  await expect.poll(told, { timeout: LIMIT_MS }).toEqual([expect.objectContaining(event)])
+  await expect.poll(eventsOf, { timeout: LIMIT_MS }).toEqual([expect.objectContaining(event)])
 
   // While its cell is away it is shown, and cannot be continued.
   await cell![Symbol.asyncDispose]()
   const cells = gateway.compute.cells
-  await waitFor('the cell to be dark', () => !cells.cells()[0]!.isAlive, LIMIT_MS)
+  await waitFor('the cell to be unreachable', () => !cells.cells()[0]!.isReachable, LIMIT_MS)
   expect(await listed()).toEqual([shown])
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({ status: 503 })
   await begin()
-  await waitFor('the cell to be heard', () => cells.cells()[0]!.isAlive, LIMIT_MS)
+  await waitFor('the cell to be heard', () => cells.cells()[0]!.isReachable, LIMIT_MS)
 
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({
     status: 200,
@@ -138,5 +138,5 @@ test('a stuck saga of a cell is listed with its cell, counted and told of, and g
   expect(await listed()).toEqual([])
   await expect.poll(stuckCount, { timeout: LIMIT_MS }).toBe('0')
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({ status: 409 })
-  expect(await told()).toHaveLength(1)
+  expect(await eventsOf()).toHaveLength(1)
 })

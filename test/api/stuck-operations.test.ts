@@ -17,7 +17,7 @@ const broken: Saga<ComputeDeps, DeleteServerParams> = {
   steps: [{ kind: 'remote', name: 'broken', run: no, undo: no }],
 }
 
-interface Told {
+interface Reported {
   readonly id: string
   readonly state: string
   readonly message: string | null
@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.[Symbol.asyncDispose]())
 
-test('a stuck saga is listed, counted and told of with its reason, and goes on once an operator says so', async () => {
+test('a stuck saga is listed, counted and has an event with its reason, and goes on once an operator says so', async () => {
   const { compute, metrics } = api.gateway
   const serverId = newId<InstanceId>()
   const params = { serverId, operationId: newId<string>(), requester: null }
@@ -55,7 +55,7 @@ test('a stuck saga is listed, counted and told of with its reason, and goes on o
 
   const listed = async () => {
     const { body } = await ask('GET', '/operations?state=failed')
-    return (body as { operations: readonly Told[] }).operations
+    return (body as { operations: readonly Reported[] }).operations
   }
   expect(await listed()).toEqual([
     expect.objectContaining({ id, state: 'failed', message: expect.stringContaining(why) }),
@@ -63,7 +63,7 @@ test('a stuck saga is listed, counted and told of with its reason, and goes on o
   await expect
     .poll(async () => {
       const { body } = await ask('GET', '/events?type=operation.state&after=0')
-      return (body as { events: readonly Told[] }).events
+      return (body as { events: readonly Reported[] }).events
     })
     .toEqual([
       expect.objectContaining({

@@ -62,7 +62,7 @@ const show = (client: ApiClient, query = DAY, of = client, version: Microversion
 const list = (query: string, client = admin) =>
   client.call<{ tenant_usages: readonly Usage[] }>('listTenantUsage', { query: `?${query}` })
 
-test('a project is told what its servers took in a period, deleted ones included', async () => {
+test('a project sees what its servers took in a period, deleted ones included', async () => {
   const { tenant_usage: usage } = (await show(alice)).body
   expect(usage).toMatchObject({
     tenant_id: alice.projectId,
@@ -82,7 +82,7 @@ test('a project is told what its servers took in a period, deleted ones included
   expect(early.body.tenant_usage).toEqual({})
 })
 
-test('administrators are told of all projects, with the servers if they ask', async () => {
+test('administrators see all projects, with the servers if they ask', async () => {
   const { tenant_usages: usages } = (await list(DAY)).body
   const hours = usages.map(({ tenant_id, total_hours }) => [tenant_id, total_hours] as const)
   expect(new Map(hours)).toEqual(

@@ -204,7 +204,7 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   expect((await weir.run('node list')).out).toMatch(/^rack-1 +baremetal-\w+ +available/m)
   expect(await weir.json('node sensors rack-1')).toEqual([])
 
-  // A BMC that nobody answers for: the reason is shown, the password nowhere.
+  // A BMC that does not answer: the reason is shown, the password nowhere.
   const password = 'not-to-be-seen'
   await writeFile(join(directory, 'password'), `${password}\n`)
   const silent = '--mac 52:54:00:aa:bb:02 --bmc 127.0.0.1:9 --bmc-user weir'

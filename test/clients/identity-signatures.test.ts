@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined)(`a service gets a token (${why ?? 'installed'
     ['version 2', () => version2()],
     ['version 4', () => version4()],
     ['version 4 of a GET', () => version4(basic(), 'GET')],
-  ])('a request signed in %s, of whom the key is', async (_name, request) => {
+  ])('a request signed in %s, by the owner of the key', async (_name, request) => {
     const reply = await ask(await signed(request()))
 
     expect(reply).toMatchObject({
@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined)(`a service gets a token (${why ?? 'installed'
     ['an old version 4', () => signed(version4(basic(Date.now() - 1_000_000)))],
     ['an old version 2', () => signed(version2({ Timestamp: '2020-01-01T00:00:00Z' }))],
     ['no time', () => signed(version2({ Timestamp: 'now' }))],
-  ])('nobody with %s', async (_name, credentials) => {
+  ])('are refused with %s', async (_name, credentials) => {
     const { status, headers } = await ask(await credentials())
     expect([status, headers.get('x-subject-token')]).toEqual([401, null])
   })

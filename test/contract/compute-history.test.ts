@@ -313,7 +313,7 @@ function resourceOf(path: string): string {
 }
 
 describe('operations come and go as in the history of Nova:', () => {
-  test('those of resources told of here', () => {
+  test('those of resources described here', () => {
     const strays = [...livesOf.keys()].filter((resource) => LIVES[resource] === undefined)
     expect(strays).toEqual([])
   })

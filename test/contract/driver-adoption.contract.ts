@@ -7,7 +7,7 @@ import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 export interface AdoptionWorld {
   readonly driver: Driver
   readonly image: ImageSpec
-  /** Afterwards a guest that is nobody's runs on the backend. */
+  /** Afterwards an unmanaged guest runs on the backend. */
   readonly plant: () => Promise<InstanceId>
   /** Another owner's driver over the same backend; absent: a backend is one owner's. */
   readonly openOther?: () => Promise<Driver>
@@ -17,7 +17,7 @@ const OPERATION_MS = 60_000
 
 /** What every driver must do that takes in guests, run within the suite of each such driver. */
 export function adoptionContract(world: () => AdoptionWorld): void {
-  test('a guest of nobody is listed and taken in as it is, and then is as any other', async () => {
+  test('an unmanaged guest is listed and adopted as it is, and then is as any other', async () => {
     const { driver, image, plant, openOther } = world()
     const adoption = driver.adopt!
     const signal = () => AbortSignal.timeout(OPERATION_MS)

@@ -44,7 +44,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
     })
 
     test.each(['running', 'paused', 'shutdown'] as const)(
-      'a snapshot of a guest that is %s can be booted, and changes nothing of it',
+      'a snapshot of a guest that is %s can be booted, and leaves the guest as it was',
       async (state) => {
         const spec = await spawnNew()
         if (state === 'paused') await driver.pause!.pause(spec.id, signal())
@@ -72,11 +72,11 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
 
     test.each([true, false])('a rebuild that ends with power %s may be repeated', async (runs) => {
       const spec = await spawnNew()
-      const anew = { ...spec, displayName: 'anew', configDrive: { file: Buffer.from('x') } }
+      const rebuilt = { ...spec, displayName: 'anew', configDrive: { file: Buffer.from('x') } }
       const how = { keepsEphemeral: false, runs }
 
-      await driver.rebuild!.rebuild(anew, how, signal())
-      await driver.rebuild!.rebuild(anew, how, signal())
+      await driver.rebuild!.rebuild(rebuilt, how, signal())
+      await driver.rebuild!.rebuild(rebuilt, how, signal())
 
       expect(await stateOf(spec.id)).toBe(runs ? 'running' : 'shutdown')
       expect(await driver.list(signal())).toHaveLength(1)
@@ -112,7 +112,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       expect(await stateOf(spec.id)).toBe('running')
     })
 
-    test('a resize over one that nobody ended goes back to the disks from between the two', async () => {
+    test('a resize over one that was neither confirmed nor reverted goes back to the disks from between the two', async () => {
       const spec = await spawnNew()
       const [second, third] = [2, 3].map((rootGb) =>
         withFlavor(spec, { id: `gb-${rootGb}`, name: `gb-${rootGb}`, rootGb }),

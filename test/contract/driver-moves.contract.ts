@@ -113,7 +113,7 @@ export function driverMovesContract(
         await carry(spec)
         const expected = await to.expect(spec, announced, signal())
         for (const _ of [1, 2]) await from.send(spec.id, expected, signal())
-        for (const _ of [1, 2]) await to.land(spec, state === 'running', signal())
+        for (const _ of [1, 2]) await to.finish(spec, state === 'running', signal())
 
         expect(await stateOn(dest, spec.id)).toBe(state)
         expect(await stateOn(source, spec.id)).toBe('shutdown')

@@ -22,7 +22,7 @@ export interface DriverHarness extends AsyncDisposable {
   readonly extraSpecs?: Readonly<Record<string, string>>
   /** A driver of another cell's host over the same backend; absent: a backend has one owner. */
   openOther?(): Promise<Driver>
-  /** Ends the guest from outside, as a crash of it would; absent: nobody but the driver can. */
+  /** Ends the guest from outside, as a crash of it would; absent: only the driver can. */
   cutOff?(id: InstanceId): Promise<unknown>
   /** What consoles a guest has, where the driver has any; absent: all. */
   readonly consoles?: readonly ConsoleKind[]
@@ -257,7 +257,7 @@ export function driversContract(
         expect(states().at(-1)).toBe('shutdown')
       }))
 
-    test('a guest that ends by itself is told of, and can be started again', ({ skip }) =>
+    test('a guest that ends by itself is reported, and can be started again', ({ skip }) =>
       cleaned(async () => {
         if (harness.cutOff === undefined) return skip()
         const { id } = await spawnNew()

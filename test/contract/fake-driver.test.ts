@@ -82,7 +82,7 @@ describe('faults of the fake driver', () => {
     expect(await driver.list(signal())).toHaveLength(2)
   })
 
-  test('a spawn that is told to fail as unavailable runs all the same', async () => {
+  test('a spawn that is set to fail as unavailable runs all the same', async () => {
     const effect = { do: 'fail', kind: 'unavailable' } as const
     await using driver = driverWith({ method: 'spawn', effect })
     const spec = instanceSpec(image)
@@ -166,7 +166,7 @@ describe('faults of the fake driver', () => {
     expect(await driver.list(signal())).toEqual([])
   })
 
-  test('the console log tells what happened, the newest part of it when it is cut', async () => {
+  test('the console log shows what happened, the newest part when it is cut', async () => {
     await using driver = driverWith()
     const spec = instanceSpec(image, { displayName: 'web' })
     await driver.spawn(spec, signal())

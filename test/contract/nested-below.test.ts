@@ -97,7 +97,7 @@ describe('what a nested host makes in the cloud below', () => {
     })
   })
 
-  test('ports have the addresses they have here, and let nothing in before they are told to', async () => {
+  test('ports have the addresses they have here, and let nothing in before their rules allow it', async () => {
     const nics = [1, 2].map((nth) => nicOn(newId(), nth))
     for (const nic of nics) await spawnNew({ nics: [nic] })
 
@@ -226,7 +226,7 @@ describe('what a nested host makes in the cloud below', () => {
     expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
   })
 
-  test('what its record was of can be lost, and all of it goes all the same', async () => {
+  test('the objects of its record can be lost, and all others are removed all the same', async () => {
     const nic = nicOn(newId(), 5)
     const spec = await spawnNew({ nics: [nic] })
     await driver[Symbol.asyncDispose]()

@@ -26,7 +26,7 @@ describe('a Weir below', () => {
   let driver: Driver
   let watching: AsyncDisposable
   const image = new ImageShelf().add(Buffer.from('x'))
-  const told: InstanceReport[] = []
+  const reported: InstanceReport[] = []
   const signal = () => AbortSignal.timeout(20_000)
   const spawn = async () => {
     const spec = instanceSpec(image, { displayName: 'web', hostname: 'web' })
@@ -40,7 +40,7 @@ describe('a Weir below', () => {
     cloud = await StubCloud.start()
     cloud.isWeir = true
     stateDirectory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
-    told.length = 0
+    reported.length = 0
     const settings = nestedSettings({
       auth_url: cloud.url,
       application_credential_id: 'id',
@@ -55,7 +55,7 @@ describe('a Weir below', () => {
     })
     const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
     driver = await createNestedDriver({ owner, stateDirectory, images: new ImageShelf() }, settings)
-    watching = driver.watch((report) => told.push(report))
+    watching = driver.watch((report) => reported.push(report))
     await listens(1)
   })
   afterEach(async () => {
@@ -72,11 +72,11 @@ describe('a Weir below', () => {
 
     one.below.status = 'SHUTOFF'
     cloud.tell(one.below.id)
-    await expect.poll(() => told, POLL).toContainEqual({ id: one.id, powerState: 'shutdown' })
+    await expect.poll(() => reported, POLL).toContainEqual({ id: one.id, powerState: 'shutdown' })
     other.below.status = 'DELETED'
     cloud.tell(other.below.id)
     await expect
-      .poll(() => told, POLL)
+      .poll(() => reported, POLL)
       .toContainEqual({
         ...{ id: other.id, powerState: 'nostate' },
         fault: expect.any(String),
@@ -100,7 +100,7 @@ describe('a Weir below', () => {
       cloud.tell(newId())
     }
     await expect
-      .poll(() => told.filter(({ powerState }) => powerState === 'shutdown'), POLL)
+      .poll(() => reported.filter(({ powerState }) => powerState === 'shutdown'), POLL)
       .toHaveLength(spawned.length)
 
     expect(cloud.count(SHOW) - shows).toBeLessThan(spawned.length)
@@ -119,7 +119,7 @@ describe('a Weir below', () => {
     expect(cloud.listened).toEqual([undefined, '1'])
   })
 
-  test('is listened to after the last event again when its stream breaks, anew when that is not kept', async () => {
+  test('is followed after the last event when its stream breaks, and from the start when that event is gone', async () => {
     const { id, below } = await spawn()
     const shows = cloud.count(SHOW)
     cloud.tell(below.id)
@@ -136,6 +136,6 @@ describe('a Weir below', () => {
     cloud.hangUp()
     await listens(3)
     expect(cloud.listened[2]).toBeUndefined()
-    await expect.poll(() => told, POLL).toContainEqual({ id, powerState: 'shutdown' })
+    await expect.poll(() => reported, POLL).toContainEqual({ id, powerState: 'shutdown' })
   })
 })

@@ -139,7 +139,7 @@ test('a network that the operator names is used as it is, and stays', async () =
 test.each([
   ['No valid host was found. There are not enough hosts available.', 'no-capacity'],
   ['Build of instance aborted: the disk is broken', 'internal'],
-])('a build that ends with "%s" is told as %s, and nothing is left', async (fault, kind) => {
+])('a build that ends with "%s" is reported as %s, and nothing is left', async (fault, kind) => {
   const nested = await open({})
   const spec = instanceSpec(image, { nics: [nicOn('10.1.0.0/24', '10.1.0.9')] })
   cloud.compute.buildFault = fault
@@ -166,7 +166,7 @@ test('servers that a cloud finds off after its machines were rebooted are seen o
   expect(await states()).toEqual(['running', 'running'])
 })
 
-test('a quota is offered as it is, and what others have of it is not', async () => {
+test("a quota is offered as it is, and others' use of it is not", async () => {
   const own = await open({})
   const unlimited = await own.inventory(signal())
   expect(unlimited).toMatchObject({ vcpus: 20, isQuota: true })
@@ -301,15 +301,15 @@ test('a server below is called, described and tagged as it is here, and stays ou
 
 test('a cloud that shows a server in error has it failed here, and well once it is', async () => {
   const nested = await open({ idle_poll_ms: '50' })
-  const told: string[] = []
-  await using _watching = nested.watch(({ fault = 'none' }) => void told.push(fault))
+  const reported: string[] = []
+  await using _watching = nested.watch(({ fault = 'none' }) => void reported.push(fault))
   const spec = instanceSpec(image)
   await nested.spawn(spec, signal())
   const [server] = there(cloud)
   Object.assign(server!, { status: 'ERROR', fault: 'a disk is gone', updated: Date.now() })
 
-  await expect.poll(() => told).toContainEqual(expect.stringContaining('a disk is gone'))
-  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: told.at(-1) }])
+  await expect.poll(() => reported).toContainEqual(expect.stringContaining('a disk is gone'))
+  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: reported.at(-1) }])
   Object.assign(server!, { status: 'ACTIVE', updated: Date.now() })
   expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
 })
@@ -335,7 +335,7 @@ test('a cloud tells at the next list that a server is gone, and takes one away t
   expect(cloud.count(/servers\/detail$/) - lists).toBeLessThan(10)
 })
 
-test('a server that is gone is told of as failed, also one that was asked for before the next list, and by a host begun since', async () => {
+test('a server that is gone is reported as failed, also one that was asked for before the next list, and by a host begun since', async () => {
   const nested = await open({ poll_ms: '500', idle_poll_ms: '60000' })
   const spec = instanceSpec(image)
   await nested.spawn(spec, signal())

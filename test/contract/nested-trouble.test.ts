@@ -121,7 +121,7 @@ describe('a cloud below that', () => {
     expect(cloud.count(CREATE)).toBe(1)
   })
 
-  test('never heard of a create is asked again, but not before that is certain', async () => {
+  test('a create that never arrived is sent again, but not before that is certain', async () => {
     const spec = newSpec()
     cloud.disturb(CREATE, { lose: 'request' })
     const begun = performance.now()
@@ -288,7 +288,7 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toEqual([{ id: theirs.id, powerState: 'running' }])
   })
 
-  test('is asked for one list at a time, and for changes only, whoever wants it', async () => {
+  test('is asked for one list at a time, and for changes only, by whichever caller', async () => {
     const specs = Array.from({ length: 10 }, newSpec)
     await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
     const before = cloud.count(LIST)
@@ -311,7 +311,7 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
 
-  test('ends a snapshot without a byte of it has its image taken away, and is not waited for', async () => {
+  test('ends a snapshot without a byte has its image taken away, and is not waited for', async () => {
     const spec = newSpec()
     await driver.spawn(spec, signal())
     cloud.disturb(/^POST .*\/action$/, { answer: 202, body: '{"image_id":"empty"}' })
@@ -339,7 +339,7 @@ describe('a cloud below that', () => {
   })
 
   test.each(TROUBLES)(
-    'answers lists, actions and deletes with %s has one server until it is told to delete it',
+    'answers lists, actions and deletes with %s has one server until it gets its delete',
     async (_what, does) => {
       const spec = newSpec()
       await driver.spawn(spec, signal())

@@ -26,12 +26,12 @@ describe.each(published)('the document of $name at $version', ({ name, document 
   test('has nothing a linter would warn of', async () => {
     const source = JSON.stringify(document)
     const problems = await lintFromString({ source, absoluteRef: `/${name}.json`, config })
-    const told = problems.map(({ ruleId, message, location }) => [
+    const warnings = problems.map(({ ruleId, message, location }) => [
       ruleId,
       message,
       location[0]?.pointer,
     ])
-    expect(told).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   test('names each operation once, in camel case', () => {

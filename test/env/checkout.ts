@@ -56,7 +56,7 @@ export class Checkout implements AsyncDisposable {
     await ended
   }
 
-  /** The commands of all processes that know of this deployment's folder, whoever started them. */
+  /** The commands of all processes that name this deployment's folder, whichever process started them. */
   left(): readonly string[] {
     return readdirSync('/proc')
       .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
@@ -135,7 +135,7 @@ function readOrNothing(path: string): string {
   }
 }
 
-/** A file that nobody else reads, for the option that wants a token in one. */
+/** A file that only its owner may read, for the option that takes a token from a file. */
 export function tokenFile(token: string): string {
   const file = join(mkdtempSync(join(tmpdir(), 'weir-token-')), 'token')
   writeFileSync(file, token, { mode: 0o600 })

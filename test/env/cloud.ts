@@ -98,7 +98,7 @@ export class Cloud implements AsyncDisposable {
     return client
   }
 
-  /** A new token of this account, which nobody else has. */
+  /** A new token of this account, which no other test uses. */
   async login(who: AccountName): Promise<string> {
     await using client = new ApiClient(this.foundation.accounts[who], () => this.#known())
     return await client.token()
@@ -140,7 +140,7 @@ export class Cloud implements AsyncDisposable {
   }
 
   /** Resolves once every gateway knows that it hears from no cell. */
-  async waitUntilDark(): Promise<void> {
+  async waitUntilUnreachable(): Promise<void> {
     await this.#waitForHostsUp(0)
   }
 
@@ -181,7 +181,7 @@ export class Cloud implements AsyncDisposable {
     }
   }
 
-  /** Whoever else starts servers on this machine may take the port in between. */
+  /** Another server that starts on this machine may take the port in between. */
   async #startGateway(nth: number, tries = 1): Promise<{ process: CloudProcess; port: number }> {
     const port = await freePort()
     const program = await gatewayProgram(this.foundation, this.#options, { nth, port })

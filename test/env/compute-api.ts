@@ -47,7 +47,7 @@ export interface ComputeApi extends AsyncDisposable {
   user(name: string, project: string, role: TestRole): Promise<ApiClient>
 }
 
-/** How long a cell may be silent before it counts as dark here. */
+/** How long a cell may be silent before it counts as unreachable in tests. */
 const CELL_DEADLINE_MS = 3_000
 const HEARD_LIMIT_MS = 30_000
 
@@ -78,7 +78,7 @@ export async function computeApi(
   )
   await waitFor(
     'every cell to be heard',
-    () => ids.every((id) => gateway.compute.cells.cell(id)?.isAlive === true),
+    () => ids.every((id) => gateway.compute.cells.cell(id)?.isReachable === true),
     HEARD_LIMIT_MS,
   )
   const contract = loadContract('compute')

@@ -120,7 +120,7 @@ export class CoreEnv implements AsyncDisposable {
     })
     await waitFor(
       'all cells to be heard',
-      () => core.cells.cells().every((cell) => cell.isAlive),
+      () => core.cells.cells().every((cell) => cell.isReachable),
       WAIT_MS,
     )
     return {

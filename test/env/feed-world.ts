@@ -4,8 +4,8 @@ import type { ComputeDeps } from '#gateway/app/compute.ts'
 import { CellFeed } from '#gateway/app/feed/cell-feed.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { CellHeartbeat, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import { notedNetwork } from './indexed-servers.ts'
 import { HONEST_SUMMARY } from './scripted-cell.ts'
-import { notedNetwork } from './told-servers.ts'
 
 type Callback = (error: Error | null, message: { json(): unknown }) => void
 type Read = CellAnswer<'feed.read'>
@@ -13,7 +13,7 @@ type Read = CellAnswer<'feed.read'>
 /** One gateway's feed of one cell, with a bus, a clock and a cell that do only what the test says. */
 export class FeedWorld {
   now = 0
-  isAlive = true
+  isReachable = true
   /** Undefined: the cell was let in and has not said anything yet. */
   lastHeardAt: number | undefined = 0
   /** This gateway has just started, and has not heard the cell yet. */
@@ -59,8 +59,10 @@ export class FeedWorld {
       clock: { elapsed: () => this.now },
       cells: {
         cell: () =>
-          this.isKnown ? { isAlive: this.isAlive, lastHeardAt: this.lastHeardAt } : undefined,
-        isSilent: () => !this.isAlive && !this.isNew,
+          this.isKnown
+            ? { isReachable: this.isReachable, lastHeardAt: this.lastHeardAt }
+            : undefined,
+        isSilent: () => !this.isReachable && !this.isNew,
       },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
       network: notedNetwork().network,
@@ -94,7 +96,7 @@ export class FeedWorld {
   }
 
   /** What was told of at this level. */
-  told(level: string): readonly string[] {
+  logsOf(level: string): readonly string[] {
     return this.logged.filter((each) => each.level === level).map(({ message }) => message)
   }
 

@@ -34,10 +34,11 @@ export class NetbootMachine implements AsyncDisposable {
 
   async #boot(): Promise<void> {
     const script = await this.#got(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
-    const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script.toString())?.[1]
-    const [task, url] = [told('task'), told('url')]
+    const parameter = (name: string) =>
+      new RegExp(`weir\\.${name}=(\\S+)`).exec(script.toString())?.[1]
+    const [task, url] = [parameter('task'), parameter('url')]
     if (task === undefined || url === undefined) return
-    const body = await this.#perform(task, url, told('patches')?.split(',') ?? [])
+    const body = await this.#perform(task, url, parameter('patches')?.split(',') ?? [])
     await fetch(`${url}/done`, { method: 'POST', body, signal: this.#ending.signal })
   }
 

@@ -150,8 +150,8 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
-    const told = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
-    const batch = this.#saying({ incarnation, rows: told })
+    const sent = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
+    const batch = this.#saying({ incarnation, rows: sent })
     this.#nats.publish(eventSubject(this.id, 'feed'), JSON.stringify(batch))
   }
 
@@ -224,6 +224,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'host.forget':
       case 'host.set-service':
       case 'host.set-aggregates':
+      case 'host.unmanaged-guests':
       case 'host.strangers':
         throw new Error('A scripted cell has no hosts')
     }

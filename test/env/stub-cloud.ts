@@ -56,7 +56,7 @@ export class StubCloud implements AsyncDisposable {
   /** By credentials, the projects that they are for; others are for `project`. */
   readonly projects = new Map<string, string>()
   flavorsPerPage = Number.POSITIVE_INFINITY
-  /** Whoever logs in may make flavors. */
+  /** Every user may make flavors. */
   isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
   isWeir = false
@@ -93,7 +93,7 @@ export class StubCloud implements AsyncDisposable {
     this.#rules.push({ what, does, times, skip })
   }
 
-  /** Whoever listens is told that something has happened to the server. */
+  /** Listeners are notified that something has happened to the server. */
   tell(serverId: string): void {
     this.#events += 1
     const data = JSON.stringify({ type: 'server.state', server_id: serverId })

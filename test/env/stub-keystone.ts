@@ -51,12 +51,12 @@ export class StubKeystone implements AsyncDisposable {
     this.#tokens.delete(token)
   }
 
-  /** As after a restart with other keys: whoever is logged in here is not any more. */
+  /** As after a restart with other keys: tokens issued before are not valid any more. */
   forgetLogins(): void {
     this.#own.clear()
   }
 
-  /** Afterwards nobody answers. */
+  /** Afterwards no request is answered. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#http.closeAllConnections()
     await new Promise<void>((resolve) => void this.#http.close(() => resolve()))

@@ -8,8 +8,9 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { type PrivateServices, privateServices } from '#test/env/private-services.ts'
 
-// Goal: a cell outlives its database and its bus. Method: the cell's processes are processes of their own, which
-// nobody starts again; they are in the middle of a boot when what they stand on is killed, or they are themselves.
+// Goal: a cell outlives its database and its bus. Method: the cell's processes are processes of their own, which no
+// launcher starts again; they are in the middle of a boot when their database or bus is killed, or they are
+// themselves.
 
 const LIMIT_MS = 60_000
 

@@ -74,7 +74,7 @@ test('a cell of the release before does what it knows, and what it does not know
   await north.vanish()
   north.unknown = ['instance.diagnostics']
   north.appear()
-  await waitFor('it to be heard', () => core.cells.cell(north.id)?.isAlive === true, 10_000)
+  await waitFor('it to be heard', () => core.cells.cell(north.id)?.isReachable === true, 10_000)
   const asked = { serverId: newId<string>() }
   const how = { work: work(), timeoutMs: 200 }
   await expect(core.askCell(north, 'instance.diagnostics', asked, how)).rejects.toMatchObject({
@@ -202,13 +202,13 @@ test('the late answer and the late feed of a cell that lost the server change no
   expect(await env.server(id)).toEqual(server)
 })
 
-test('a delete while the cell is dark is shown at once and carried out when it is back', async () => {
+test('a delete while the cell is unreachable is shown at once and carried out when it is back', async () => {
   const order = orderFor(south)
   const { id } = order.servers[0]!.row
   await startServers(core, work(), order)
   await env.until(id, isActive)
   await south.vanish()
-  await expect.poll(() => core.cells.cell(south.id)!.isAlive).toBe(false)
+  await expect.poll(() => core.cells.cell(south.id)!.isReachable).toBe(false)
 
   expect(await remove(core, id)).toBe('handed-over')
   expect(await env.server(id)).toMatchObject({ taskState: 'deleting', deletedAt: null })

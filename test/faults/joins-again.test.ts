@@ -34,32 +34,32 @@ describe.skipIf(!isFullRun)('a cell elsewhere', () => {
   /** What the line that a new token is shown in gives. */
   async function joining(...options: readonly string[]): Promise<readonly string[]> {
     const line = await here.succeed('cell', 'token', 'create', 'edge-1', ...options)
-    const [given = '', , ...told] = line.trim().split(' ')
-    const at = told.indexOf('--gateway')
+    const [given = '', , ...argv] = line.trim().split(' ')
+    const at = argv.indexOf('--gateway')
     const token = tokenFile(given.slice(given.indexOf('=') + 1))
-    return ['cell', 'join', '--gateway', told[at + 1]!, '--token-file', token, '--driver', 'fake']
+    return ['cell', 'join', '--gateway', argv[at + 1]!, '--token-file', token, '--driver', 'fake']
   }
   async function shown(): Promise<CellShown> {
     return JSON.parse(await here.succeed('cell', 'show', 'edge-1', '-o', 'json')) as CellShown
   }
-  const isAlive = async () => (await shown()).is_alive
+  const isReachable = async () => (await shown()).is_alive
 
   test('that is restored from a copy of its folder joins again as the same', async () => {
     await there.succeed(...(await joining()))
-    await expect.poll(isAlive, { timeout: LIMIT_MS }).toBe(true)
+    await expect.poll(isReachable, { timeout: LIMIT_MS }).toBe(true)
     const { id } = await shown()
     await there.succeed('down')
     cpSync(there.home, join(copies, 'edge-1'), { recursive: true, preserveTimestamps: true })
     await there.succeed(...(await joining('--renew')))
-    await expect.poll(isAlive, { timeout: LIMIT_MS }).toBe(true)
+    await expect.poll(isReachable, { timeout: LIMIT_MS }).toBe(true)
     await there.succeed('down')
-    await expect.poll(isAlive, { timeout: LIMIT_MS }).toBe(false)
+    await expect.poll(isReachable, { timeout: LIMIT_MS }).toBe(false)
     rmSync(there.home, { recursive: true })
     cpSync(join(copies, 'edge-1'), there.home, { recursive: true, preserveTimestamps: true })
 
     await there.succeed(...(await joining('--renew')))
 
-    await expect.poll(isAlive, { timeout: LIMIT_MS }).toBe(true)
+    await expect.poll(isReachable, { timeout: LIMIT_MS }).toBe(true)
     expect((await shown()).id).toBe(id)
   }, 300_000)
 
@@ -74,7 +74,7 @@ describe.skipIf(!isFullRun)('a cell elsewhere', () => {
     await here.succeed('cell', 'leave', 'edge-1', '--forget', '--yes')
     await using other = new Checkout()
     await other.succeed(...(await joining()))
-    await expect.poll(isAlive, { timeout: LIMIT_MS }).toBe(true)
+    await expect.poll(isReachable, { timeout: LIMIT_MS }).toBe(true)
     expect((await shown()).id).not.toBe(id)
     await here.succeed('cell', 'leave', 'edge-1', '--yes')
   }, 300_000)

@@ -209,10 +209,10 @@ describe('./weir', () => {
   test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
     await using machine = new Checkout()
     const line = await checkout.succeed('cell', 'token', 'create', 'north', '--host', 'extra')
-    const [given = '', , ...told] = line.trim().split(' ')
+    const [given = '', , ...options] = line.trim().split(' ')
     expect(given).toMatch(/^WEIR_JOIN_TOKEN=weir1\./)
-    expect(told.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
-    const joining = [...told, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
+    expect(options.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+    const joining = [...options, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
     const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
     expect(ofCell.stderr).toContain('Give it to: ./weir host join')
     expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
@@ -236,7 +236,7 @@ describe('./weir', () => {
       ...['cell', 'token', 'create', 'north', '--host', 'extra', '--renew'],
     )
     const token = tokenFile(again.trim().split(' ')[0]?.split('=')[1] ?? '')
-    await machine.succeed(...told, '--token-file', token)
+    await machine.succeed(...options, '--token-file', token)
     await expect.poll(async () => (await shown()).is_up).toBe(true)
     expect((await shown()).id).toBe(id)
   })
@@ -245,9 +245,9 @@ describe('./weir', () => {
     await using machine = new Checkout()
     const joinCell = async (...more: readonly string[]) => {
       const line = await checkout.succeed('cell', 'token', 'create', 'edge', ...more)
-      const [given = '', , ...told] = line.trim().split(' ')
+      const [given = '', , ...options] = line.trim().split(' ')
       const token = tokenFile(given.slice(given.indexOf('=') + 1))
-      return machine.succeed(...told, '--driver', 'fake', '--token-file', token)
+      return machine.succeed(...options, '--driver', 'fake', '--token-file', token)
     }
     const cell = async () => {
       const text = await checkout.succeed('cell', 'show', 'edge', '-o', 'json')

@@ -68,7 +68,11 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect((await host!.guests()).toSorted()).toEqual([ran.id, unwanted.id].toSorted())
   await cellProcess!.kill()
   await host!.process.kill()
-  await waitFor('the cell to be dark', async () => (await north())['is_alive'] === false, LIMIT_MS)
+  await waitFor(
+    'the cell to be unreachable',
+    async () => (await north())['is_alive'] === false,
+    LIMIT_MS,
+  )
   expect((await demo.delete(`${SERVERS}/${unwanted.id}`)).status).toBe(204)
   expect((await admin.post(`${NORTH}/lost`, {})).status).toBe(400)
   const once = { 'idempotency-key': 'given-up' }

@@ -56,7 +56,7 @@ test("a host's answer is lost after its spawn: it is asked again and runs one gu
   await expectInvariants(cloud)
 })
 
-test('a build that one process answers too late is done once, by whoever was asked next', async () => {
+test('a build that one process answers too late is done once, by the process asked next', async () => {
   const demo = cloud.as('demo')
   const [late] = processes()
   late.freeze()
@@ -109,7 +109,7 @@ test('a silent host is waited for: nothing is built elsewhere, and it runs there
   await expectInvariants(cloud)
 })
 
-test('a host that wakes after its server was deleted keeps nothing of it', async () => {
+test('a host that wakes after its server was deleted keeps nothing of the server', async () => {
   const demo = cloud.as('demo')
   for (const host of cloud.hosts) host.fail({ method: 'spawn', effect: { do: 'hang' } })
   const id = await createServer(cloud, demo)

@@ -48,7 +48,7 @@ const LONG = [
   ...each('migrate', 'arrive', 'source', 'dest', 'cell'),
   ...each('live-migrate', 'expect', 'dest'),
   ...each('live-migrate', 'send', 'source', 'dest', 'cell'),
-  ...each('live-migrate', 'land', 'dest', 'cell'),
+  ...each('live-migrate', 'finish', 'dest', 'cell'),
   ...each('resize', 'resize', 'source', 'cell'),
   ...each('evacuate', 'spawn', 'dest', 'cell'),
 ]

@@ -69,8 +69,8 @@ test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || pois
     await using db = new Database({ url, connectionsMax: 2 })
     const first = begin(url, [], poison)
     const ended = once(first, 'exit')
-    const told = text(first)
-    await expect.poll(() => told.join(''), { timeout: 60_000 }).toContain(`${poison} taken`)
+    const output = text(first)
+    await expect.poll(() => output.join(''), { timeout: 60_000 }).toContain(`${poison} taken`)
     // Nothing of ours ends a program that loops.
     if (poison === 'loop') first.kill('SIGKILL')
     await ended

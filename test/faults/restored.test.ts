@@ -113,7 +113,7 @@ test('gateways restored from an older copy learn what cells have done since', as
     fetch(cloud.endpoints[0] + path, { headers: { 'x-auth-token': known } })
   expect((await asked(SERVERS, token)).status).toBe(401)
   const fresh = await cloud.login('demo')
-  // What was made since is nobody's: it is shown to operators, and ended only when they say so.
+  // Servers made since the backup are orphans: they are shown to operators, and deleted only on their request.
   cloud.as('admin').logOut()
   const admin = new WeirCommand(cloud, 'admin')
   const { name } = cloud.cells[0]!

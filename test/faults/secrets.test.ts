@@ -95,8 +95,8 @@ test('no secret a client sent or was given is in any log line, and every line is
 
   const text = logs()
 
-  const told = [...CANARIES, token, accounts.demo.password, accounts.admin.password, secretKey]
-  expect(told.filter((secret) => text.includes(secret))).toEqual([])
+  const given = [...CANARIES, token, accounts.demo.password, accounts.admin.password, secretKey]
+  expect(given.filter((secret) => text.includes(secret))).toEqual([])
   const lines = text.split('\n').filter((line) => line !== '')
   expect(lines.length).toBeGreaterThan(20)
   expect(lines.filter((line) => !isLogLine(line))).toEqual([])

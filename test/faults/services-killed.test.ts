@@ -37,7 +37,7 @@ afterAll(async () => {
 
 test('without NATS reads answer marked stale, what needs a cell gets 503, and all is well after', async () => {
   await services.killNats()
-  await cloud.waitUntilDark()
+  await cloud.waitUntilUnreachable()
 
   expect((await demo.get(`${SERVERS}/${server.id}`)).headers).toHaveProperty(STALE)
   expect((await showServer(demo, server.id)).status).toBe('ACTIVE')

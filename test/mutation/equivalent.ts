@@ -59,7 +59,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'gateway/app/feed/cell-feed.ts',
-    line: 'if (isDark === this.#wasDark) return',
+    line: 'if (isUnreachable === this.#wasUnreachable) return',
     replacement: 'false',
     why: 'Only a change of the row is told of: the line only saves the statement.',
   },

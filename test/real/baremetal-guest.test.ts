@@ -45,7 +45,7 @@ describe.skipIf(why !== undefined)(`a guest of a machine of its own${skipped}`, 
   })
 
   test(
-    'is told its key, name, user data and network by a partition of its disk',
+    'gets its key, name, user data and network from a partition of its disk',
     async () => {
       const fixedIp = { address: '10.9.0.7', cidr: '10.9.0.0/24', gateway: null, dhcp: true }
       const nic = {

@@ -158,8 +158,10 @@ describe.skipIf(why !== undefined)(
       const before = await there.processes()
       network.setWire('down')
       const cutMs = performance.now()
-      await waitFor('the cell to be dark', async () => !(await edge()).is_alive, LIMIT_MS)
-      await annotate(`dark ${Math.round(performance.now() - cutMs)} ms after the link was cut`)
+      await waitFor('the cell to be unreachable', async () => !(await edge()).is_alive, LIMIT_MS)
+      await annotate(
+        `unreachable ${Math.round(performance.now() - cutMs)} ms after the link was cut`,
+      )
       expect(await statusOf(serverId)).toBe('ACTIVE')
       expect(await there.processes()).toEqual(before)
 

@@ -54,12 +54,12 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => pageOf('first').catch(String), { timeout: STATE_MS }).toBe('first')
     })
 
-    test('a server is told who it is, and lives through everything until it is deleted', async () => {
+    test('a server gets its metadata, and lives through everything until it is deleted', async () => {
       const userData = join(checkout.home, 'user-data')
       writeFileSync(userData, 'as the user said')
-      const told = ['--user-data', userData, '--config-drive', 'true']
+      const extras = ['--user-data', userData, '--config-drive', 'true']
       const what = ['--image', 'tiny', '--flavor', 'm1.tiny', '--network', 'private']
-      await openstack('server', 'create', ...what, ...told, '--wait', 'second')
+      await openstack('server', 'create', ...what, ...extras, '--wait', 'second')
       const { id } = (await find('second'))!
 
       await expect.poll(() => consoleOf('second'), { timeout: STATE_MS }).toContain('READY')

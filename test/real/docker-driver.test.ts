@@ -60,7 +60,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       await harness?.[Symbol.asyncDispose]()
     })
 
-    test('a guest is told who it is, has its limits, its addresses, and answers on them', async () => {
+    test('a guest gets its metadata, has its limits, its addresses, and answers on them', async () => {
       const configDrive = {
         'openstack/latest/user_data': Buffer.from('told'),
         'openstack/latest/meta_data.json': Buffer.from('{}'),
@@ -149,7 +149,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       expect(names.filter((name) => !name.startsWith('weir-image:'))).toEqual([])
     })
 
-    test('images that it brought go when they take too much: the longest unused, and none that is used or somebody else’s', async () => {
+    test('images that it loaded are removed when they take too much: the longest unused, and none that is used or another owner’s', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'weir-dki-'))
       const cache = new ImageCache(folder, harness.shelf)
       await cache.prepare()
@@ -198,7 +198,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       await expect.poll(() => logOf(spec)).toContain('READY')
     })
 
-    test('a guest that goes off by itself is told of, and one whose command is missing is built by nobody', async () => {
+    test('a guest that goes off by itself is reported, and one whose command is missing is not built', async () => {
       const seen: unknown[] = []
       await using _watching = driver.watch((report) => seen.push(report))
       const properties = { docker_command: '["/bin/true"]' }

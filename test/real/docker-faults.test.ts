@@ -122,7 +122,7 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
     expect(await harness.leftovers(id)).toEqual([])
   })
 
-  test('an engine is reached by TLS, by whoever its authority has signed for', async () => {
+  test('an engine is reached by TLS, by clients with a certificate of its authority', async () => {
     const socket = join(folder, 'relay.sock')
     await using relay = await relayInto(harness.running, ENGINE_PORT, socket)
     const { ca, client, stranger } = certificates

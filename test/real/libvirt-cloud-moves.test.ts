@@ -123,7 +123,7 @@ describe.skipIf(why !== undefined)(
       ['live', 'source'],
       ['live', 'dest'],
     ] as const)(
-      'a %s move whose %s host’s compute is killed in the midst of it ends on one host',
+      'a %s move whose %s host’s compute is killed midway ends on one host',
       async (how, killed) => {
         const source = await hostOf()
         const dest = source === 'north-1' ? 'north-2' : 'north-1'

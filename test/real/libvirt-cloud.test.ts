@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined)(
       },
     )
 
-    test('a server of a user’s own image is told who it is, and answers on its network', async () => {
+    test('a server of a user’s own image gets its metadata, and answers on its network', async () => {
       const { path } = await buildGuestImage(guestDirectory)
       const folder = join(checkout.home, 'files')
       mkdirSync(folder)
@@ -130,12 +130,12 @@ describe.skipIf(why !== undefined)(
       await openstack('image', 'create', ...formats, '--file', path, 'own')
       await openstack('keypair', 'create', '--public-key', keyFile, 'mine')
       const what = ['--image', 'own', '--flavor', 'm1.tiny', '--network', 'private']
-      const told = ['--key-name', 'mine', '--user-data', userData, '--property', 'role=web']
+      const extras = ['--key-name', 'mine', '--user-data', userData, '--property', 'role=web']
       const files = ['--file', `/etc/note=${note}`]
 
       await openstack(
         ...['--os-compute-api-version', '2.56', 'server', 'create', '--wait'],
-        ...[...what, ...told, ...files, 'second'],
+        ...[...what, ...extras, ...files, 'second'],
       )
 
       await untilConsole('second', 'READY')
@@ -220,7 +220,7 @@ describe.skipIf(why !== undefined)(
       await openstack('server', 'delete', '--wait', 'bare')
     })
 
-    test('a guest and a network of somebody else are not listed, counted or touched', async () => {
+    test('a guest and a network of another owner are not listed, counted or touched', async () => {
       const listed = await openstackAs(
         'weir-admin',
         'server',

@@ -135,7 +135,7 @@ describe.skipIf(why !== undefined)(
         expect(inventory.cpu.features.length).toBeGreaterThan(5)
       })
 
-      test('a guest boots, is told who it is, gets its address, and lives through everything', async () => {
+      test('a guest boots, gets its metadata and its address, and lives through everything', async () => {
         const nic = nicWith('10.90.0.10', 'fa:16:3e:00:00:10')
         const spec = guestSpec(guest, [nic])
 

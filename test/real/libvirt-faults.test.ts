@@ -44,26 +44,26 @@ describe.skipIf(why !== undefined)(
         { uri: uri ?? harness.host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20 },
       )
 
-    test('a guest that is killed behind its back is told of at once, and starts again', async () => {
+    test('a guest that is killed behind its back is reported at once, and starts again', async () => {
       const spec = instanceSpec(harness.image)
       await driver.spawn(spec, signal())
-      const told = Promise.withResolvers<string>()
+      const reported = Promise.withResolvers<string>()
       await using _watching = driver.watch(({ id, powerState }) => {
         // That it has started may be told late.
-        if (id === spec.id && powerState !== 'running') told.resolve(powerState)
+        if (id === spec.id && powerState !== 'running') reported.resolve(powerState)
       })
 
       await harness.host.run('pkill', ['-KILL', '-f', `guest=weir-${spec.id}`], {
         timeoutMs: COMMAND_MS,
       })
 
-      expect(await told.promise).toBe('shutdown')
+      expect(await reported.promise).toBe('shutdown')
       await driver.start(spec.id, signal())
       expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       await driver.destroy(spec.id, signal())
     })
 
-    test('a name that somebody else has taken is refused, and his guest is left alone', async () => {
+    test('a name that another owner has taken is refused, and that guest is left alone', async () => {
       const spec = instanceSpec(harness.image)
       const xml = `<domain type='qemu'><name>weir-${spec.id}</name><memory>65536</memory>
         <os><type>hvm</type></os></domain>`
@@ -79,7 +79,7 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
     })
 
-    test('a domain that goes when it stops is not taken in, and stays nobody’s', async () => {
+    test('a domain that goes when it stops is not adopted, and stays unmanaged', async () => {
       await startForeignGuest((...args) => harness.virsh(...args))
       const id = (await harness.virsh('domuuid', 'foreign')).trim() as InstanceId
 

@@ -45,7 +45,7 @@ describe.skipIf(why !== undefined)(
         const announced = await here.liveMove!.announce(spec.id, signal())
         const expected = await there.liveMove!.expect(full, announced, signal())
         await here.liveMove!.send(spec.id, expected, signal())
-        await there.liveMove!.land(full, true, signal())
+        await there.liveMove!.finish(full, true, signal())
 
         expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
         await here.destroy(spec.id, signal())
@@ -76,7 +76,7 @@ describe.skipIf(why !== undefined)(
         await here.spawn(spec, signal())
         const { ino } = await stat(diskIn('one'))
 
-        // Its guest still has the disk open, so nobody else can.
+        // Its guest still has the disk open, so it cannot be opened twice.
         await expect(there.move!.evacuate(there2, true, signal())).rejects.toThrow()
         expect((await stat(diskIn('one'))).ino).toBe(ino)
         expect(await two.leftovers(spec.id)).toEqual([])
@@ -124,7 +124,7 @@ describe.skipIf(why !== undefined)(
           )
           .toContain(text)
       /** What the guest answers on its serial console. */
-      const told = async (driver: Driver, { id }: InstanceSpec, command: string) => {
+      const printed = async (driver: Driver, { id }: InstanceSpec, command: string) => {
         const serial = await driver.console!.open(id, 'serial', signal())
         let shown = ''
         serial.on('data', (chunk: Buffer) => {
@@ -181,7 +181,7 @@ describe.skipIf(why !== undefined)(
           })
           await here.spawn(spec, signal())
           await untilConsole(here, spec, 'press Enter for a shell')
-          const bootId = await told(here, spec, 'cat /proc/sys/kernel/random/boot_id')
+          const bootId = await printed(here, spec, 'cat /proc/sys/kernel/random/boot_id')
 
           const calledOff = here.liveMove!.send(spec.id, await expected(spec), signal())
           const abort = () => here.liveMove!.steer(spec.id, 'abort', signal())
@@ -203,11 +203,11 @@ describe.skipIf(why !== undefined)(
           await expect(here.liveMove!.progress(spec.id, signal())).rejects.toMatchObject({
             kind: 'conflict',
           })
-          await there.liveMove!.land(spec, true, signal())
+          await there.liveMove!.finish(spec, true, signal())
           expect(await statesOf(spec.id)).toEqual(['shutdown', 'running'])
           await here.destroy(spec.id, signal())
           expect(await harnesses[0].leftovers(spec.id)).toEqual([])
-          expect(await told(there, spec, 'cat /proc/sys/kernel/random/boot_id')).toBe(bootId)
+          expect(await printed(there, spec, 'cat /proc/sys/kernel/random/boot_id')).toBe(bootId)
           await there.firewall!.apply([{ instance: spec.id, nic, rules: null }], signal())
           const asked = ['-s', '--max-time', '5', `http://${ADDRESS}/`]
           const fetch = async () =>

@@ -33,7 +33,7 @@ function nicOn(third: number, last: number): NicSpec {
   }
 }
 
-/** Port 80 for whoever is on the first network. */
+/** Port 80 for every guest on the first network. */
 const WEB: FilterRule = {
   direction: 'ingress',
   version: 4,

@@ -67,7 +67,7 @@ describe.skipIf(why !== undefined)(
       expect(await harness.leftovers(spec.id)).toEqual([])
     }, 120_000)
 
-    test('is away, with the reason, for whom it does not know and who does not know it', async () => {
+    test('is unreachable, with the reason, where either side does not trust the other’s certificate', async () => {
       const { ca, client, stranger } = certificates
       for (const [name, authority, pair, reason] of [
         ['wrong-ca', stranger.cert, client, /certificate/],

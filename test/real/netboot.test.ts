@@ -76,7 +76,7 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     expect(await machine.power.isOn(signal())).toBe(false)
   })
 
-  test('boots from the image that was written to its disk, and keeps none of it once cleaned', async () => {
+  test('boots from the image that was written to its disk, which is empty again once cleaned', async () => {
     const content = Buffer.concat([echoDisk(), randomBytes(IMAGE_MB * 1024 ** 2 - 512)])
     const path = join(simulated.directory, 'image')
     await writeFile(path, content)

@@ -26,12 +26,12 @@ const folder = process.env[FOLDER]
 process.exitCode = await (folder === undefined ? outside(options) : inside(options, folder))
 
 async function inside(options: Options, folder: string): Promise<number> {
-  const { figures, told } = await run(options, folder, progress)
-  for (const line of [...report(figures), ...told]) say(line)
+  const { figures, problems } = await run(options, folder, progress)
+  for (const line of [...report(figures), ...problems]) say(line)
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`)
   // What was started runs until the namespace ends, which is with this process.
-  process.exit(told.length === 0 ? 0 : 1)
+  process.exit(problems.length === 0 ? 0 : 1)
 }
 
 async function outside({ minutes, seed, projects, json }: Options): Promise<number> {

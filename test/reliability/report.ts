@@ -43,20 +43,23 @@ export function report(figures: Figures): readonly string[] {
 }
 
 /** What is wrong, so that it can be followed: each with the requests that it contradicts. */
-export function tellWrong(wrong: readonly Wrong[], entries: readonly Entry[]): readonly string[] {
+export function describeWrong(
+  wrong: readonly Wrong[],
+  entries: readonly Entry[],
+): readonly string[] {
   const byRequest = new Map(entries.map((entry) => [entry.requestId, entry]))
   return [...Map.groupBy(wrong, ({ kind }) => kind)].flatMap(([kind, all]) => [
     ...all
       .slice(0, TOLD_MAX)
       .flatMap(({ text, requests }) => [
         `${kind}: ${text}`,
-        ...requests.slice(-3).map((id) => `    ${tellEntry(byRequest.get(id), id)}`),
+        ...requests.slice(-3).map((id) => `    ${describeEntry(byRequest.get(id), id)}`),
       ]),
     ...(all.length > TOLD_MAX ? [`${kind}: ${all.length - TOLD_MAX} more`] : []),
   ])
 }
 
-function tellEntry(entry: Entry | undefined, id: string): string {
+function describeEntry(entry: Entry | undefined, id: string): string {
   if (entry === undefined) return id
   const { method, path, status, gateway, startMs, message } = entry
   const at = (startMs / 1_000).toFixed(1)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-// Goal: whatever fails, and whoever asks for what meanwhile, every answer is true in the end.
+// Goal: whatever fails, and whichever requests are sent meanwhile, every answer is true in the end.
 
 /** How long things go wrong: `.ci/run` takes five minutes. */
 const MINUTES = Number(process.env['RELIABILITY_MINUTES'] ?? 0.5)
@@ -23,14 +23,14 @@ test.runIf(mayMakeNamespaces)(
     const main = join(import.meta.dirname, 'main.ts')
     const args = ['--pdeathsig', 'KILL', '--', process.execPath, main, '--minutes', String(MINUTES)]
     const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    let told = ''
+    let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      told += chunk
+      output += chunk
       // The seed and what is wrong belong into the log of a run, also of one that is ended before its time.
       process.stdout.write(chunk)
     })
     const [code] = (await once(child, 'close')) as [number | null]
 
-    expect(code, told).toBe(0)
+    expect(code, output).toBe(0)
   },
 )

@@ -12,7 +12,7 @@ import { runRounds } from './faults/rounds.ts'
 import { type Figures, figuresOf, type Run } from './figures.ts'
 import type { Options } from './options.ts'
 import { RunRecord } from './record/record.ts'
-import { tellWrong } from './report.ts'
+import { describeWrong } from './report.ts'
 import { ask, type SignedIn, signIn } from './users/account.ts'
 import { type Crowd, ownRandom, useUntil } from './users/crowd.ts'
 import { Administrator } from './users/identity-steps.ts'
@@ -22,7 +22,7 @@ import { Session, type Setting } from './users/session.ts'
 export interface Outcome {
   readonly figures: Figures
   /** What is wrong, for people; empty when nothing is. */
-  readonly told: readonly string[]
+  readonly problems: readonly string[]
 }
 
 const MS_PER_MINUTE = 60_000
@@ -57,7 +57,7 @@ export async function run(
   keep(folder, { wrong, faults, snapshot })
   copyFileSync(deployment.databaseLog, join(folder, 'logs', 'mariadb.log'))
   const done: Run = { seed, minutes, record, faults, snapshot, wrong, endedByThemselves, quietMs }
-  return { figures: figuresOf(done), told: tellWrong(wrong, record.entries) }
+  return { figures: figuresOf(done), problems: describeWrong(wrong, record.entries) }
 }
 
 /** With tokens of now: those of the run may be over. */
@@ -70,7 +70,7 @@ async function takeAll(deployment: Deployment, { admin, crowd }: People): Promis
   })
 }
 
-/** One file each, beside the requests, for whoever follows what is wrong. */
+/** One file each, beside the requests, for a reader who looks into a failure. */
 function keep(folder: string, findings: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(findings))
     writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, null, 1))

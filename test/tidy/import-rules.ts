@@ -1,4 +1,4 @@
-/** Who may import whom, by component. Tests and `deploy` start everything, so they may import everything. */
+/** Which component may import which. Tests and `deploy` start everything, so they may import everything. */
 export const COMPONENTS: Readonly<Record<string, readonly string[]>> = {
   common: [],
   openapi: ['common'],

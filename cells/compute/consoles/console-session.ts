@@ -6,10 +6,10 @@ import { CONSOLE_BYTES_MAX, type ConsoleAnswer } from '#openapi/wire/console.ts'
 
 type Shown = ConsoleAnswer<'console-read'>
 
-/** How long a guest may take for what is typed. */
+/** How long a guest may take to accept keystrokes. */
 const WRITE_LIMIT_MS = 10_000
 
-/** A console that somebody has open. What the guest shows is taken from it only as it is asked for. */
+/** An open console. The guest's output is read only as fast as the client asks for it. */
 export class ConsoleSession implements Disposable {
   readonly #stream: Duplex
   readonly #clock: Clock
@@ -20,7 +20,7 @@ export class ConsoleSession implements Disposable {
   constructor(stream: Duplex, clock: Clock) {
     this.#stream = stream
     this.#clock = clock
-    // A console that breaks has ended; nobody could do anything about the reason.
+    // A console that breaks has ended; the reason is of no use to its user.
     stream.on('error', () => {})
     for (const event of ['end', 'close'] as const)
       stream.once(event, () => {

@@ -50,11 +50,11 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        const { powerState, told } = await outcomeOf(compute, id, ask, signal)
+        const { powerState, peerInfo } = await outcomeOf(compute, id, ask, signal)
         return {
           state: 'done',
           ...(powerState !== undefined && { powerState: POWER_STATES[powerState] }),
-          ...(told !== undefined && { told }),
+          ...(peerInfo !== undefined && { peerInfo, told: peerInfo }),
         }
       },
       signal,
@@ -91,6 +91,7 @@ const PARTS_OF_MOVES: ReadonlySet<string> = new Set<HostMoveAct['name']>([
   'announce',
   'expect',
   'send',
+  'finish',
   'land',
 ])
 
@@ -101,10 +102,10 @@ function isPartOfMove(asked: HostAct): asked is HostMoveAct {
 /** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
 const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
 
-const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
+const STARTING_GUEST: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
 
 function powerAfter({ act: { name }, runs = true }: ActAsk<Act>): PowerState | undefined {
-  if (STARTING_ANEW.includes(name)) return runs ? 'running' : 'shutdown'
+  if (STARTING_GUEST.includes(name)) return runs ? 'running' : 'shutdown'
   return AFTERWARDS[name]
 }
 

@@ -115,7 +115,7 @@ test('begin() that could not write does not allow the attempt until it is on dis
   full.mockRestore()
 })
 
-test('the file is compacted while it is written, and forgets what is over and old', async () => {
+test('the file is compacted while it is written, and entries that are over and old are dropped', async () => {
   const options = { file: file(), clock: systemClock, retentionMs: -1, compactAfterLines: 10 }
   const others = Array.from({ length: 30 }, () => newId<InstanceId>())
   await using attempts = await Attempts.open(options)

@@ -93,7 +93,7 @@ export class Attempts implements AsyncDisposable {
     return this.#lines[Symbol.asyncDispose]()
   }
 
-  /** Known is only what is on disk: whoever could not write has not begun. */
+  /** Only entries on disk count: an attempt that could not be written has not begun. */
   async #record(id: InstanceId, attempt: number, isOver: boolean): Promise<void> {
     const known = { attempt, isOver, at: this.#clock.now() }
     await this.#lines.append(line(id, known), () => this.#known.set(id, known))

@@ -15,7 +15,7 @@ test('a file of the user is on the drive, and its path in the metadata', () => {
   })
 })
 
-test('a guest is told of the routes of a subnet besides the way out, except by DHCP, which tells itself', () => {
+test('a guest gets the routes of a subnet besides the default route, except by DHCP, which sends them itself', () => {
   const route = { destination: '192.0.2.0/24', nexthop: '10.0.0.9' }
   const ip = {
     ...{ address: '10.0.0.5', cidr: '10.0.0.0/24', gateway: '10.0.0.1', dhcp: false },
@@ -28,13 +28,13 @@ test('a guest is told of the routes of a subnet besides the way out, except by D
   const drive = configDriveFiles(newId(), sampleBuild({ nics } as object))
 
   const data = Buffer.from(drive['openstack/latest/network_data.json']!).toString()
-  const told = { network: '192.0.2.0', netmask: '255.255.255.0', gateway: '10.0.0.9' }
+  const pushed = { network: '192.0.2.0', netmask: '255.255.255.0', gateway: '10.0.0.9' }
   expect(
     (JSON.parse(data) as { networks: readonly { routes?: unknown }[] }).networks,
   ).toMatchObject([
-    { routes: [{ network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' }, told] },
+    { routes: [{ network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' }, pushed] },
     { type: 'ipv4_dhcp' },
-    { routes: [told] },
+    { routes: [pushed] },
     { routes: [{ network: '::', netmask: '::', gateway: 'fd00::1' }] },
   ])
 })

@@ -3,7 +3,10 @@ import { ifAbsent } from '#common/if-absent.ts'
 
 export interface DurableLinesOptions {
   readonly file: string
-  /** What is worth keeping, once the file has as many lines as `compactAfterLines`, and twice as many as were kept last. */
+  /**
+   * The lines worth keeping, once the file has as many lines as `compactAfterLines`, and twice as many as were kept
+   * last.
+   */
   readonly kept: () => readonly string[]
   readonly compactAfterLines: number
   /** False: lines outlive this process at once, and the machine a little later. */

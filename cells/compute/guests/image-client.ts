@@ -23,7 +23,7 @@ export interface ImageTarget {
 
 /**
  * Reads and fills images of the gateways' image service, with the tickets that came with the work. Follows no
- * redirect: a ticket goes to the configured address only. What the content is worth is checked by whoever reads it.
+ * redirect: a ticket goes to the configured address only. The reader of a content checks its hash.
  */
 export class ImageClient implements ImageSource, AsyncDisposable {
   readonly #baseUrl: string

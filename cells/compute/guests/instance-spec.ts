@@ -7,7 +7,7 @@ export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
   return { ...nic, portId: nic.portId as PortId, networkId: nic.networkId as NetworkId }
 }
 
-/** What a driver is told of an image that came over the wire. */
+/** The driver's form of an image that came over the wire. */
 export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image']): ImageSpec {
   const file = <F extends { readonly id: string }>(of: F) => ({ ...of, id: of.id as ImageId })
   return {
@@ -17,7 +17,7 @@ export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image'])
   }
 }
 
-/** What a driver is told of a build that came over the wire. */
+/** The driver's form of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
   const { flavor, image, metadata, keypair, userData, adminPassword, files, remarks } = build
   const { sameHost: same = [], differentHost: different = [] } = build

@@ -34,7 +34,7 @@ export class InstanceWorkQueue implements AsyncDisposable {
   readonly #log: Logger
   /** Those that have not ended. */
   readonly #byOperation = new Map<OperationId, Running>()
-  /** What is asked of each instance and has not ended, in order. */
+  /** The unfinished work of each instance, in order. */
   readonly #queues = new Map<InstanceId, Running[]>()
   readonly #stop = new AbortController()
 

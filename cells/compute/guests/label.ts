@@ -25,7 +25,7 @@ export async function label(
         { ...errorFields(error), server_id: serverId },
         'a server is not called as it is here',
       )
-      // What its backend does not take now it will not take a moment later: told again once it has changed.
+      // Labels that its backend refuses now it would refuse a moment later: they are sent again once they have changed.
       if (error.kind !== 'unavailable') applied.push(serverId)
     }
   return { applied }

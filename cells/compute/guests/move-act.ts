@@ -16,7 +16,7 @@ export interface Moved {
   /** Absent: as it was. */
   readonly powerState?: PowerState
   /** For the other host. */
-  readonly told?: string
+  readonly peerInfo?: string
 }
 
 /** Does a host's part in a change of host. */
@@ -43,16 +43,19 @@ export async function moveAct(
       await move.evacuate(instanceSpec(id, asked.build), runs, signal)
       return { powerState }
     case 'announce':
-      return { told: await driverPart(driver, 'liveMove').announce(id, signal) }
+      return { peerInfo: await driverPart(driver, 'liveMove').announce(id, signal) }
     case 'expect': {
       const spec = instanceSpec(id, asked.build)
-      return { told: await driverPart(driver, 'liveMove').expect(spec, asked.announced, signal) }
+      return {
+        peerInfo: await driverPart(driver, 'liveMove').expect(spec, asked.announced, signal),
+      }
     }
     case 'send':
       await driverPart(driver, 'liveMove').send(id, asked.expected, signal)
       return {}
+    case 'finish':
     case 'land':
-      await driverPart(driver, 'liveMove').land(instanceSpec(id, asked.build), runs, signal)
+      await driverPart(driver, 'liveMove').finish(instanceSpec(id, asked.build), runs, signal)
       return {}
   }
 }

@@ -31,7 +31,10 @@ export async function readMoveFile(
   return { bytes: Buffer.from(bytes).toString('base64') }
 }
 
-/** Afterwards the bytes wait here for the instance. Throws `conflict` once this attempt of it is over here. */
+/**
+ * Afterwards the bytes wait here for the instance. Throws `conflict` once this host has ended this attempt of the
+ * instance.
+ */
 export async function writeMoveFile(
   { driver, attempts }: Compute,
   ask: Place & { readonly operation: OperationRef; readonly bytes: string },

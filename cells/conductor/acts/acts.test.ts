@@ -308,7 +308,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
 
   test.each(
     trialsOf(actSaga, (step) => step !== 'take-back').map((trial) => [trial.label, trial] as const),
-  )('that %s leaves a server nobody is changing', async (_label, trial) => {
+  )('that %s leaves a server that no saga holds', async (_label, trial) => {
     const operation = await activeServer()
     await did(operation, ...before)
     const was = await held(operation)
@@ -352,7 +352,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
   )
 })
 
-test('nothing is held by anybody in the end', async () => {
+test('no saga holds anything in the end', async () => {
   const { db } = running.cell.conductor
   const rows = await db.orm.select().from(allocations).where(eq(allocations.providerId, host.id))
   const servers = new Set(rows.map(({ consumerId }) => consumerId))

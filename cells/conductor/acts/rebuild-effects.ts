@@ -14,6 +14,6 @@ export const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
     launchedAt: at,
     fault: null,
   }),
-  // Nobody knows which disk the guest has now; it may be rebuilt again.
+  // It is unknown which disk the guest has now; it may be rebuilt again.
   failed: async () => ({ vmState: 'error' }),
 }

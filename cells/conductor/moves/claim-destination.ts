@@ -66,7 +66,7 @@ export async function giveBackClaims(
   await transfer(tx, serverId, outgoing)
   await transfer(tx, order.migrationId, serverId)
   await release(tx, outgoing)
-  // It has not left, so nobody who came meanwhile may keep it out.
+  // The server is still counted on its host, so servers that came meanwhile cannot keep it out.
   if (group !== undefined)
     await joinGroup(tx, { ...group, policy: 'soft-affinity' }, source.hostId, serverId)
 }

@@ -1,10 +1,10 @@
 import type { MigrationType } from '#openapi/wire/migration.ts'
 import { claimDestination, giveBackClaims } from './claim-destination.ts'
-import type { HostLeg, MovePlan } from './move.ts'
+import type { HostStep, MovePlan } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
 
 /** Afterwards nothing of the guest is on that host, which may be given it again. */
-export const leave = (at: 'source' | 'dest'): HostLeg => ({
+export const leave = (at: 'source' | 'dest'): HostStep => ({
   at,
   ask: () => ({ name: 'shelve-offload' }),
 })
@@ -17,7 +17,7 @@ export function coldMove(type: Extract<MigrationType, 'migration' | 'resize'>): 
       await recordMigration(tx, moving, places, { type, status: 'migrating' })
       return places
     },
-    legs: [
+    steps: [
       { at: 'source', ask: () => ({ name: 'pack' }) },
       'copy',
       { at: 'dest', ask: (build) => ({ name: 'arrive', build }) },

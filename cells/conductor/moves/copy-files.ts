@@ -11,7 +11,7 @@ export interface Copying {
   readonly operation: OperationRef
   readonly work: WorkContext
   readonly signal: AbortSignal
-  /** False when what is copied has ceased to matter; looked at now and then. */
+  /** False when the copy is needed no more; checked now and then. */
   readonly isWanted: () => Promise<boolean>
 }
 

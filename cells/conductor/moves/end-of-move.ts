@@ -7,10 +7,10 @@ import { leave } from './cold-move.ts'
 import type { MovePlan, Moving, Places } from './move.ts'
 import { buildOf, markMigration, sourceOf, stateByPower } from './moved.ts'
 
-/** Afterwards the host that the server has left has nothing of it. */
+/** Afterwards the host that the server has left has nothing of the server. */
 export const confirmMove: MovePlan = {
   begin: placesOfMigration,
-  legs: [leave('source')],
+  steps: [leave('source')],
   back: [],
   runs: () => true,
   done: async (tx, moving) => {
@@ -20,11 +20,11 @@ export const confirmMove: MovePlan = {
   failed: async () => ({}),
 }
 
-/** Afterwards the server is on its former host, as it was there; what has become of it elsewhere is gone. */
+/** Afterwards the server is on its former host, as it was there; its copy elsewhere is gone. */
 export const revertMove: MovePlan = {
   begin: placesOfMigration,
   // The two must never run at once.
-  legs: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
+  steps: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
   back: [],
   runs: ({ instance: { powerState } }) => powerState !== POWER_STATES.shutdown,
   done: async (tx, moving, places) => {

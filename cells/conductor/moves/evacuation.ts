@@ -3,14 +3,14 @@ import { leave } from './cold-move.ts'
 import type { MovePlan, Moving } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
 
-/** The guest is made again elsewhere; what its dead host has of it goes when that host is seen again. */
+/** The guest is made again elsewhere; its remains on the dead host are removed when that host is seen again. */
 export const evacuation: MovePlan = {
   begin: async (tx, moving) => {
     const places = await claimDestination(tx, moving)
     await recordMigration(tx, moving, places, { type: 'evacuation', status: 'pre-migrating' })
     return places
   },
-  legs: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
+  steps: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
   back: [leave('dest')],
   runs,
   done: async (tx, moving, { dest }) => {

@@ -10,11 +10,12 @@ export const liveMove: MovePlan = {
     await recordMigration(tx, moving, places, { type: 'live-migration', status: 'running' })
     return places
   },
-  legs: [
+  steps: [
     { at: 'source', ask: () => ({ name: 'announce' }) },
     'copy',
     { at: 'dest', ask: (build, announced) => ({ name: 'expect', build, announced }) },
     { at: 'source', ask: (_build, expected) => ({ name: 'send', expected }) },
+    // The former name of `finish`, which hosts of the last release know.
     { at: 'dest', ask: (build) => ({ name: 'land', build }), mayFail: true, isForwardOnly: true },
     { ...leave('source'), mayFail: true, isForwardOnly: true },
   ],

@@ -6,7 +6,7 @@ import type { InstancePart } from '../acts/act-effects.ts'
 import type { Conductor } from '../conductor.ts'
 import type { Instance, PlacedOn } from '../instance.ts'
 
-/** What has two hosts take part. A resize is one where the server's own host has no room, and so are its two ends. */
+/** Actions in which two hosts take part: among them a resize for which the server's own host has no room, its confirmation and its reversal. */
 export type MoveName =
   | 'migrate'
   | 'resize'
@@ -15,10 +15,10 @@ export type MoveName =
   | 'confirm-resize'
   | 'revert-resize'
 
-/** What is asked for. It holds secrets, so it is sealed where it is kept. */
+/** The move as requested. It holds secrets, so it is stored sealed. */
 export interface MoveOrder {
   readonly migrationId: string
-  /** As the server is to be then; null where nothing of it is to be known. */
+  /** The server as it will be after the move; null for moves that do not need it. */
   readonly build: InstanceBuild | null
   readonly userId: string
   /** Of the request; absent where an older gateway asked: as the server's. */
@@ -30,10 +30,10 @@ export interface MoveOrder {
 
 /** A type, not an interface: it is logged as JSON. */
 type LoggedPlace = { readonly [key in keyof PlacedOn]: PlacedOn[key] }
-/** From where, and to where. */
+/** The host that a server leaves, and the host that it goes to. */
 export type Places = { readonly source: LoggedPlace; readonly dest: LoggedPlace }
 
-/** What a move has to do with. */
+/** The arguments of a move. */
 export interface Moving {
   readonly deps: Conductor
   readonly operation: OperationRef
@@ -45,19 +45,19 @@ export interface Moving {
   readonly at: number
 }
 
-/** One thing that a host does for a move. */
-export interface HostLeg {
+/** A step of a move that one of the two hosts carries out. */
+export interface HostStep {
   readonly at: keyof Places
-  /** `told` is what the host before has said for this one. */
-  readonly ask: (build: InstanceBuild, told: string) => HostAct
-  /** True when the move is done though the host could not do it: what is left is found and put right later. */
+  /** `peerInfo` is what the other host answered for this one, such as the address it listens on for the guest. */
+  readonly ask: (build: InstanceBuild, peerInfo: string) => HostAct
+  /** True: a failure of this step does not fail the move. What it leaves behind is found and repaired later. */
   readonly mayFail?: true
-  /** True from the point of no return on: the guest has gone over. */
+  /** True from the point of no return on: the guest is on its new host. */
   readonly isForwardOnly?: true
 }
 
-/** Or the bytes that are carried between the two. */
-export type Leg = HostLeg | 'copy'
+/** A step of a move: of one host, or the copy of files from the one host to the other. */
+export type MoveStep = HostStep | 'copy'
 
 export interface HowItFailed {
   /** True: both hosts are as they were before. */
@@ -66,14 +66,14 @@ export interface HowItFailed {
 }
 
 export interface MovePlan {
-  /** With the first commit: the two hosts, and their claims. Throws `no-capacity`, and nothing has begun. */
+  /** Runs in the first transaction: chooses the two hosts and claims room on them. Throws `no-capacity`; then nothing has begun. */
   readonly begin: (tx: Tx, moving: Moving) => Promise<Places>
-  readonly legs: readonly Leg[]
-  /** What is done, whatever became of the legs, when one of them could not be. */
-  readonly back: readonly Leg[]
-  /** True when the guest is to run afterwards. */
+  readonly steps: readonly MoveStep[]
+  /** The steps that undo a move after one of its steps has failed, whichever of them were done. */
+  readonly back: readonly MoveStep[]
+  /** True when the guest runs after the move. */
   readonly runs: (moving: Pick<Moving, 'instance' | 'order'>) => boolean
-  /** With the last commit; what the instance is then. */
+  /** Runs in the last transaction; returns what changes of the instance. */
   readonly done: (tx: Tx, moving: Moving, places: Places) => Promise<InstancePart>
   readonly failed: (
     tx: Tx,

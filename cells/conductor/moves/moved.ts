@@ -9,7 +9,7 @@ import { release } from '../../placement/release.ts'
 import type { Instance, PlacedOn } from '../instance.ts'
 import type { Moving, Places } from './move.ts'
 
-/** What the server is to be; throws for a move that needs to know it and was not told. */
+/** The server as it will be; throws for a move that needs it and has none. */
 export function buildOf({ order, name }: Moving): InstanceBuild {
   if (order.build !== null) return order.build
   throw new Failure('invalid', `A ${name} needs to be told what the server is.`)

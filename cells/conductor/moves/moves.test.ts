@@ -15,7 +15,7 @@ import { migrationsOf } from '../../db/server-migrations.ts'
 import { auditHost } from '../../hosts/audit-host.ts'
 import { type MoveParams, moveSaga, sealedOrder } from '../sagas/move.ts'
 import type { MoveName } from './move.ts'
-import { LEGS_MAX } from './plans.ts'
+import { MOVE_STEPS_MAX } from './plans.ts'
 
 let cell: TestCell
 let running: RunningCell
@@ -156,7 +156,7 @@ describe('a cold move', () => {
     },
   )
 
-  test('that is reverted is on its former host again, and nothing is left of it elsewhere', async () => {
+  test('that is reverted is on its former host again, and nothing is left of the server elsewhere', async () => {
     const operation = await activeServer(grouped)
     const from = await placeOf(operation)
 
@@ -332,7 +332,7 @@ describe.each(SAGAS)('the saga of %s', (name, before, done, undone) => {
     const migrationId = (await migrationOf(operation))?.id ?? newId<string>()
     const order = { migrationId, build: small, userId: 'user', oldFlavorId: '1' }
     const sealed = sealedOrder(running.cell.conductor.secrets, own, order)
-    const operationIds = Array.from({ length: LEGS_MAX }, () => newId<string>())
+    const operationIds = Array.from({ length: MOVE_STEPS_MAX }, () => newId<string>())
     const params: MoveParams = {
       operation: own,
       name,
@@ -343,15 +343,15 @@ describe.each(SAGAS)('the saga of %s', (name, before, done, undone) => {
     }
     return { subject: instance.id, params, work: workContext({}) }
   }
-  const legs = name === 'migrate' ? 3 : 1
+  const steps = name === 'migrate' ? 3 : 1
   const isReached = (step: string) =>
-    !step.startsWith('leg-') || Number(step.slice('leg-'.length)) <= legs
+    !step.startsWith('leg-') || Number(step.slice('leg-'.length)) <= steps
 
   test.each(
     trialsOf(moveSaga, (step) => step !== 'take-back' && isReached(step)).map(
       (trial) => [trial.label, trial] as const,
     ),
-  )('that %s leaves a server nobody is changing', async (_label, trial) => {
+  )('that %s leaves a server that no saga holds', async (_label, trial) => {
     const operation = await activeServer()
     await did(operation, ...before())
     await using engine = await cellEngine(running, trial.saga)

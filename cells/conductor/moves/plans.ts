@@ -14,11 +14,13 @@ export const MOVE_PLANS: Readonly<Record<MoveName, MovePlan>> = {
 }
 
 /** The most that any of them has. */
-export const LEGS_MAX = Math.max(...Object.values(MOVE_PLANS).map(({ legs }) => legs.length))
+export const MOVE_STEPS_MAX = Math.max(
+  ...Object.values(MOVE_PLANS).map(({ steps }) => steps.length),
+)
 
-/** The steps of all moves are the same, so from here on no plan may have a leg with a way back. */
-export const FIRST_FORWARD_LEG = Math.min(
+/** The steps of all moves are the same, so from here on no plan may have a step that can be undone. */
+export const FIRST_FORWARD_STEP = Math.min(
   ...Object.values(MOVE_PLANS)
-    .map(({ legs }) => legs.findIndex((leg) => leg !== 'copy' && leg.isForwardOnly === true))
+    .map(({ steps }) => steps.findIndex((step) => step !== 'copy' && step.isForwardOnly === true))
     .filter((index) => index !== -1),
 )

@@ -60,23 +60,27 @@ const settled = async (operation: OperationRef) => {
   return [vmState, taskState, powerState, sagaId]
 }
 
-test('a wish that has come true already is done at once, and one during other work is asked again', async () => {
-  const operation = await activeServer()
-  const wish = (name: PlainAct) =>
-    cell.ask('instance.act', {
-      operation: { ...operation, id: newId() },
-      act: { name },
-      isWish: true,
-    })
+const FORMER_AND_NEW = [['isWish'], ['isDesiredState']] as const
+test.each(FORMER_AND_NEW)(
+  'with %s, a server in the desired state already is left alone, and one with a task is unavailable',
+  async (field) => {
+    const operation = await activeServer()
+    const desire = (name: PlainAct) =>
+      cell.ask('instance.act', {
+        operation: { ...operation, id: newId() },
+        act: { name },
+        [field]: true,
+      })
 
-  expect(await wish('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
-  // Longer than it takes to ask for something else.
-  host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
-  await act(operation, 'pause')
-  await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
-  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
-  await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
-})
+    expect(await desire('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
+    // Longer than it takes to ask for something else.
+    host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
+    await act(operation, 'pause')
+    await expect(desire('stop')).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
+    await expect(desire('stop')).rejects.toMatchObject({ kind: 'conflict' })
+  },
+)
 
 test.each([
   ['stop', [], 'powering-off', ['stopped', null, 4, null]],
@@ -135,7 +139,7 @@ test('a repeated reboot is answered alike and happens once', async () => {
   expect([view.version, view.taskState]).toEqual([version, null])
 })
 
-test('of many actions at once one is taken and the others are told of a conflict', async () => {
+test('of many actions at once one is taken and the others are refused with a conflict', async () => {
   const operation = await activeServer()
   // Longer than all of them take to ask: one that comes after the end of the first may rightly be taken.
   host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])
@@ -167,7 +171,7 @@ test.each([
   expect(event).toMatchObject({ details: 'Another action on the server ended it.' })
 })
 
-test('what is being stopped is not rebooted', async () => {
+test('a server that is being stopped is not rebooted', async () => {
   const operation = await activeServer()
   host.driver.faults.set([{ method: 'stop', times: 1, effect: { do: 'slow', ms: 500 } }])
   await act(operation, 'stop')
@@ -196,7 +200,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
 })
 
 test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
-  'a stop that %s leaves an instance nobody is changing',
+  'a stop that %s leaves an instance that no saga holds',
   async (_label, trial) => {
     const operation = await activeServer()
     await using engine = await cellEngine(running, trial.saga)

@@ -15,7 +15,7 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { endedEvent, failedAction, tellEnded } from '../action-event.ts'
+import { endedEvent, failedAction, queueActionEnd } from '../action-event.ts'
 import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
@@ -24,7 +24,7 @@ import type { Instance, PlacedOn } from '../instance.ts'
 export interface ActParams {
   readonly operation: OperationRef
   readonly action: ActName
-  /** The whole of it, sealed; null where the name says all. */
+  /** The complete act, sealed; null where the name is all of it. */
   readonly sealed: string | null
   /** As it was when the action was found possible. */
   readonly instance: Instance
@@ -79,7 +79,7 @@ const act: RemoteStep<Conductor, ActParams> = {
   run: async (call, signal) => {
     return askHost(call, call.params.operation, actOf(call.deps, call.params), signal)
   },
-  // What was done to a guest cannot be made never to have been, save what has a way back; the audit tells what it is now.
+  // An act on a guest cannot be undone, except where it has a way back; the audit finds the guest's state.
   undo: async (call, signal) => {
     await takeBack(call, signal)
   },
@@ -165,7 +165,7 @@ function failed(reason: string): Done {
   return { outcome: 'failed', reason, isUntouched: false }
 }
 
-/** What is asked of the host, for a saga that is kept in rows anybody may read. */
+/** The act for the host, sealed for a saga that is stored in readable rows. */
 export function sealedAct(secrets: Secrets, { serverId }: OperationRef, act: Act): string | null {
   const isPlain = Object.keys(act).length === 1
   return isPlain ? null : secrets.seal(JSON.stringify(act), purpose(serverId))
@@ -190,9 +190,9 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
 async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted') return tellPreempted(tx, call)
+  if (done.outcome === 'unwanted') return reportPreempted(tx, call)
   if (!(await lockOwnInstance(tx, sagaId, instance)))
-    return (await hasEnded(tx, call)) ? undefined : tellPreempted(tx, call)
+    return (await hasEnded(tx, call)) ? undefined : reportPreempted(tx, call)
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
   const part =
@@ -201,7 +201,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
       : await effects.failed?.(tx, acted, isTakenBack)
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: params.action,
     startedAt: params.startedAt,
@@ -220,7 +220,7 @@ async function hasEnded(tx: Tx, { params: { instance }, sagaId }: ActCall): Prom
 }
 
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
-async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
+async function reportPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
   const { instance, action, startedAt, isOwn } = params
   const event = endedEvent({
     serverId: instance.id,
@@ -236,7 +236,7 @@ async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<v
   tx.afterCommit(deps.feedChanged)
 }
 
-/** A failed action leaves the instance in the state it was in, with a fault that tells why. */
+/** A failed action leaves the instance in the state it was in, with a fault that says why. */
 function afterwards(
   call: ActCall,
   done: Exclude<Done, { outcome: 'unwanted' }>,

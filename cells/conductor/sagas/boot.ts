@@ -6,8 +6,8 @@ import { claimFirst } from './boot/claim-first.ts'
 import { giveUpStep } from './boot/give-up.ts'
 import { BOOT_TRIES } from './boot/outputs.ts'
 import type { BootParams } from './boot/params.ts'
+import { reportPreempted } from './boot/report-preempted.ts'
 import { spawn } from './boot/spawn.ts'
-import { tellPreempted } from './boot/tell-preempted.ts'
 
 const ALTERNATES = Array.from({ length: BOOT_TRIES - 1 }, (_, index) => index + 2)
 
@@ -25,6 +25,6 @@ export const bootSaga: Saga<Conductor, BootParams> = {
     ...ALTERNATES.flatMap((nth) => [claimAlternate(nth), spawn(nth)]),
     activate,
     giveUpStep,
-    tellPreempted,
+    reportPreempted,
   ],
 }

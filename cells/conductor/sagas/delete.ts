@@ -21,7 +21,7 @@ import {
 import { queueAttemptEnd } from '../../db/operations.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
 import { type Held, heldBy, queueRelease, release } from '../../placement/release.ts'
-import { endedEvent, failedAction, tellEnded } from '../action-event.ts'
+import { endedEvent, failedAction, queueActionEnd } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
 import { endMigration, OPEN_MIGRATIONS } from '../end-migration.ts'
@@ -42,7 +42,7 @@ export function deleting({ instance }: DeleteParams, sagaId: Instance['sagaId'])
   return { ...instance, version: instance.version + 1, taskState: 'deleting', sagaId }
 }
 
-/** Takes the instance from whoever was changing it; throws `conflict` when it has changed since it was read. */
+/** Takes the instance from the saga that was changing it; throws `conflict` when it has changed since it was read. */
 const take: LocalStep<Conductor, DeleteParams> = {
   kind: 'local',
   name: 'take',
@@ -57,7 +57,7 @@ const take: LocalStep<Conductor, DeleteParams> = {
   undo: 'none',
 }
 
-/** What it held when nobody else could change that any more; null: a move of it was not over. */
+/** The resources it held once no other saga could change them; null: a move of the instance was not over. */
 type Destroyed = { readonly held: readonly Held[] | null }
 
 const destroy: RemoteStep<Conductor, DeleteParams> = {
@@ -99,7 +99,7 @@ async function tellRefused(
     if (now.fault?.message === fault.message && now.fault.details === reason) return
     const to: Instance = { ...now, version: now.version + 1, vmState: 'error', fault }
     if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-    tellEnded(tx, deps, to, {
+    queueActionEnd(tx, deps, to, {
       requestId: work.requestId,
       event: 'delete',
       startedAt,
@@ -110,7 +110,7 @@ async function tellRefused(
   })
 }
 
-/** Where something of it may be: on its host, and on the other one of a move that is not over. */
+/** The hosts that may have something of the instance: its host, and the other one of a move that is not over. */
 function hostsOf(
   { hosts }: Conductor,
   { placed }: Instance,
@@ -146,7 +146,7 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
   await endMigration(deps, tx, instance.id, 'confirmed')
-  return tellDeleted(tx, call)
+  return queueDeleted(tx, call)
 }
 
 /** What it held was read after it was taken; a group's counts have to be locked first. */
@@ -157,10 +157,10 @@ function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const failed = () => new FastPathFailed()
   queueRemoval(tx, call.sagaId, instance, failed)
   queueRelease(tx, instance.id, held, failed)
-  return tellDeleted(tx, call)
+  return queueDeleted(tx, call)
 }
 
-function tellDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
+function queueDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
   const { operation, instance, startedAt } = params
   queueAttemptEnd(tx, instance, 'deleted', null)
   const at = deps.clock.now()

@@ -12,14 +12,14 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { failedAction, tellEnded } from '../action-event.ts'
+import { failedAction, queueActionEnd } from '../action-event.ts'
 import type { InstancePart } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import type { Instance } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
-import type { Leg, MoveName, MoveOrder, MovePlan, Moving, Places } from '../moves/move.ts'
-import { FIRST_FORWARD_LEG, LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
+import type { MoveName, MoveOrder, MovePlan, MoveStep, Moving, Places } from '../moves/move.ts'
+import { FIRST_FORWARD_STEP, MOVE_PLANS, MOVE_STEPS_MAX } from '../moves/plans.ts'
 
 export interface MoveParams {
   readonly operation: OperationRef
@@ -30,7 +30,7 @@ export interface MoveParams {
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** By leg, so that a host that is asked again knows it. */
+  /** One for each step of the plan, so that a host that is asked again recognizes the request. */
   readonly operationIds: readonly string[]
 }
 
@@ -38,11 +38,17 @@ type MoveCall = StepCall<Conductor, MoveParams>
 
 /** Types, not interfaces: they are logged as JSON. */
 type Done =
-  | { readonly outcome: 'done'; readonly powerState: number | null; readonly told: string | null }
+  | {
+      readonly outcome: 'done'
+      readonly powerState: number | null
+      readonly peerInfo: string | null
+      /** The former name of `peerInfo`, in the logs of moves that a process of the last release began. */
+      readonly told?: string | null
+    }
   | { readonly outcome: 'failed'; readonly reason: string; readonly isCalledOff: boolean }
   | { readonly outcome: 'unwanted' }
 
-const DONE: Done = { outcome: 'done', powerState: null, told: null }
+const DONE: Done = { outcome: 'done', powerState: null, peerInfo: null }
 
 /** The instance while the move is under way: still on the host it was on. */
 export function moving({ instance, name }: MoveParams, sagaId: SagaId): Instance {
@@ -88,25 +94,26 @@ const begin: LocalStep<Conductor, MoveParams> = {
   undo: (tx, call) => end(tx, call, failed('It ended unexpectedly.'), true),
 }
 
-const LEGS = Array.from({ length: LEGS_MAX }, (_, index) => index)
+const STEP_INDEXES = Array.from({ length: MOVE_STEPS_MAX }, (_, index) => index)
 
-function legStep(index: number): string {
+/** The name under which the saga log holds a step of the plan; sagas under way are found by it, so it stays. */
+function loggedName(index: number): string {
   return `leg-${index + 1}`
 }
 
-function leg(index: number): RemoteStep<Conductor, MoveParams> {
+function moveStep(index: number): RemoteStep<Conductor, MoveParams> {
   return {
     kind: 'remote',
-    name: legStep(index),
+    name: loggedName(index),
     when: (call) =>
-      planOf(call).legs[index] !== undefined &&
-      (index === 0 || call.output<Done>(legStep(index - 1))?.outcome === 'done'),
+      planOf(call).steps[index] !== undefined &&
+      (index === 0 || call.output<Done>(loggedName(index - 1))?.outcome === 'done'),
     run: (call, signal) => {
       const id = call.params.operationIds[index]!
-      return doLeg(call, planOf(call).legs[index]!, id, signal)
+      return doStep(call, planOf(call).steps[index]!, id, signal)
     },
-    forwardOnly: index >= FIRST_FORWARD_LEG,
-    // The first leg's takes back whatever the legs did.
+    forwardOnly: index >= FIRST_FORWARD_STEP,
+    // The first step undoes what any of the steps did.
     undo: index === 0 ? (call, signal) => takeBack(call, signal).then(() => undefined) : 'none',
   }
 }
@@ -122,13 +129,18 @@ const back: RemoteStep<Conductor, MoveParams> = {
 
 async function takeBack(call: MoveCall, signal: AbortSignal): Promise<Done> {
   for (const each of planOf(call).back) {
-    const done = await doLeg(call, each, newId(), signal)
+    const done = await doStep(call, each, newId(), signal)
     if (done.outcome !== 'done') return done
   }
   return DONE
 }
 
-async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal): Promise<Done> {
+async function doStep(
+  call: MoveCall,
+  asked: MoveStep,
+  id: string,
+  signal: AbortSignal,
+): Promise<Done> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
   const places = call.output<Places>('begin')!
@@ -139,7 +151,7 @@ async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal
     return copied(deps, { ...copying, isWanted })
   }
   const moving = movingOf(call)
-  const act = asked.ask(moving.order.build!, toldBefore(call))
+  const act = asked.ask(moving.order.build!, peerInfoOf(call))
   const outcome = await workOnHost(deps, {
     host: places[asked.at].hostId,
     operation: 'act',
@@ -149,7 +161,7 @@ async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal
     isWanted,
   })
   const mayFail = asked.mayFail === true && outcome.state === 'failed'
-  // What is to leave a host that is declared down leaves it when that is seen again.
+  // A host that is declared down drops the server when it is seen again.
   const isGone = act.name === 'shelve-offload' && ['done', 'fenced'].includes(outcome.state)
   return mayFail || isGone ? DONE : doneOf(outcome, act.name === 'send')
 }
@@ -173,18 +185,18 @@ async function copied(deps: Conductor, copying: Copying): Promise<Done> {
   }
 }
 
-/** What the newest host that had something to tell has told. */
-function toldBefore(call: MoveCall): string {
-  return newest(call, ({ told }) => told) ?? ''
+/** What the last host that had information for the other one answered. */
+function peerInfoOf(call: MoveCall): string {
+  return newest(call, ({ peerInfo, told = null }) => peerInfo ?? told) ?? ''
 }
 
-/** Of the newest leg that has it. */
+/** The value of the last step that has one. */
 function newest<T>(
   call: MoveCall,
   of: (done: Extract<Done, { outcome: 'done' }>) => T | null,
 ): T | null {
-  for (const index of LEGS.toReversed()) {
-    const done = call.output<Done>(legStep(index))
+  for (const index of STEP_INDEXES.toReversed()) {
+    const done = call.output<Done>(loggedName(index))
     const found = done?.outcome === 'done' ? of(done) : null
     if (found !== null) return found
   }
@@ -197,7 +209,7 @@ function doneOf(outcome: HostOutcome, isSending: boolean): Done {
       return {
         outcome: 'done',
         powerState: outcome.powerState ?? null,
-        told: outcome.told ?? null,
+        peerInfo: outcome.peerInfo ?? outcome.told ?? null,
       }
     case 'failed':
       return {
@@ -217,10 +229,10 @@ function failed(reason: string): Done {
   return { outcome: 'failed', reason, isCalledOff: false }
 }
 
-/** The outcome of the newest leg. */
+/** The outcome of the last step that was done. */
 function lastOf(call: MoveCall): Done {
-  for (const index of LEGS.toReversed()) {
-    const done = call.output<Done>(legStep(index))
+  for (const index of STEP_INDEXES.toReversed()) {
+    const done = call.output<Done>(loggedName(index))
     if (done !== undefined) return done
   }
   return { outcome: 'unwanted' }
@@ -252,7 +264,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
       : await plan.failed(tx, of, places, { isTakenBack, status })
   const to = afterwards(call, done, of.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: name,
     startedAt: params.startedAt,
@@ -262,7 +274,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
   })
 }
 
-/** A move that failed leaves a fault that tells why; one that was called off leaves none. */
+/** A move that failed leaves a fault that says why; one that was aborted leaves none. */
 function afterwards(
   call: MoveCall,
   done: Exclude<Done, { outcome: 'unwanted' }>,
@@ -285,6 +297,6 @@ function afterwards(
 export const moveSaga: Saga<Conductor, MoveParams> = {
   name: 'move',
   version: 1,
-  steps: [begin, ...LEGS.map(leg), back, settle],
+  steps: [begin, ...STEP_INDEXES.map(moveStep), back, settle],
   withoutSecrets: (params) => ({ ...params, sealed: null }),
 }

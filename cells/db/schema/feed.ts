@@ -1,7 +1,7 @@
 import { bigint, index, int, mediumtext, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, uuid } from '#common/db/columns.ts'
 
-/** Changes to tell the gateways of. Committed without number; the relay numbers them, as commit order has none. */
+/** Changes for the gateways. Committed without number; the relay numbers them, as commit order has none. */
 export const feed = mysqlTable(
   'feed',
   {

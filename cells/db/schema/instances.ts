@@ -22,7 +22,7 @@ export const instances = mysqlTable(
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),
     powerState: tinyint('power_state').notNull(),
-    /** The only host that may hold anything of it; null, with the next three, while it is offloaded. */
+    /** The only host that may hold anything of the instance; null, with the next three, while it is offloaded. */
     hostId: uuid('host_id'),
     host: token('host'),
     hypervisorHostname: text255('hypervisor_hostname'),

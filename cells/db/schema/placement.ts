@@ -46,7 +46,7 @@ export const allocations = mysqlTable(
 
 /**
  * How many servers of a group each host holds: `slot` is the host. The row with an empty slot counts all of them, and
- * names the host of an affinity group; whoever joins locks it first, so that two never wait for each other.
+ * names the host of an affinity group; a joining server locks it first, so that two never deadlock.
  */
 export const groupHosts = mysqlTable(
   'group_hosts',

@@ -5,7 +5,7 @@ import { existingState } from '../../deployment/state.ts'
 import { say } from '../say.ts'
 
 const TABLE_WIDTH = 24
-/** An hour: whoever has more to remove runs it again. */
+/** An hour: an operator with more rows to remove runs it again. */
 const LIMIT_MS = 3_600_000
 
 export function addDbCommand(program: Command): void {

@@ -25,7 +25,7 @@ export async function configPartition(
   return [...patches, { offsetBytes, content }]
 }
 
-/** Made beside the image, under a name that the cache forgets when it is opened anew. */
+/** Made beside the image, under a name that the cache drops when it is opened again. */
 async function driveContent(beside: string, files: Files, signal: AbortSignal): Promise<Buffer> {
   const path = `${beside}.part-${randomUUID()}`
   try {

@@ -89,7 +89,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.driver.list(signal())).toEqual([])
   })
 
-  test('that the BMC’s user may not do fails, and the machine is given to nobody until he may', async ({
+  test('that the BMC’s user may not do fails, and the machine gets no server until that user may', async ({
     expect,
   }) => {
     await using metal = await startMetal()
@@ -121,7 +121,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.node()).toMatchObject({ state: 'clean-failed', instance: null })
   })
 
-  test('of an image that nobody has takes no machine', async ({ expect }) => {
+  test('of an image that does not exist takes no machine', async ({ expect }) => {
     await using metal = await startMetal()
     const { machine, shelf } = metal
     const spec = metal.spec({ ...shelf.add(IMAGE), id: newId<ImageId>() })
@@ -226,15 +226,18 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     const { machine, shelf } = metal
     const bootable = Buffer.alloc(4096)
     bootable.writeUInt16LE(0xaa55, 510)
-    const told = { ...metal.spec(shelf.add(bootable)), configDrive: { file: Buffer.from('told') } }
-    const plain = { ...told, image: shelf.add(IMAGE) }
-    const wide = { ...told, nics: [nic(1), nic(2)] }
-    const large = { ...told, image: shelf.add(qcow2Header({ virtualSize: 2n ** 40n }), QCOW2) }
+    const withDrive = {
+      ...metal.spec(shelf.add(bootable)),
+      configDrive: { file: Buffer.from('told') },
+    }
+    const plain = { ...withDrive, image: shelf.add(IMAGE) }
+    const wide = { ...withDrive, nics: [nic(1), nic(2)] }
+    const large = { ...withDrive, image: shelf.add(qcow2Header({ virtualSize: 2n ** 40n }), QCOW2) }
 
     for (const refused of [plain, wide, large])
       await expect(metal.driver.spawn(refused, signal())).rejects.toMatchObject({ kind: 'invalid' })
     expect(machine.tasks).toEqual(['inspect', 'clean'])
-    await metal.driver.spawn(told, signal())
+    await metal.driver.spawn(withDrive, signal())
 
     const [[first, sector] = [], [last, drive] = []] = [...machine.patches]
     expect(first).toBe(0)
@@ -251,8 +254,10 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     const cd = metal.spec(shelf.add(IMAGE, { diskFormat: 'iso' }))
     const booted = (what: RegExp) => waitFor('a boot', () => what.test(machine.script), LIMIT_MS)
 
-    const told = { ...cd, configDrive: { file: Buffer.from('told') } }
-    await expect(metal.driver.spawn(told, signal())).rejects.toMatchObject({ kind: 'unsupported' })
+    const withDrive = { ...cd, configDrive: { file: Buffer.from('told') } }
+    await expect(metal.driver.spawn(withDrive, signal())).rejects.toMatchObject({
+      kind: 'unsupported',
+    })
     await metal.driver.spawn(cd, signal())
     await booted(/sanboot .*\/live\/\w+\/iso/)
     await metal.driver[Symbol.asyncDispose]()

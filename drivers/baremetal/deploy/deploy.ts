@@ -55,7 +55,7 @@ export async function deploy(
   } catch (error) {
     signal.throwIfAborted()
     if (!isFailure(error, 'unavailable')) throw error
-    // What is known is that it is not deployed; waiting for more would have no end.
+    // The node is known not to be deployed; waiting for more would have no end.
     throw new Failure('internal', error.message, { cause: error.cause })
   }
 }
@@ -88,7 +88,7 @@ async function keep(
   await host.liveBoots.keep(id, boot)
 }
 
-/** What tells the guest what it is to be told; nothing for one that is to be told nothing. */
+/** The guest's config drive; nothing for a guest without one. */
 async function configPatches(
   node: Node,
   spec: InstanceSpec,

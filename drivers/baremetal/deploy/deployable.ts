@@ -13,7 +13,10 @@ export type Deployable = AsyncDisposable &
     | { readonly live: LiveBoot; readonly disk?: undefined }
   )
 
-/** The spec's image, verified. Throws `invalid` when no machine can boot it, or be told by it what it is to be told. */
+/**
+ * The spec's image, verified. Throws `invalid` when no machine can boot it, or it cannot read a config drive that the
+ * spec has.
+ */
 export async function deployable(
   images: ImageCache,
   spec: InstanceSpec,

@@ -4,7 +4,7 @@ import type { ImageCache } from '../../image-cache.ts'
 import type { LiveBoot } from '../netboot/live-boots.ts'
 
 const ISO = 'iso'
-/** Nova's name for what is told to a kernel. */
+/** Nova's name for arguments of a kernel. */
 const COMMAND_LINE = 'os_command_line'
 /** iPXE would take other characters for commands and settings of its own. */
 const PLAIN = /^[\w ./:,=@+-]*$/
@@ -17,7 +17,7 @@ export function isLive({ image }: Pick<InstanceSpec, 'image'>): boolean {
   return image.kernel !== undefined || image.diskFormat === ISO
 }
 
-/** The image's files, verified. Throws `invalid` for what no machine can be told. */
+/** The image's files, verified. Throws `invalid` for settings that cannot be passed to a machine. */
 export async function liveImage(
   images: ImageCache,
   { image, configDrive }: InstanceSpec,

@@ -36,7 +36,7 @@ export async function rootImage(
   return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: release }
 }
 
-/** Beside the image, under a name that the cache forgets when it is opened anew. */
+/** Beside the image, under a name that the cache drops when it is opened again. */
 async function converted(
   from: string,
   image: ImageSpec,

@@ -4,7 +4,7 @@ import { type ErrorKind, Failure } from '#common/errors.ts'
 export const COMPLETIONS = {
   /** Of an option: the BMC does not have it. */
   unknownOption: 0x80,
-  /** Of the serial console: somebody else has it. */
+  /** The serial console is in use by another session. */
   alreadyActive: 0x80,
   busy: 0xc0,
   invalidCommand: 0xc1,

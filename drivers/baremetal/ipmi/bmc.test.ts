@@ -66,7 +66,7 @@ describe('a BMC', () => {
     },
   )
 
-  test('answers all commands in one session, and is told when it ends', async () => {
+  test('answers all commands in one session, and is notified when it ends', async () => {
     const test = await start()
     const bmc = connect(test)
 
@@ -126,7 +126,7 @@ describe('a BMC', () => {
     await expect(silent).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('whose name nobody knows is unavailable, and says which', async () => {
+  test('with a name that does not resolve is unavailable, and says which', async () => {
     const bmc = connect(await start(), { address: 'nowhere.invalid' })
 
     await expect(isPoweredOn(bmc, signal())).rejects.toMatchObject({
@@ -137,11 +137,11 @@ describe('a BMC', () => {
   })
 
   test('is switched and told what to boot from', async () => {
-    const told: string[] = []
+    const commands: string[] = []
     const bmc = connect(
       await start({
         answer: ({ code, data }) => {
-          told.push(`${code}: ${data.toString('hex')}`)
+          commands.push(`${code}: ${data.toString('hex')}`)
           return [0]
         },
       }),
@@ -150,7 +150,7 @@ describe('a BMC', () => {
     await setBootOptions(bmc, { device: 'disk', isPersistent: false, usesEfi: true }, signal())
     await controlPower(bmc, 'cycle', signal())
 
-    expect(told).toEqual(['8: 0308', '8: 05a008000000', '2: 02'])
+    expect(commands).toEqual(['8: 0308', '8: 05a008000000', '2: 02'])
   })
 
   test.for(CIPHER_SUITE_IDS)('speaks suite %i as ipmitool does', async (suite, { skip }) => {

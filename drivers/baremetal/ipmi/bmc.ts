@@ -10,8 +10,8 @@ const IDLE_MS = 20_000
 const OPEN_MS = 30_000
 
 /**
- * A BMC. Its session is opened by the first command, used by all, opened again when the BMC has forgotten it, and closed
- * when nobody needs it: a BMC has room for some four.
+ * A BMC. Its session is opened by the first command, used by all, opened again when the BMC has forgotten it, and
+ * closed when it is idle: a BMC has room for some four.
  */
 export class Bmc implements AsyncDisposable {
   readonly #settings: BmcSettings

@@ -14,9 +14,9 @@ import {
 import type { UdpExchange } from './udp-exchange.ts'
 
 export interface OpenedSession {
-  /** The BMC's number of it, which what is sent carries. */
+  /** The BMC's number of the session, which every packet carries. */
   readonly bmcSession: number
-  /** Ours, which what is received carries. */
+  /** This side's number of the session, which every received packet carries. */
   readonly consoleSession: number
   readonly keys: SessionKeys
 }

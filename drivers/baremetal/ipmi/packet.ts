@@ -49,7 +49,7 @@ export function plainPacket(datagram: Buffer): Packet | undefined {
 export function sealedDatagram(packet: Packet, keys: SessionKeys, iv: Uint8Array): Buffer {
   const flags = packet.payload | SIGNED_AND_ENCRYPTED
   const part = sessionPart(packet, flags, encrypted(packet.content, keys, iv))
-  // What is signed fills whole words; the length of the filling is signed with it.
+  // Signed bytes fill whole words; the length of the padding is signed with them.
   const filling = (4 - ((part.length + 2) % 4)) % 4
   const trailer = Buffer.from([...Buffer.alloc(filling, 0xff), filling, NEXT_HEADER])
   const signed = Buffer.concat([part, trailer])
@@ -69,7 +69,7 @@ export function unsealedPacket(datagram: Buffer, keys: SessionKeys): Packet | un
   return content === undefined ? undefined : packetOf(datagram, flags, content)
 }
 
-/** How it is sent; undefined for what is no RMCP+ or is cut off. */
+/** The sequence and kind of a packet; undefined for bytes that are no RMCP+ or are cut off. */
 function flagsOf(datagram: Buffer): number | undefined {
   const isRmcpPlus =
     datagram.length >= HEADER_BYTES && datagram[3] === 7 && datagram[4] === RMCP_PLUS

@@ -13,7 +13,7 @@ const HEADER_BYTES = 5
 const CHUNK_BYTES = 16
 const LAST_RECORD = 0xffff
 const RECORDS_MAX = 1_000
-/** Whoever writes to the records takes the reservation away. */
+/** Another program that writes to the records cancels the reservation. */
 const RESERVATIONS_MAX = 3
 const IS_UNAVAILABLE = 0x20
 const IS_SCANNING = 0x40

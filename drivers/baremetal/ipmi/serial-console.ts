@@ -13,7 +13,7 @@ const GET_DEVICE_ID = 0x01
 const SERIAL = 1
 const FIRST_INSTANCE = 1
 const ENCRYPT_AND_SIGN = 0xc0
-/** A BMC repeats what is not acknowledged in some hundred ms, and expects the same of us. */
+/** A BMC repeats unacknowledged packets after some hundred ms, and expects the same of this side. */
 const REPEAT_MS = 500
 const SENDS_MAX = 8
 /** A BMC forgets a session that is silent for a minute. */
@@ -23,7 +23,10 @@ const SERIAL_HEADER_BYTES = 4
 /** The BMC has given the console to another. */
 const DEACTIVATED = 0x10
 
-/** The machine's serial console. Whoever has it open loses it. Throws `unsupported` when the BMC offers none. */
+/**
+ * The machine's serial console. Another session that has it open loses it. Throws `unsupported` when the BMC offers
+ * none.
+ */
 export async function openSerialConsole(bmc: Bmc, signal: AbortSignal): Promise<Duplex> {
   const session = await bmc.openSession(signal)
   try {
@@ -106,7 +109,7 @@ class SerialConsole extends Duplex {
     if ((packet.flags & DEACTIVATED) !== 0) this.#lost()
   }
 
-  /** What is not read is not acknowledged: the BMC keeps it and sends it again. */
+  /** Unread packets are not acknowledged: the BMC keeps them and sends them again. */
   #take(number: number, bytes: Buffer): void {
     const isNew = number !== this.#lastReceived
     if (isNew && this.#isFull) return

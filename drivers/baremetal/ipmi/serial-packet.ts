@@ -4,7 +4,7 @@ export interface SerialPacket {
   readonly number: number
   /** The packet that is acknowledged; 0: none. */
   readonly acknowledged: number
-  /** How many bytes of it were taken. */
+  /** How many bytes of the packet were accepted. */
   readonly taken: number
   readonly flags: number
   readonly bytes: Buffer
@@ -18,7 +18,7 @@ export function serialContent(packet: SerialPacket): Buffer {
   return Buffer.concat([Buffer.from([number, acknowledged, taken, flags]), bytes])
 }
 
-/** Undefined for what is too short. */
+/** Undefined for a packet that is too short. */
 export function serialPacket(content: Buffer): SerialPacket | undefined {
   if (content.length < HEADER_BYTES) return undefined
   return {

@@ -74,7 +74,7 @@ export class Session implements AsyncDisposable {
     this.#exchange.send(this.#sealed(PAYLOADS.serial, content))
   }
 
-  /** Tells the BMC, which has room for few sessions, and does not wait long for it. */
+  /** Closes the session at the BMC, which has room for few, and does not wait long for that. */
   async [Symbol.asyncDispose](): Promise<void> {
     const data = Buffer.alloc(4)
     data.writeUInt32LE(this.#opened.bmcSession)
@@ -106,7 +106,7 @@ export class Session implements AsyncDisposable {
     return sealedDatagram(packet, keys, randomBytes(IV_BYTES))
   }
 
-  /** One that is old is a repetition, perhaps not by the BMC; what is missed is sent again. */
+  /** A packet with an old number is a repetition, perhaps not by the BMC; missed packets are sent again. */
   #receive(datagram: Buffer): void {
     const packet = unsealedPacket(datagram, this.#opened.keys)
     if (packet === undefined || packet.session !== this.#opened.consoleSession) return

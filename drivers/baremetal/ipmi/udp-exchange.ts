@@ -50,7 +50,7 @@ export class UdpExchange implements Disposable {
 
   send(datagram: Buffer): void {
     if (this.#isClosed) return
-    // What becomes of it shows in the answer, or in that there is none.
+    // A failed send shows in the answer, or in its absence.
     this.#socket.send(datagram, () => {})
   }
 

@@ -7,9 +7,13 @@ export function bootScript(
 ): string {
   if (assignment === undefined) return '#!ipxe\nexit\n'
   const { token, task } = assignment
-  const told = [`weir.url=${publicUrl}/tasks/${token}`, `weir.task=${task.kind}`, ...written(task)]
+  const parameters = [
+    `weir.url=${publicUrl}/tasks/${token}`,
+    `weir.task=${task.kind}`,
+    ...written(task),
+  ]
   return `#!ipxe
-kernel ${publicUrl}/ramdisk/kernel initrd=initrd console=ttyS0 quiet panic=10 ${told.join(' ')}
+kernel ${publicUrl}/ramdisk/kernel initrd=initrd console=ttyS0 quiet panic=10 ${parameters.join(' ')}
 initrd --name initrd ${publicUrl}/ramdisk/initrd
 boot
 `

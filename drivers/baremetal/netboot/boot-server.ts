@@ -32,9 +32,9 @@ const REPORT_BYTES_MAX = 64 * 1024
 const TOKEN_BYTES = 24
 
 /**
- * Where machines boot from. A machine whose MAC address has a task gets the ramdisk and the task; any other is told to
- * boot from its next device. A task is known to whoever knows its token, so to its machine and, on the same network,
- * to whoever can pretend to be that machine: this network is for operators alone.
+ * The server that machines boot from. A machine whose MAC address has a task gets the ramdisk and the task; any other
+ * is told to boot from its next device. The token of a task is sent to its machine, so another machine on the same
+ * network that pretends to be it can read the token: this network is for operators alone.
  */
 export class BootServer implements AsyncDisposable {
   readonly #settings: BootServerSettings

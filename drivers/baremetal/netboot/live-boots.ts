@@ -55,7 +55,7 @@ export class LiveBoots {
     return text === undefined ? undefined : (JSON.parse(text) as KeptBoot)
   }
 
-  /** Afterwards nothing of it is left. */
+  /** Afterwards nothing of the live boot is left. */
   async remove(id: InstanceId): Promise<void> {
     await rm(this.#folderOf(id), { recursive: true, force: true })
   }

@@ -78,7 +78,10 @@ async function runInRamdisk(
   return report
 }
 
-/** Until the task is over: ends it when the machine has gone off by itself, or nobody can ask any more whether it has. */
+/**
+ * Runs until the task is over: ends it when the machine has gone off by itself, or its power state can no longer be
+ * read.
+ */
 async function endWithMachine(
   power: Power,
   over: AbortController,

@@ -14,7 +14,7 @@ export interface DiskContent {
   readonly sha256: string
 }
 
-/** What is written over a disk besides, in whole sectors. */
+/** Further data written over a disk, in whole sectors. */
 export interface DiskPatch {
   readonly offsetBytes: number
   readonly content: Buffer

@@ -1,6 +1,9 @@
 import { Failure } from '#common/errors.ts'
 
-/** Work in the ramdisk, ended as `unavailable` when it takes longer than `taskMs`: nobody knows what the machine does. */
+/**
+ * Work in the ramdisk, ended as `unavailable` when it takes longer than `taskMs`: the state of the machine is then
+ * unknown.
+ */
 export async function withinTask<T>(
   { taskMs }: { readonly taskMs: number },
   signal: AbortSignal,

@@ -30,7 +30,7 @@ export const EnrolledNode = Type.Object(
     usesEfi: Type.Boolean(),
     /** Absent: people switch the machine and set where it boots from. */
     bmc: Type.Optional(EnrolledBmc),
-    /** Why it is given to nobody; absent: it may be. */
+    /** Why the node takes no server; absent: it may take one. */
     maintenance: Type.Optional(Type.String()),
   },
   { additionalProperties: false },

@@ -64,7 +64,7 @@ export class NodePool implements AsyncDisposable {
     return node
   }
 
-  /** Afterwards the node is not listed, and nothing is remembered of it. */
+  /** Afterwards the node is not listed, and its record is removed. */
   async remove(node: Node): Promise<void> {
     const kept = this.#kept(node)
     this.#nodes = this.#nodes.filter((each) => each !== kept)
@@ -146,7 +146,7 @@ export class NodePool implements AsyncDisposable {
     }
   }
 
-  /** Changed at once, so that nobody else decides by what is no longer so. */
+  /** Changed at once, so that no other work decides by the former state. */
   async #put(node: Node, change: Partial<NodeRecord>): Promise<void> {
     const kept = this.#kept(node)
     kept.record = { ...kept.record, ...change }
@@ -159,7 +159,7 @@ export class NodePool implements AsyncDisposable {
     throw new Failure('not-found', `Node ${node.name} was removed meanwhile.`)
   }
 
-  /** Writes what is listed by then. */
+  /** Writes the nodes listed at the time of writing. */
   #list(): Promise<void> {
     const write = () =>
       writeNodesFile(

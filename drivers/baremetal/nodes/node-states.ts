@@ -25,12 +25,12 @@ export const NODE_EVENTS = [
 export type NodeEvent = (typeof NODE_EVENTS)[number]
 
 export interface NodeStateRule {
-  /** Where work that is under way leads to when it succeeds; null: stable, nobody works on the node. */
+  /** The state that work under way leads to when it succeeds; null: stable, no work is under way. */
   readonly target: NodeState | null
   readonly after: Readonly<Partial<Record<NodeEvent, NodeState>>>
 }
 
-/** Everything that can happen to a node: what is not in the table cannot. */
+/** Everything that can happen to a node: transitions outside the table are impossible. */
 export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   enrolled: { target: null, after: { inspect: 'inspecting', clean: 'cleaning' } },
   inspecting: {
@@ -44,7 +44,7 @@ export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   },
   'clean-failed': { target: null, after: { clean: 'cleaning', inspect: 'inspecting' } },
   available: { target: null, after: { take: 'deploying', inspect: 'inspecting' } },
-  // What is half written may be rewritten, and goes with its server.
+  // A half-written disk may be written again, and is erased with its server.
   deploying: {
     target: 'active',
     after: { done: 'active', fail: 'deploy-failed', release: 'cleaning' },

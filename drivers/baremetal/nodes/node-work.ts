@@ -20,7 +20,7 @@ export class NodeWork implements AsyncDisposable {
     this.#host = host
   }
 
-  /** Afterwards the node is being made ready, if it has to be. What is under way goes on. */
+  /** Afterwards the node is being made ready, if it has to be. Work under way goes on. */
   begin(node: Node): void {
     if (this.#running.has(node.name)) return
     const abort = new AbortController()
@@ -31,7 +31,7 @@ export class NodeWork implements AsyncDisposable {
     })
   }
 
-  /** Afterwards nobody works on the node, and it is as far as it had come. */
+  /** Afterwards no work is under way on the node, and it keeps the state it has reached. */
   async end(name: string): Promise<void> {
     const running = this.#running.get(name)
     running?.abort.abort()

@@ -12,7 +12,7 @@ import type { NodeRecord } from './node-record.ts'
 const MIB_PER_GIB = 1024
 const BYTES_PER_GIB = 1024 ** 3
 
-/** A machine, what it is composed of, and what is remembered of it. Only its pool changes the record. */
+/** A machine, its parts, and its record. Only its pool changes the record. */
 export interface Node extends EnrolledParts {
   readonly name: string
   readonly enrolled: EnrolledNode
@@ -22,7 +22,7 @@ export interface Node extends EnrolledParts {
 export interface EnrolledParts {
   readonly power: Power
   readonly management: Management
-  /** Absent: nobody can be asked for its serial console. */
+  /** Absent: the node has no serial console. */
   readonly bmc?: Bmc
 }
 

@@ -3,7 +3,7 @@ import { setBootOptions } from '../ipmi/chassis.ts'
 import { readSensors } from '../ipmi/sensors.ts'
 import type { Management } from './management.ts'
 
-/** A machine whose BMC is told what to boot from. */
+/** A machine whose boot device is set through its BMC. */
 export function ipmiManagement(bmc: Bmc, usesEfi: boolean): Management {
   return {
     bootFrom: (where, signal) => {

@@ -7,8 +7,8 @@ const REOPEN_MS = 2_000
 const UNREAD_BYTES_MAX = 256 * 1024
 
 /**
- * A machine's serial console for as long as a server has the machine. A BMC gives it to one alone, so this one has it:
- * it writes the log, and lets whoever came last look and type.
+ * A machine's serial console for as long as a server has the machine. A BMC serves one session alone, so this one
+ * keeps it: it writes the log, and gives the latest viewer its output and keyboard.
  */
 export class SerialLine implements AsyncDisposable {
   readonly log: SerialLog
@@ -24,14 +24,14 @@ export class SerialLine implements AsyncDisposable {
     this.#following = this.#follow()
   }
 
-  /** What comes from now on, and a way to type. Whoever had it before is hung up on. */
+  /** The output from now on, and a way to type. The viewer before loses the console. */
   attach(): Duplex {
     this.hangUp()
     this.#tap = new Tap((bytes) => this.#line?.write(bytes))
     return this.#tap
   }
 
-  /** Afterwards nobody looks: the machine is off. */
+  /** Afterwards the console has no viewer: the machine is off. */
   hangUp(): void {
     this.#tap?.hangUp()
     this.#tap = undefined
@@ -58,7 +58,7 @@ export class SerialLine implements AsyncDisposable {
     try {
       const line = await this.#open(signal)
       this.#line = line
-      // What is typed into a line that has just broken is lost, as on a real one.
+      // Keystrokes into a line that has just broken are lost, as on a real one.
       line.on('error', () => {})
       for await (const bytes of line) {
         this.log.append(bytes as Buffer)

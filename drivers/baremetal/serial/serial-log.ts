@@ -5,7 +5,7 @@ import { ifAbsent } from '#common/if-absent.ts'
 /** At least as much of the newest is kept; twice as much is the most the file grows to. */
 const KEPT_BYTES = 1024 ** 2
 
-/** What a machine wrote on its serial console, the newest part of it. */
+/** The newest part of a machine's output on its serial console. */
 export class SerialLog {
   readonly #path: string
   #appended: Promise<void> = Promise.resolve()
@@ -26,7 +26,7 @@ export class SerialLog {
     return content.subarray(Math.max(0, content.length - maxBytes))
   }
 
-  /** Afterwards nothing of it is left. */
+  /** Afterwards nothing of the log is left. */
   async remove(): Promise<void> {
     await this.#appended
     await rm(this.#path, { force: true })

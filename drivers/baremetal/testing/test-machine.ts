@@ -29,11 +29,11 @@ export class TestMachine implements AsyncDisposable {
   isLookedAtOnly = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
-  /** What it was told when it last booted from the network. */
+  /** The script it received when it last booted from the network. */
   script = ''
-  /** What is written over its disk besides, by offset in bytes. */
+  /** Further data written over its disk, by offset in bytes. */
   readonly patches = new Map<number, Buffer>()
-  /** Its disk does not hold what is written to it. */
+  /** Its disk loses what is written, as a broken one does. */
   garbles = false
   /** Tasks that it was given, by kind. */
   readonly tasks: string[] = []
@@ -106,11 +106,11 @@ export class TestMachine implements AsyncDisposable {
 
   async #boot(boot: number): Promise<void> {
     const script = await text(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
-    const told = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
-    const [task, url] = [told('task'), told('url')]
+    const parameter = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
+    const [task, url] = [parameter('task'), parameter('url')]
     this.script = script
     if (task === undefined || url === undefined) return
-    const patches = told('patches')?.split(',') ?? []
+    const patches = parameter('patches')?.split(',') ?? []
     this.tasks.push(task)
     const outcome = this.instead(task)
     if (outcome === false || boot !== this.#boots) return

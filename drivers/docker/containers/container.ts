@@ -40,7 +40,7 @@ export function powerStateOf(status: string): PowerState {
   return POWER_STATES[status] ?? 'nostate'
 }
 
-/** The container of this name, whoever made it; undefined when there is none. */
+/** The container of this name, of any owner; undefined when there is none. */
 export async function findContainer(
   { engine }: DockerHost,
   name: string,

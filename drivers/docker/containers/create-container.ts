@@ -66,8 +66,9 @@ async function createVolume(
 }
 
 /**
- * Where the engine limits the disk of a guest it does not limit the volumes that the guest's image declares. It is known
- * that the engine can only once it has made the container; whoever asked for that removes it, and the volumes with it.
+ * Where the engine limits the disk of a guest it does not limit the volumes that the guest's image declares. Whether
+ * the engine limits it is known only once it has made the container; the caller then removes the container, and the
+ * volumes with it.
  */
 export function refuseUnlimited({
   spec,

@@ -20,7 +20,7 @@ export interface Endpoint {
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** Where and how to reach an engine, as `DOCKER_HOST` spells it. Throws `invalid`, naming what is wrong. */
+/** Where and how to reach an engine, as `DOCKER_HOST` spells it. Throws `invalid`, naming the problem. */
 export function engineEndpoint(settings: EndpointSettings): Endpoint {
   const url = parse(settings.endpoint)
   if (url.protocol === 'unix:')

@@ -51,7 +51,7 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
   }
 
   /**
-   * The image as the engine has it, brought there if need be. Throws `invalid` when its content is not what was
+   * The image as the engine has it, loaded if need be. Throws `invalid` when its content has another hash than
    * promised, or no container can be made of it.
    */
   async ensure(image: ImageSpec, signal: AbortSignal): Promise<EngineImage> {
@@ -100,7 +100,10 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
     )
   }
 
-  /** The engine notes when a name was given last, but for loading: so it knows which image was used last, whoever used it. */
+  /**
+   * The engine records when a name was given last, except when loading: so it knows which image was used last, by any
+   * owner.
+   */
   async #nameAnew(name: string, signal: AbortSignal): Promise<void> {
     const [repo = '', tag = ''] = name.split(':')
     await this.#engine.call('POST', `/images/${name}/tag`, { query: { repo, tag }, signal })
@@ -134,7 +137,7 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
       await feeding
     } catch (error) {
       archive.destroy()
-      // What is wrong with the content comes first: the engine only sees it break off.
+      // A problem of the content comes first: the engine only sees it break off.
       const wrong: unknown = await feeding.catch((failure: unknown) => failure)
       throw isFailure(wrong) ? wrong : error
     }
@@ -153,7 +156,7 @@ function refuseOtherFormats(image: ImageSpec): void {
     )
 }
 
-/** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
+/** The engine answers 200 before it reads an archive, and reports its problems in the body. */
 function refuseReported(image: ImageSpec, line: string): void {
   if (!line.includes('"errorDetail"')) return
   throw (

@@ -1,7 +1,7 @@
 import { isFailure } from '#common/errors.ts'
 import type { Engine } from '../engine/engine.ts'
 
-/** Of what `GET /images/json` answers per image, what is read here. */
+/** The fields read of each image in the answer to `GET /images/json`. */
 interface ListedImage {
   readonly Id: string
   readonly RepoTags: readonly string[] | null

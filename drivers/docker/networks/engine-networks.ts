@@ -39,7 +39,7 @@ export class EngineNetworks {
     })
   }
 
-  /** Afterwards none of this host's networks is left that `isUsed` denies, whoever left it behind. */
+  /** Afterwards the host's networks that `isUsed` denies are removed, whichever process left them behind. */
   async releaseUnused(
     isUsed: (name: string) => Promise<boolean>,
     signal: AbortSignal,
@@ -82,7 +82,7 @@ export class EngineNetworks {
 
 /**
  * The body of `POST /networks/create`. A network without gateway has no way out. The engine's bridge needs an address
- * all the same: it gets the last one of the subnet, and whoever asks for that one is refused by the engine.
+ * all the same: it gets the last one of the subnet, and the engine refuses guests with that address.
  */
 function networkBody(name: string, labels: Readonly<Record<string, string>>, nic: NicSpec): object {
   if (nic.fixedIps.length === 0)

@@ -35,7 +35,7 @@ export async function writeStartFiles(
   }
 }
 
-/** What is there to start from. */
+/** The kernel and ramdisk to start from; undefined where there are none. */
 export async function startOf(
   { kernel, ramdisk }: StartFiles,
   commandLine = COMMAND_LINE,

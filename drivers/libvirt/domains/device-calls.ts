@@ -58,7 +58,7 @@ export function deviceCalls(session: LibvirtSession, slow: LibvirtSession) {
       const args = onDomain(domain).text(xml).uint(flags)
       await slow.call(PROCEDURES.domainAttachDeviceFlags, args, signal)
     },
-    /** A guest that runs is asked to let go of it, and takes its time. */
+    /** A running guest is asked to release the device, and takes its time. */
     async detach(
       domain: DomainRef,
       xml: string,

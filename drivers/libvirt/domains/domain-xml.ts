@@ -78,7 +78,7 @@ function boot({ options, files, start }: DomainPlan): XmlElement {
   )
 }
 
-/** Whose domain it is, and what operators want to read of it. */
+/** The owner of the domain, and facts about it for operators. */
 export function metadataElement(owner: Owner, id: InstanceId, subject: DomainSubject): XmlElement {
   const display = element(
     'weir:display',
@@ -152,7 +152,7 @@ function serialPort(kind: 'serial' | 'console', logPath: string): XmlElement {
 /** sockaddr_un.sun_path of Linux, without the closing zero byte. */
 const SOCKET_PATH_MAX = 107
 
-/** On a socket that nobody but the host reaches; no screen where its path would be too long for one. */
+/** On a socket that only the host can reach; no screen where its path would be too long for one. */
 function screen(socket: string): XmlElement[] {
   if (Buffer.byteLength(socket) > SOCKET_PATH_MAX) return []
   return [

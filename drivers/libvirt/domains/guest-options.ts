@@ -83,7 +83,7 @@ function positive(from: Properties, name: string): number | undefined {
   throw new Failure('invalid', `${name} is ${asked}; it must be a positive number.`)
 }
 
-/** As OpenStack reads what is false. */
+/** The values that OpenStack reads as false. */
 function isNo(text: string | undefined): boolean {
   return ['0', 'f', 'false', 'off', 'n', 'no'].includes(text?.toLowerCase() ?? '')
 }

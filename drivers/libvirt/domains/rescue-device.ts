@@ -10,8 +10,8 @@ export interface RescueDevice {
   readonly kind: DiskKind
   readonly bus: DiskBus
   /**
-   * True: the guest's own disks keep their names, and it is one more. False, where its image says nothing of it: it is
-   * the first disk and the others come after it.
+   * True: the guest's own disks keep their names, and the rescue disk is one more. False, where its image does not
+   * say: the rescue disk is the first and the others come after it.
    */
   readonly isStable: boolean
 }

@@ -18,7 +18,7 @@ const PROTOCOLS: Readonly<Record<number, readonly [string | null, string | null]
 const ICMP: ReadonlySet<string> = new Set(['icmp', 'icmpv6'])
 const ESTABLISHED = { state: 'ESTABLISHED,RELATED' }
 
-/** Smaller is looked at first: what is sent is checked before what is let through. */
+/** Smaller is checked first: sent packets are checked for spoofing before any packet is let through. */
 const PRIORITY = { spoofing: -500, needs: 100, established: 150, rules: 200, rest: 500 } as const
 
 type Attributes = Readonly<Record<string, string | number>>

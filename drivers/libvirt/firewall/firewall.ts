@@ -15,7 +15,10 @@ export function libvirtFirewall(host: LibvirtHost): Firewall {
   }
 }
 
-/** Not true for a NIC that is on its way in or out, and for an instance that long work is done on: both are told again. */
+/**
+ * Not true for a NIC that is being attached or detached, and for an instance that long work is done on: both are
+ * pushed again.
+ */
 async function applyOne(
   host: LibvirtHost,
   { instance, nic, rules }: PortFilter,

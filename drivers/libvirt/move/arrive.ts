@@ -15,8 +15,8 @@ import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-
 const DISKS: readonly MovedName[] = ['root', 'ephemeral']
 
 /**
- * Afterwards the instance is here with what has come of it. As in a spawn the domain is defined last, so that one
- * that is there only needs to be started. The caller holds the instance's lock.
+ * Afterwards the instance is here with the files that were written. As in a spawn the domain is defined last, so that
+ * an existing domain only needs to be started. The caller holds the instance's lock.
  */
 export async function arrive(
   host: LibvirtHost,

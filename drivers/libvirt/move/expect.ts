@@ -4,7 +4,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
 import { takeIn } from './arrive.ts'
-import type { Announced } from './told.ts'
+import type { Announced } from './peer-info.ts'
 
 /**
  * Afterwards the guest's disks, empty and as large as it has them, and its networks are here, and its daemon can send

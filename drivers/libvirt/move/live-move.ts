@@ -8,8 +8,8 @@ import { powerStateOf } from '../domains/power-state.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { expectGuest } from './expect.ts'
+import { Announced, Expected, parsePeerInfo } from './peer-info.ts'
 import { send } from './send.ts'
-import { Announced, Expected, understood } from './told.ts'
 
 const LET_RUN_MS = 10_000
 
@@ -24,7 +24,7 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
     announce: (id, signal) => announce(host, id, signal),
     expect: (spec, announced, signal) =>
       host.locks.runPreemptible(spec.id, signal, async (lockSignal) => {
-        await expectGuest(host, spec, understood(Announced, announced), lockSignal)
+        await expectGuest(host, spec, parsePeerInfo(Announced, announced), lockSignal)
         const { owner, stateDirectory, peer } = host
         return JSON.stringify({ ...owner, uri: peer.uri, stateDirectory } satisfies Expected)
       }),
@@ -34,22 +34,22 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
       try {
         const either = AbortSignal.any([signal, calledOff.signal])
         await host.locks.runPreemptible(id, either, (lockSignal) =>
-          send(host, id, understood(Expected, expected), lockSignal),
+          send(host, id, parsePeerInfo(Expected, expected), lockSignal),
         )
       } catch (error) {
-        if (frozen.has(id)) await land(host, id, true, AbortSignal.timeout(LET_RUN_MS))
+        if (frozen.has(id)) await finish(host, id, true, AbortSignal.timeout(LET_RUN_MS))
         throw error
       } finally {
         underway.delete(id)
         frozen.delete(id)
       }
     },
-    land: (spec, runs, signal) =>
-      host.locks.run(spec.id, signal, () => land(host, spec.id, runs, signal)),
+    finish: (spec, runs, signal) =>
+      host.locks.run(spec.id, signal, () => finish(host, spec.id, runs, signal)),
     async steer(id, how, signal) {
       const domain = await getOwnDomain(host.domains, host.owner, id, signal)
       if (how === 'complete') {
-        // Then it changes nothing any more that would have to be sent again; `land` lets it run on.
+        // Then it changes nothing any more that would have to be sent again; `finish` lets it run on.
         if (powerStateOf(await host.domains.state(domain, signal)) !== 'running') return
         frozen.add(id)
         return host.domains.suspend(domain, signal)
@@ -99,7 +99,7 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   })
 }
 
-async function land(
+async function finish(
   host: LibvirtHost,
   id: InstanceId,
   runs: boolean,

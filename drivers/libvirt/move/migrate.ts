@@ -28,8 +28,9 @@ export interface Migration {
 }
 
 /**
- * Afterwards the guest, and what is on its disks, is with the other daemon. It takes a connection of its own: the call
- * is answered when all is done. Throws `conflict` when the job was aborted, `unavailable` when the outcome is unknown.
+ * Afterwards the guest, with its disks' content, is on the other daemon. It takes a connection of its own: the call
+ * is answered at the end of the migration. Throws `conflict` when the job was aborted, `unavailable` when the outcome
+ * is unknown.
  */
 export async function migrate(
   address: LibvirtAddress,
@@ -48,7 +49,7 @@ export async function migrate(
   }
   const always = LIVE | PEER2PEER | PERSIST_DEST | NON_SHARED_DISK | AUTO_CONVERGE
   const args = new XdrWriter().domain(domain).optionalText(uri).textParameters(parameters)
-  // No cookie: that is for whoever drives the steps himself.
+  // No cookie: that is for callers that drive the phases themselves.
   args.uint(0).uint(isEncrypted ? always | TLS : always)
   await connection.call(PROCEDURES.domainMigratePerform3Params, args.bytes())
 }

@@ -12,7 +12,7 @@ import type { DomainRef } from '../rpc/domain-ref.ts'
 import { parsePeerUri } from '../uri.ts'
 import { asElsewhere } from './as-elsewhere.ts'
 import { type Migration, migrate } from './migrate.ts'
-import type { Expected } from './told.ts'
+import type { Expected } from './peer-info.ts'
 
 const POLL_MS = 500
 const ABORT_MS = 10_000

@@ -31,9 +31,9 @@ export class HostNetworks {
   }
 
   /**
-   * Afterwards the NIC has a filter, shut if it had none; its network is up, and its DHCP knows the NIC, and nobody else, by its address. A network has the
-   * subnets of the NIC it was made for, as libvirt cannot add one while guests use it: a NIC on another subnet is left
-   * to its config drive.
+   * Afterwards the NIC has a filter, shut if it had none; its network is up, and its DHCP serves this NIC alone, by
+   * its MAC address. A network has the subnets of the NIC it was made for, as libvirt cannot add one while guests use
+   * it: a NIC on another subnet is left to its config drive.
    */
   async plug(nic: NicSpec, signal: AbortSignal): Promise<void> {
     if (!(await this.#filters.exists(filterName(nic.portId), signal)))

@@ -14,7 +14,7 @@ export function networkUuid(owner: Owner, id: NetworkId): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Cell and host are part of it: two hosts on one machine never share a bridge. */
+/** Cell and host are part of the name: two hosts on one machine never share a bridge. */
 function digest(owner: Owner, id: NetworkId): string {
   return createHash('sha256').update(`${owner.cellId}/${owner.hostId}/${id}`).digest('hex')
 }

@@ -56,14 +56,14 @@ describe('networkXml()', () => {
   })
 
   test('only addresses become options of dnsmasq', () => {
-    const told = (more: Partial<NicSpec['fixedIps'][number]>) =>
+    const optionsOf = (more: Partial<NicSpec['fixedIps'][number]>) =>
       elementsAt(
         parseXml(networkXml(owner, nic({ ...v4, ...more }))),
         'network',
         'options',
         'option',
       ).map((option) => attributeAt(option, 'value'))
-    const options = (dnsServers: string[]) => told({ dnsServers })
+    const options = (dnsServers: string[]) => optionsOf({ dnsServers })
 
     const range = 'dhcp-range=10.0.0.0,static,255.255.255.0'
     expect(options(['192.0.2.1', 'evil\nconf-file=/etc/passwd', '192.0.2.2'])).toEqual([
@@ -77,7 +77,7 @@ describe('networkXml()', () => {
       route('::/0', 'fd00::1'),
     ]
     expect(
-      told({
+      optionsOf({
         hostRoutes: [
           ...wrong,
           route('192.0.2.0/24', '10.0.0.9'),
@@ -88,7 +88,7 @@ describe('networkXml()', () => {
       'dhcp-option=option:classless-static-route,192.0.2.0/24,10.0.0.9,198.51.100.0/24,10.0.0.8',
       range,
     ])
-    expect(told({ hostRoutes: wrong })).toEqual([range])
+    expect(optionsOf({ hostRoutes: wrong })).toEqual([range])
   })
 
   test('where another network has its addresses, the host holds only the gateway’s', () => {

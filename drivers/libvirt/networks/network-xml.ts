@@ -75,11 +75,13 @@ function dnsServersOption(servers: readonly string[]): readonly string[] {
 
 /** RFC 3442. A guest that is told so of routes looks for no router besides, and libvirt names none where nothing is forwarded. */
 function hostRoutesOption(routes: NonNullable<Address['hostRoutes']>): readonly string[] {
-  const told = routes
+  const pushedRoutes = routes
     .filter(({ destination }) => ipaddr.IPv4.isValidCIDR(destination))
     .filter(({ nexthop }) => ipaddr.IPv4.isValidFourPartDecimal(nexthop))
     .flatMap(({ destination, nexthop }) => [destination, nexthop])
-  return told.length === 0 ? [] : [`dhcp-option=option:classless-static-route,${told.join(',')}`]
+  return pushedRoutes.length === 0
+    ? []
+    : [`dhcp-option=option:classless-static-route,${pushedRoutes.join(',')}`]
 }
 
 /**

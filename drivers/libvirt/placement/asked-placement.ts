@@ -67,7 +67,7 @@ function pageSize(asked: string | undefined): PageSize | null {
   )
 }
 
-/** What is left open is filled with sockets. */
+/** Counts left open are filled with sockets. */
 function topology(said: (name: string) => string | undefined, vcpus: number): CpuTopology | null {
   const [sockets, cores, threads] = ['cpu_sockets', 'cpu_cores', 'cpu_threads'].map((name) =>
     count(`hw:${name}`, said(name), vcpus),

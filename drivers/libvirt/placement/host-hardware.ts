@@ -7,7 +7,7 @@ import { devicesByClass, type PciDevice, pciDevices } from './pci-devices.ts'
 
 const KIB_PER_MIB = 1024
 
-/** The PCI devices that guests of this host may be lent, whoever has them now. */
+/** The PCI devices that guests of this host may be lent, lent ones included. */
 export async function lendableDevices(
   { session, lentDevices }: LibvirtHost,
   signal: AbortSignal,

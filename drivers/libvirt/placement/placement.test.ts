@@ -48,7 +48,7 @@ describe('a guest', () => {
     expect(placed({ 'hw:cpu_policy': 'shared', 'hw:mem_page_size': 'small' })).toEqual({})
   })
 
-  test('that asks for CPUs of its own gets dedicated ones that nobody has', () => {
+  test('that asks for CPUs of its own gets dedicated ones that no other guest has', () => {
     const dedicated = { 'hw:cpu_policy': 'dedicated' }
     expect(placed(dedicated)).toEqual({ pins: [1, 2] })
     expect(placed(dedicated, { others: [{ pins: [1] }] })).toEqual({ pins: [2, 4] })
@@ -95,7 +95,7 @@ describe('a guest', () => {
     expect(asked({}, 2, 1, wish).page).toBeNull()
   })
 
-  test('is lent devices of the classes it asks for that nobody else has', () => {
+  test('is lent devices of the classes it asks for that no other guest has', () => {
     const wish = { 'pci_passthrough:alias': 'gpu:1, nic' }
     expect(placed(wish)).toEqual({ devices: ['0000:3b:00.0', '0000:04:00.1'] })
     expect(placed({ 'pci_passthrough:alias': 'GPU' }, { others: [placed(wish)] })).toEqual({

@@ -138,7 +138,7 @@ describe('RpcConnection', () => {
     await expect(calling).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('open() is unavailable where nobody listens', async () => {
+  test('open() is unavailable where no daemon listens', async () => {
     const opening = RpcConnection.open({ path: '/nonexistent/socket' }, () => undefined)
     await expect(opening).rejects.toMatchObject({ kind: 'unavailable' })
   })

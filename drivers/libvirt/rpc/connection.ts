@@ -22,7 +22,7 @@ const IN_FLIGHT_MAX = 5
 const WAITING_MAX = 1_000
 /** Longer than libvirt waits for a busy domain (30 s) or for a guest that will not die (about 15 s). */
 const CALL_TIMEOUT_MS = 60_000
-/** The daemon pings after 5 s without traffic, so this much silence means that nobody is there. */
+/** The daemon pings after 5 s without traffic, so this much silence means that it is gone. */
 const SILENCE_MAX_MS = 30_000
 
 interface Pending {
@@ -70,7 +70,7 @@ export class RpcConnection implements Disposable {
     socket.on('close', () => this.#close('it hung up'))
   }
 
-  /** Connects; throws `unavailable` when nobody answers in time. The remote side knows nothing of us yet. */
+  /** Connects; throws `unavailable` when no daemon answers in time. The remote side has not authenticated this one yet. */
   static async open(
     address: DialTarget,
     onMessage: MessageListener,

@@ -18,7 +18,10 @@ const TIMEOUT_MS = 5_000
 /** What a daemon sends first once it has accepted a client's certificate (libvirt: src/rpc/virnetserverclient.c). */
 const ACCEPTED = 1
 
-/** A connection to the daemon, over which nothing has been said yet. Throws the system's error, or one that says who refused whom. */
+/**
+ * A connection to the daemon, before the first byte. Throws the system's error, or one that says which side refused
+ * the other.
+ */
 export async function dial(target: DialTarget): Promise<Socket> {
   const tls = 'tls' in target ? target.tls : undefined
   const socket = tls === undefined ? connect(target) : await begin(target, tls)

@@ -47,7 +47,7 @@ export class PacketFramer {
     return packets
   }
 
-  /** The length of the first packet when all of it is here. */
+  /** The length of the first packet when it has arrived completely. */
   #nextSize(): number | undefined {
     if (this.#length < 4) return undefined
     if (this.#chunks[0]!.length < 4) this.#chunks = [Buffer.concat(this.#chunks)]

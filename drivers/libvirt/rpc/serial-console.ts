@@ -5,7 +5,7 @@ import type { DomainRef } from './domain-ref.ts'
 import { PROCEDURES } from './procedures.ts'
 import { XdrWriter } from './xdr-writer.ts'
 
-/** virDomainConsoleFlags: whoever has the console open loses it. */
+/** virDomainConsoleFlags: another client that has the console open loses it. */
 const CONSOLE_FORCE = 1
 
 /**

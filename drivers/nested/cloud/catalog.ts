@@ -27,7 +27,7 @@ export const Catalog = Type.Array(
 )
 export type Catalog = Static<typeof Catalog>
 
-/** What is below each service's endpoint, whether or not the catalog's URL has it already. */
+/** The path below each service's endpoint, whether or not the catalog's URL has it already. */
 const VERSION_PATHS: Readonly<Record<CloudService, string>> = {
   compute: '',
   image: '/v2',

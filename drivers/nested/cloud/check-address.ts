@@ -7,8 +7,8 @@ import type { NestedSettings } from '../settings.ts'
 export type AddressRules = Pick<NestedSettings, 'networks' | 'allowsHttp'>
 
 /**
- * The URL, if the rules let a token be sent there; throws `invalid`. A catalog names addresses too, and whoever wrote it
- * is not believed: what a name resolves to is checked by `checkedLookup` when it is dialled.
+ * The URL, if the rules let a token be sent there; throws `invalid`. A catalog names addresses too, and its author is
+ * not trusted: `checkedLookup` checks the addresses that a name resolves to when it is dialled.
  */
 export function checkCloudUrl(what: string, text: string, rules: AddressRules): URL {
   const url = URL.parse(text)

@@ -8,7 +8,7 @@ export interface Refusal {
   readonly body: string
 }
 
-/** What is not here says nothing of the outcome: `unavailable`. */
+/** Any other status says nothing of the outcome: `unavailable`. */
 const KINDS: Readonly<Record<number, ErrorKind>> = {
   400: 'invalid',
   404: 'not-found',
@@ -42,12 +42,12 @@ export function cloudFailure({ what, status, body }: Refusal): Failure {
 }
 
 function kindOf(status: number, message: string): ErrorKind {
-  // Nova forbids what is beyond a quota, and Neutron calls it a conflict.
+  // Nova answers 403 beyond a quota, and Neutron 409.
   if ([403, 409].includes(status) && /quota|exceeded/i.test(message)) return 'no-capacity'
   return status === 403 ? 'forbidden' : (KINDS[status] ?? 'unavailable')
 }
 
-/** The message in any of the envelopes that OpenStack's services have; undefined for what is none. */
+/** The message in any of the envelopes that OpenStack's services have; undefined for other bodies. */
 function messageOf(body: string): string | undefined {
   const parsed = parse(body)
   if (typeof parsed !== 'object' || parsed === null) return undefined

@@ -53,7 +53,7 @@ type Token = Static<typeof TokenBody>['token']
 const RENEW_AFTER = 0.8
 const LOGIN_MS = 60_000
 
-/** Told of the project of every token before it is used; throws for one that must not be used. */
+/** Called with the project of every token before it is used; throws for one that must not be used. */
 export type ProjectCheck = (projectId: string) => Promise<void>
 
 /** Logs in once for all who ask at the same time, and again before the token ends or when it is refused. */

@@ -21,7 +21,7 @@ export interface CreateRequest {
   readonly microversion: string
 }
 
-/** Since when what is not in the oldest can be said. */
+/** The microversions since which fields exist. */
 const OLDEST = '2.1'
 const NO_NETWORK_SINCE = '2.37'
 const NIC_TAG_SINCE = '2.42'
@@ -30,7 +30,7 @@ const HOSTNAME_SINCE = '2.90'
 /** Files are refused from then on (nova: personality). */
 const FILES_UNTIL = '2.57'
 
-/** The request that makes the server of an instance. Throws `unsupported` for what the cloud cannot be told. */
+/** The request that makes the server of an instance. Throws `unsupported` for settings that the cloud has no field for. */
 export async function createRequest(
   host: Pick<NestedHost, 'owner' | 'settings' | 'versions' | 'keypairs' | 'records'>,
   spec: InstanceSpec,

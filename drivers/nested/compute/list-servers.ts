@@ -21,8 +21,8 @@ const PAGE_SIZE = '1000'
 const PAGES_MAX = 1_000
 
 /**
- * Every server of the project, or every one that has changed since a time of the cloud's clock, deleted ones included. A
- * list that breaks off throws: half of it would look as if the rest were gone.
+ * Every server of the project, or every one that has changed since a time of the cloud's clock, deleted ones
+ * included. A list that breaks off throws: an incomplete one would look as if the other servers were gone.
  */
 export async function listServers(
   cloud: Cloud,

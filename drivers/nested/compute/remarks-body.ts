@@ -8,7 +8,7 @@ export function hasDescription({ remarks }: Pick<InstanceSpec, 'remarks'>): bool
   return (remarks?.description ?? null) !== null
 }
 
-/** What is said of a server in the same words whenever it is made, once or again. */
+/** The fields of a server that every create repeats. */
 export function remarksBody({ remarks }: Pick<InstanceSpec, 'remarks'>): object {
   if (remarks === undefined) return {}
   const { description, diskConfig, accessIPv4, accessIPv6, trustedCertificates } = remarks

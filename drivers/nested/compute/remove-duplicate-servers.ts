@@ -4,8 +4,8 @@ import type { NestedHost } from '../host.ts'
 const REMOVE_MS = 60_000
 
 /**
- * Afterwards the cloud has been told to remove every server that carries the mark of an instance whose record names
- * another: what a request made that was taken for lost.
+ * Afterwards the cloud has been asked to remove every server that carries the mark of an instance whose record names
+ * another: servers of requests whose answers were lost.
  */
 export async function removeDuplicateServers({
   cloud,

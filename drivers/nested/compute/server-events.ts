@@ -15,9 +15,9 @@ const SILENCE_MS = 30_000
 const LINE_MAX = 65_536
 
 /**
- * Tells what happens to the project's servers in a Weir below, after an event or from now on, until the stream ends: it does
- * so now and then for no reason. Throws `unsupported` where there is none, `not-found` when what follows `after` is not
- * kept any more, `unavailable` when it breaks.
+ * Yields the events of the project's servers in a Weir below, after an event or from now on, until the stream ends,
+ * which it does now and then. Throws `unsupported` where there are no events, `not-found` when those after `after`
+ * are gone, `unavailable` when the stream breaks.
  */
 export async function readServerEvents(
   cloud: Cloud,

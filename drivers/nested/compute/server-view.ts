@@ -16,7 +16,7 @@ export interface ServerViewOptions {
   readonly show: (serverId: string, signal: AbortSignal) => Promise<CloudServer | undefined>
   /** At least between the beginnings of two lists. */
   readonly everyMs: number
-  /** Told after every list. */
+  /** Called after every list. */
   readonly onList?: (view: ServerView) => void
 }
 
@@ -31,11 +31,11 @@ const LOOKS_MAX = 16
  * interval; most ask only for what has changed.
  */
 export class ServerView implements AsyncDisposable {
-  /** True while every change is looked at as the cloud tells of it. */
+  /** True while every change is reported by an event of the cloud. */
   isFollowed = false
   readonly #options: ServerViewOptions
   readonly #servers = new Map<string, CloudServer>()
-  /** Servers of nobody. */
+  /** Unmanaged servers. */
   readonly #unmanagedGuests = new Map<string, CloudServer>()
   /** Absent from the last whole list: looked at if absent from the next. */
   readonly #missing = new Set<string>()
@@ -155,7 +155,10 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener({ id, powerState: 'nostate', fault: LOST })
   }
 
-  /** Tells of every change of power state that is seen, and of `nostate` for a server that the cloud has lost, until disposed. */
+  /**
+   * Calls `listener` on every change of power state that is seen, with `nostate` for a server that the cloud has
+   * lost, until disposed.
+   */
   listen(listener: (report: InstanceReport) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
@@ -181,7 +184,7 @@ export class ServerView implements AsyncDisposable {
     const seen = servers.filter((server) => this.#isOurs(server))
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
     if (isWhole) this.#unmanagedGuests.clear()
-    for (const server of servers) this.#noteStranger(server)
+    for (const server of servers) this.#logUnknownServer(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that tells no time at all is asked for everything each time.
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
@@ -194,7 +197,7 @@ export class ServerView implements AsyncDisposable {
     return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
-  /** Whoever waits for the one no more lets the list go on for the others. */
+  /** When the caller that waits for this server gives up, the list goes on for the others. */
   async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController()
     const looked = once(this.#looks, serverId, { signal: waiting.signal })
@@ -228,13 +231,13 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener(report)
   }
 
-  #noteStranger(server: CloudServer): void {
+  #logUnknownServer(server: CloudServer): void {
     if (server.status === 'DELETED' || isMarked(server.metadata))
       this.#unmanagedGuests.delete(server.id)
     else this.#unmanagedGuests.set(server.id, server)
   }
 
-  /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */
+  /** A cloud leaves servers of its own unreachable parts out of its lists, and then cannot show them either. */
   async #strike(seen: ReadonlySet<string>): Promise<void> {
     const absent = [...this.#servers.keys()].filter((id) => !seen.has(id))
     const again = absent.filter((id) => this.#missing.has(id)).slice(0, LOOKS_MAX)

@@ -1,6 +1,6 @@
 import type { ImageSpec, Owner } from '../../driver.ts'
 
-/** Properties by which an image below is known as a copy of ours. Part of what is stored there: they never change. */
+/** Properties by which an image below is known as a copy of ours. They are stored there, so they never change. */
 export const SHA256_PROPERTY = 'weir_sha256'
 export const IMAGE_PROPERTY = 'weir_image'
 export const HOST_PROPERTY = 'weir_host'

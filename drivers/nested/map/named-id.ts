@@ -9,7 +9,7 @@ const Lists = {
   networks: Type.Object({ networks: Type.Array(Named) }),
 } as const
 const SERVICE = { images: 'image', networks: 'network' } as const
-/** Of those that might be meant, so many are told. */
+/** At most so many candidates are named. */
 const TOLD_MAX = 10
 
 /**

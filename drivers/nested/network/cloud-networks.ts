@@ -195,7 +195,7 @@ export class CloudNetworks {
     return (await this.#portsOf(id, signal))[0]
   }
 
-  /** More than one only after an answer was lost; the oldest is the one that whoever looks takes. */
+  /** There are several only after an answer was lost; every reader takes the oldest. */
   async #networksOf(id: NetworkId, signal: AbortSignal) {
     const query = await this.#ours(networkName(id), signal)
     const asked = { query, signal }
@@ -234,7 +234,7 @@ export class CloudNetworks {
     })
   }
 
-  /** Whoever uses it keeps it: the cloud knows best. */
+  /** One that is in use stays: the cloud refuses to remove it. */
   async #removeUnused(path: string, signal: AbortSignal): Promise<void> {
     await this.#remove(path, signal).catch((error: unknown) => {
       if (!isFailure(error, 'conflict')) throw error

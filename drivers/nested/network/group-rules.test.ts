@@ -40,7 +40,7 @@ describe('rulesToChange()', () => {
     expect(rulesToChange([there(rule, change)], bodies(rule))).toEqual({ missing: [], excess: [] })
   })
 
-  test('makes what is missing and removes what nobody wants', () => {
+  test('adds missing rules and removes surplus ones', () => {
     const udp = { ...ANY, protocol: 17 }
 
     const { missing, excess } = rulesToChange([there(tcp)], bodies(udp))

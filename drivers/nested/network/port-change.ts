@@ -22,7 +22,10 @@ export function hasAddresses({ fixed_ips: ips }: CloudPort, { fixedIps }: NicSpe
   )
 }
 
-/** What to tell the cloud so that the port has these groups; null: it holds nothing up. Empty when it is so. */
+/**
+ * The change of groups to request from the cloud; null: nothing holds the port up. Empty when the port has these
+ * groups.
+ */
 export function groupsChange(port: CloudPort, groups: readonly string[] | null): object {
   const isSecured = groups !== null
   const changes = isSecured !== (port.port_security_enabled ?? true)

@@ -102,7 +102,7 @@ export class SecurityGroups {
     return body.security_groups.toSorted((a, b) => a.id.localeCompare(b.id))
   }
 
-  /** Whoever uses it keeps it. */
+  /** One that is in use stays. */
   async #remove(path: string, signal: AbortSignal): Promise<void> {
     await this.#cloud.call('network', 'DELETE', path, { signal }).catch((error: unknown) => {
       if (!isFailure(error, 'not-found', 'conflict')) throw error

@@ -7,7 +7,7 @@ export interface Finding {
   readonly detail: string
 }
 
-/** What `look` finds, under its name; what it throws is its failure, told in full: only operators read it. */
+/** The finding of `look`, under its name; a failure that it throws is the finding, in full: only operators read it. */
 export async function finding(
   check: string,
   look: () => Promise<string | Omit<Finding, 'check'>>,

@@ -8,7 +8,7 @@ import { type Finding, finding } from './finding.ts'
 import type { OurNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 
-/** What is here that the cloud would be asked for, and whose requests must not come back. */
+/** The flavors and networks here that the cloud must serve, and the cells whose requests must not come back. */
 export interface VerifiedFor {
   /** Ids of the cells of this cloud. */
   readonly cells: readonly string[]

@@ -21,7 +21,7 @@ const showServerDiagnostics: Handler<operations['showServerDiagnostics']> = asyn
   return { body: isSince(context, '2.48') ? diagnosticsView(figures) : figures.own }
 }
 
-/** A guest tells its password to a metadata service. Without one there is nobody to tell, so none is ever known. */
+/** A guest hands its password to a metadata service. There is none here, so the password is never known. */
 const showServerPassword: Handler<operations['showServerPassword']> = async (call) => {
   await showServer(call.app.db, call.context, call.params.server_id)
   return { body: { password: '' } }
@@ -34,7 +34,7 @@ const showServerTopology: Handler<operations['showServerTopology']> = async (cal
   return { body: topologyView(topology, showsHost) }
 }
 
-/** What is told of the inside of a guest. */
+/** Handlers of diagnostics, password and topology of a guest. */
 export const guestInfoHandlers = {
   clearServerPassword,
   showServerDiagnostics,

@@ -55,7 +55,7 @@ async function hypervisorPage<V>(
 
 type Hosts = Parameters<typeof hypervisorUptimes>[2]
 
-/** What a view needs to show uptimes; from 2.88 on they are among what is known of a hypervisor. */
+/** The arguments of a hypervisor's view; from 2.88 on uptimes are part of every view. */
 async function shownUptimes(
   { app, context }: Pick<Call<never>, 'app' | 'context'>,
   hosts: Hosts,

@@ -313,7 +313,7 @@ const refuseFloatingIp: Handler = async ({ app, context, params, body }) => {
   return {}
 }
 
-/** What is done to a server by POST /servers/{server_id}/action. */
+/** The actions of POST /servers/{server_id}/action. */
 export const serverActionHandlers = {
   ...plainActionHandlers,
   rebootServer,

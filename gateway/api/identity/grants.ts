@@ -25,7 +25,7 @@ async function createGrant(call: GrantCall): Promise<Answer> {
   return {}
 }
 
-/** What the paths of grants hold; which of it, says the path. */
+/** The parameters of the paths of grants; which of them are present depends on the path. */
 interface GrantOperation {
   readonly parameters: {
     readonly path: {

@@ -156,7 +156,7 @@ const place = <Kind extends PartKind>(
   name: string,
 ): Place<Kind> => ({ kind, namespace, name })
 
-/** What openapi/image/metadefs.yaml describes of what is in a namespace. */
+/** The objects of a namespace, as openapi/image/metadefs.yaml describes them. */
 export const metadefPartHandlers = {
   async listMetadefAssociations(
     call: Op<'listMetadefAssociations'>,

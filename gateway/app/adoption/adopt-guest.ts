@@ -33,10 +33,11 @@ export interface Adoption {
 type ProjectContext = RequestContext & { readonly projectId: ProjectId }
 
 /**
- * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in, as
- * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once; of a server that had the id
- * before and is deleted, nothing is kept. Throws `not-found` for a guest that is not there or is somebody's, `conflict`
- * where it does not fit or there is such a server, `over-quota`. A repeat under the key is told what the first was.
+ * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in,
+ * as if it had built it. Returns its id, which is the guest's, so that a guest is taken in once; of a server that had
+ * the id before and is deleted, nothing is kept. Throws `not-found` for a guest that is not there or is somebody's,
+ * `conflict` where it does not fit or there is such a server, `over-quota`. A repeat under the key returns the
+ * first's answer.
  */
 export async function adoptGuest(
   boot: Boot,
@@ -49,8 +50,8 @@ export async function adoptGuest(
   const { db } = compute
   const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
   if (before !== undefined) return before
-  const strangers = await listUnmanagedGuests(compute, context, host)
-  const guest = guestNamed(strangers, adoption.guest, host.view.name)
+  const guests = await listUnmanagedGuests(compute, context, host)
+  const guest = guestNamed(guests, adoption.guest, host.view.name)
   const former = await findServer(db, guest.id)
   if (former !== undefined && former.deletedAt === null) throw takenAlready(guest)
   const projectId = (await idOf(db, 'project', adoption.project)) as ProjectId
@@ -82,13 +83,13 @@ export async function adoptGuest(
 
 /** Throws `not-found`, and `conflict` for a name that several have. */
 function guestNamed(
-  strangers: readonly UnmanagedGuest[],
+  guests: readonly UnmanagedGuest[],
   named: string,
   host: string,
 ): UnmanagedGuest {
-  const byId = strangers.find(({ id }) => id === named)
+  const byId = guests.find(({ id }) => id === named)
   if (byId !== undefined) return byId
-  const found = strangers.filter(({ name }) => name === named)
+  const found = guests.filter(({ name }) => name === named)
   if (found.length > 1)
     throw new Failure(
       'conflict',

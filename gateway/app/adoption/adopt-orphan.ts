@@ -25,7 +25,7 @@ import { askedFor } from '../servers/boot/asked-for.ts'
 import type { NewServer } from '../servers/boot/new-server.ts'
 import { noOrphan } from './orphans.ts'
 
-/** A server as its cell has it, and what of it is still known here. */
+/** A server as its cell reports it, and the records of it that the gateways still have. */
 interface Orphan {
   readonly cellId: CellId
   readonly view: InstanceView
@@ -184,7 +184,7 @@ function chargeOf({ view, record: { flavor: built } }: Orphan) {
   }
 }
 
-/** As it was built; what its cell says of it now is applied over it. */
+/** The server as it was built; the current state that its cell reports is applied over it. */
 function newServer({
   cellId,
   view,

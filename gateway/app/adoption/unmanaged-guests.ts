@@ -5,8 +5,8 @@ import type { HostRecord } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 /**
- * Guests on a host that are nobody's, as its backend shows them now. Throws `conflict` for a host that can take none in,
- * `unavailable` while it cannot be asked.
+ * The guests of a host that belong to no server, as its backend shows them now. Throws `conflict` where the host's driver
+ * cannot adopt guests, `unavailable` while the host cannot be asked.
  */
 export async function listUnmanagedGuests(
   { cells, askCell }: Pick<ComputeDeps, 'cells' | 'askCell'>,
@@ -16,8 +16,9 @@ export async function listUnmanagedGuests(
   if (!view.capabilities.includes('adopt'))
     throw new Failure('conflict', `Host ${view.name} (${view.driver}) takes in no guests.`)
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true)
+  if (cell?.isReachable !== true)
     throw new Failure('unavailable', `The cell of host ${view.name} is unreachable.`)
+  // The former name, which cells of the last release know.
   const { guests } = await askCell(cell, 'host.strangers', { hostId: view.hostId }, { work })
   return guests
 }

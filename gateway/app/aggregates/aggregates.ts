@@ -19,7 +19,7 @@ export function allAggregates(db: Executor): Promise<readonly Aggregate[]> {
   return listAggregates(db)
 }
 
-/** The aggregate a client means; throws `not-found`, and `invalid` for what is no number. */
+/** The aggregate with the id in a request; throws `not-found`, and `invalid` for text that is no number. */
 export async function showAggregate(db: Executor, id: string): Promise<Aggregate> {
   return aggregateOf(await listAggregates(db), id)
 }

@@ -11,27 +11,27 @@ import type { ComputeDeps } from '../compute.ts'
 export type AggregateDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
 
 /**
- * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. What a
- * cell that cannot be asked does not know, it is told when it is back.
+ * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. Cells
+ * that cannot be reached get the change when they are back.
  */
 export async function pushToHosts(deps: AggregateDeps, hostIds: readonly string[]): Promise<void> {
   await pushOwed(deps, await hostsByIds(deps.db, hostIds))
 }
 
-/** As `pushToHosts`, for every host there is. Returns how many were told. */
+/** As `pushToHosts`, for every host there is. Returns how many it was pushed to. */
 export async function pushAggregates(deps: AggregateDeps): Promise<number> {
   return pushOwed(deps, await listHosts(deps.db))
 }
 
 async function pushOwed(deps: AggregateDeps, hosts: readonly HostRecord[]): Promise<number> {
   const wanted = await aggregatesByHost(deps.db)
-  let told = 0
+  let pushed = 0
   for (const host of hosts) {
     const aggregates = wanted.get(host.view.hostId) ?? []
     if (isDeepStrictEqual(host.view.aggregates ?? [], aggregates)) continue
-    if (await tell(deps, host, aggregates)) told += 1
+    if (await tell(deps, host, aggregates)) pushed += 1
   }
-  return told
+  return pushed
 }
 
 /** By the host's id, in the order of the aggregates' ids. */
@@ -52,7 +52,7 @@ async function tell(
   aggregates: HostAggregate[],
 ): Promise<boolean> {
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true) return false
+  if (cell?.isReachable !== true) return false
   try {
     const ask = { hostId: view.hostId, aggregates }
     const changed = await askCell(cell, 'host.set-aggregates', ask, { work: workContext({}) })

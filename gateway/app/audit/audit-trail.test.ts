@@ -55,7 +55,7 @@ const targets = async () => {
   return records.map(({ target }) => target).toReversed()
 }
 
-test('whoever must not be answered before it waits for one commit, with all that gathered', async () => {
+test('requests that wait for their audit record share one commit with all records gathered so far', async () => {
   const { directory, trail } = open()
 
   await trail.record(entry('a'), false)

@@ -19,9 +19,9 @@ export interface AuditTrailOptions {
   readonly directory: string
 }
 
-/** Records that nobody waits for gather for so long: many then share a commit. */
+/** Records that no request waits for are gathered for this long: many then share a commit. */
 const GATHER_MS = 100
-/** With more than this not written yet, everybody waits. */
+/** With more records than this unwritten, every request waits. */
 const BEHIND = 2_000
 /** While there is something of this process to write. */
 const RETRY_EVERY_MS = 1_000
@@ -34,13 +34,14 @@ interface Batch {
   readonly hurry: AbortController
   /** False where the file lacks some of the records. */
   isWhole: boolean
-  /** True once all of it outlives this machine. */
+  /** True once all records would outlive this machine. */
   written: Promise<boolean>
 }
 
 /**
- * Writes who asked for which change, in batches. A record is on disk before its request is answered, and stays there
- * until the database has it, whatever happens to either. Disposing it writes what is left.
+ * Writes in batches which user requested which change. A record is on disk before its request is answered, and stays
+ * there until the database has it, even if the process or the database fails. Disposing it writes the remaining
+ * records.
  */
 export class AuditTrail implements AsyncDisposable {
   readonly #options: AuditTrailOptions

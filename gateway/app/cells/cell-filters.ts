@@ -30,7 +30,7 @@ const SIMULATED = 'fake'
 
 /**
  * In the order they run. Names are Nova's where Nova has the filter. What rules a cell out for good comes first, so that the
- * last refusal tells of a cell that is dark where only that one would do.
+ * last refusal tells of a cell that is unreachable where only that one would do.
  */
 export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   RetryFilter: ({ id }, { tried }) => (tried.has(id) ? 'refused this server before' : undefined),
@@ -49,8 +49,8 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withServers === null || withServers.has(id)
       ? undefined
       : 'has none of the servers it is to be beside',
-  AliveFilter: ({ isAlive, summary }) =>
-    isAlive && summary !== undefined ? undefined : 'not heard of lately',
+  AliveFilter: ({ isReachable, summary }) =>
+    isReachable && summary !== undefined ? undefined : 'not heard of lately',
   ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),

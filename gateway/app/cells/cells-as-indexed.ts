@@ -17,7 +17,7 @@ export async function cellsAsIndexed(
   })
 }
 
-/** Whether a cell that cannot be chosen now has hosts that were up a short while ago, and that nobody took out. */
+/** Whether a cell that cannot be chosen now has hosts that were up a short while ago, and that no operator removed. */
 export async function areHostsComingBack(db: Executor, cells: readonly Cell[]): Promise<boolean> {
   const enabled = new Set(cells.filter(({ isEnabled }) => isEnabled).map(({ id }) => id))
   return (await indexedHosts(db)).some(

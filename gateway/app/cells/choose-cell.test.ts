@@ -37,7 +37,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     name,
     isEnabled: true,
     weight: 1,
-    isAlive: true,
+    isReachable: true,
     isLost: false,
     lostAt: undefined,
     isHeard: true,
@@ -70,7 +70,7 @@ test('chooseCell() counts what was given to a cell since it last spoke', () => {
 test.each<[string, Cell, Partial<CellRequest>]>([
   ['RetryFilter', cell('a'), { tried: new Set(['a']) }],
   ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
-  ['AliveFilter', cell('a', {}, { isAlive: false }), {}],
+  ['AliveFilter', cell('a', {}, { isReachable: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
   ['SameHostFilter', cell('a'), { withServers: new Set(['b']) }],
   ['HostFilter', cell('a'), { requestedHost: 'h', withHost: new Set(['b']) }],
@@ -98,7 +98,7 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   expect(trace.filters.at(-1)!.examples[0]!.candidate).toBe('a')
 })
 
-test('where no cell said it has room, the cells themselves are asked, and the trace tells of it', () => {
+test('where no cell reported enough room, the cells themselves are asked, and the trace says so', () => {
   const resources = { vcpus: 5, memoryMb: 512, diskGb: 5 }
   const { chosen, trace } = chooseCell([cell('a')], { ...REQUEST, resources }, SOURCES)
 
@@ -115,14 +115,14 @@ test('a simulated cell takes an image that is marked as made for it', () => {
   expect(chosen?.name).toBe('sim')
 })
 
-test('where the only cell of a zone is dark, it is that which leaves none', () => {
-  const dark = cell('dark', { zones: ['far'] }, { isAlive: false })
+test('where the only cell of a zone is unreachable, the reachability filter removes the last one', () => {
+  const away = cell('away', { zones: ['far'] }, { isReachable: false })
   const { emptiedBy, trace } = chooseCell(
-    [dark, cell('near')],
+    [away, cell('near')],
     { ...REQUEST, zone: 'far' },
     SOURCES,
   )
 
   expect(emptiedBy).toBe('AliveFilter')
-  expect(trace.filters.at(-1)!.examples).toMatchObject([{ candidate: 'dark' }])
+  expect(trace.filters.at(-1)!.examples).toMatchObject([{ candidate: 'away' }])
 })

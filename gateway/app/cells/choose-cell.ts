@@ -51,10 +51,10 @@ export function chooseCell(
   return { chosen, emptiedBy: chosen === undefined ? filters.at(-1)?.name : undefined, trace }
 }
 
-/** What a cell last said of its room is a second old: where it leaves nobody, the cells themselves are asked. */
+/** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */
 const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
 
-/** Stops at the filter that leaves nobody, as Nova does: later ones have nothing to say. */
+/** Stops at the filter that removes the last candidate, as Nova does: later filters would see no candidates. */
 function filter(
   cells: readonly Cell[],
   request: CellRequest,

@@ -6,12 +6,13 @@ import { currentAttempts } from '../../db/lost-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 const PAGE_ROWS = 500
-/** What is left then is for the next time. */
+/** The servers left then are for the next round. */
 const PAGES_MAX = 20
 
 /**
- * Asks a cell that is back to destroy every server of which it holds another attempt than the current one, or that was
- * given to nobody or another. True when it has none such any more. Throws `unavailable` when it does not answer.
+ * Asks a cell that is back to destroy every server of which it holds another attempt than the current one, or that
+ * belongs to another cell or to none. True when the cell holds no such server any more. Throws `unavailable` when it
+ * does not answer.
  */
 export async function clearReturned(deps: ComputeDeps, cell: CellRef): Promise<boolean> {
   let after: string | null = null

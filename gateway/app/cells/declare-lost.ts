@@ -16,9 +16,9 @@ export interface LostDeps {
 }
 
 /**
- * Afterwards the cell can act no more and no gateway asks it anything, and its servers are taken from it, one after
- * the other. Throws `conflict` for a cell that is heard, or was declared lost before under
- * another key, and `unsupported` where nobody can be shut out.
+ * Afterwards the cell's credentials are refused, no gateway asks it anything, and its servers are taken from it, one
+ * after the other. Throws `conflict` for a cell that is reachable, or was declared lost before under another key, and
+ * `unsupported` where the bus cannot revoke credentials.
  */
 export async function declareLost(
   { db, access, clock }: LostDeps,
@@ -27,10 +27,10 @@ export async function declareLost(
   key: IdempotencyKey | null,
 ): Promise<void> {
   access.require()
-  if (cell.heard?.isAlive === true)
+  if (cell.heard?.isReachable === true)
     throw new Failure(
       'conflict',
-      `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only a silent cell is lost.`,
+      `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only an unreachable cell is lost.`,
     )
   await oncePerKey(db, key, async (tx) => {
     if (!(await insertLoss(tx, cell.id, loss)))
@@ -41,6 +41,6 @@ export async function declareLost(
     return { cellId: cell.id }
   })
   await access.keep()
-  // A gateway that had not heard of it would serve the cell as soon as it is back.
+  // A gateway that did not know that the cell is lost would serve it as soon as it is back.
   await clock.sleep(KNOWN_EVERYWHERE_MS)
 }

@@ -1,6 +1,6 @@
 import type { Trace } from '#openapi/wire/trace.ts'
 
-/** What left nobody in a decision that chose nobody. */
+/** The filter that removed the last candidate of a decision without result. */
 export interface LastRefusal {
   /** Null: those that passed all filters filled up before they were claimed. */
   readonly filter: string | null
@@ -8,7 +8,10 @@ export interface LastRefusal {
   readonly level: Trace['level']
 }
 
-/** Undefined where a decision chose somebody. Filters run in order, so the last that refused anyone left nobody. */
+/**
+ * Undefined where the decision has a result. Filters run in order, so the last one that refused a candidate removed
+ * the last.
+ */
 export function lastRefusal({
   chosen,
   filters,

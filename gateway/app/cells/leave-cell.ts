@@ -16,9 +16,9 @@ export interface LeaveDeps {
 const FOLLOWED_MS = 2_000
 
 /**
- * Afterwards the cell is none of this deployment's: its credentials are refused and its connections closed. Throws
- * `conflict` while servers are in it, and for a cell that is silent, unless it is to be forgotten; `unsupported` where
- * nobody can be shut out.
+ * Afterwards the cell is no longer part of this deployment: its credentials are refused and its connections closed.
+ * Throws `conflict` while the cell has servers, and for an unreachable cell, unless it is to be forgotten;
+ * `unsupported` where the bus cannot revoke credentials.
  */
 export async function leave(
   { db, access, clock }: LeaveDeps,
@@ -54,7 +54,7 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
 
 /** What the cell itself says. */
 function assertEmpty({ name, heard }: OperatedCell): void {
-  if (heard?.isAlive !== true)
+  if (heard?.isReachable !== true)
     throw new Failure(
       'conflict',
       `Cell ${name} is unreachable, so what it has is not known. If it is gone for good, forget it: ./weir cell leave ${name} --forget --yes`,

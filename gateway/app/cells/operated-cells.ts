@@ -9,7 +9,7 @@ import {
 } from '../../db/cell-mappings.ts'
 import type { Cells } from '../hosts/host-state.ts'
 
-/** A cell as an operator sees it: what was decided about it, and what is heard of it. */
+/** A cell as an operator sees it: its settings, and the state that it reports. */
 export interface OperatedCell extends CellMapping {
   /** Undefined in the second before this gateway has noticed it. */
   readonly heard: Cell | undefined

@@ -13,7 +13,7 @@ import { lostCell } from '../servers/boot/faults.ts'
 
 /**
  * Afterwards the server is no longer the lost cell's: gone if it was to be deleted, on its way to another cell if it
- * never ran, and else in no cell, in ERROR, because nobody has its disks.
+ * never ran, and else in no cell, in ERROR, because its disks are lost.
  */
 export async function takeFromLostCell(
   tx: Tx,

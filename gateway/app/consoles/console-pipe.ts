@@ -59,7 +59,7 @@ export class ConsolePipe {
     }
   }
 
-  /** Resolves when the guest has taken all of it. Throws when the console has ended. */
+  /** Resolves when the guest has taken all bytes. Throws when the console has ended. */
   async write(bytes: Buffer): Promise<void> {
     for (let start = 0; start < bytes.length; start += CONSOLE_BYTES_MAX) {
       this.#typed += 1
@@ -69,7 +69,7 @@ export class ConsolePipe {
     }
   }
 
-  /** Afterwards the host has hung up, or will once it notices that nobody asks. */
+  /** Afterwards the host has closed the console, or will once it receives no more requests. */
   async close(): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true

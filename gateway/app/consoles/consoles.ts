@@ -18,8 +18,8 @@ export interface Consoles extends Pick<ComputeDeps, 'db' | 'cells' | 'askHost'>,
 const RULE = 'os_compute_api:os-remote-consoles'
 
 /**
- * True while the token that a console was asked for with is valid and still lets its holder have one: a console ends with
- * the right to it. Of a Keystone elsewhere, no more is known than what was last heard of the token here.
+ * True while the token with which a console was created is valid and still grants the console: a console ends with
+ * the right to it. Of a token from another Keystone, this gateway knows no more than the last answer it got.
  */
 export async function mayHaveConsole(
   { verifier }: Pick<Consoles, 'verifier'>,

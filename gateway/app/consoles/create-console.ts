@@ -25,7 +25,7 @@ export interface CreatedConsole {
 
 /**
  * Afterwards the console may be opened with the token, once and soon. Throws `not-found`; `invalid` for a type that
- * the server's host does not have; `conflict` for a server in no cell, or off; `unavailable` while its cell is dark.
+ * the server's host does not have; `conflict` for a server in no cell, or off; `unavailable` while its cell is unreachable.
  */
 export async function createConsole(
   consoles: Consoles,

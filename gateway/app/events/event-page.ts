@@ -24,7 +24,7 @@ export interface EventQuery {
   readonly since?: Date | undefined
 }
 
-/** `next`: the number to go on after. `isGone`: what follows the number asked for is not kept, so nothing is told. */
+/** `next`: the number to go on after. `isGone`: events after the number asked for are purged, so none are returned. */
 export interface EventPage {
   readonly events: readonly KeptEvent[]
   readonly next: number
@@ -63,7 +63,7 @@ export async function eventPage(
   after: number | undefined,
   max: number,
 ): Promise<EventPage> {
-  // Read first: what is numbered meanwhile is for the next page.
+  // Read first: events that get a number meanwhile are for the next page.
   const { last, removed } = await readEventState(db)
   if (after === undefined)
     return { events: await eventsUpTo(db, last, filter, max), next: last, isGone: false }

@@ -19,7 +19,7 @@ const tail = (watchersMax: number, last = () => 0, clock = systemClock) =>
     projectWatchersMax: 2,
   })
 
-test('whoever has gone before the watch begins takes no place', async () => {
+test('a watcher that has gone before the watch begins takes no place', async () => {
   await using watched = tail(1)
 
   expect(watched.watch('p', AbortSignal.abort()).isEnded).toBe(true)
@@ -30,7 +30,7 @@ test('whoever has gone before the watch begins takes no place', async () => {
   watcher.end()
 })
 
-test('one who comes when nobody was left is told of what is new', async () => {
+test('a watcher that comes after the last one left gets new events', async () => {
   let last = 0
   await using watched = tail(2, () => last)
   const until = AbortSignal.timeout(10_000)
@@ -47,7 +47,7 @@ test('one who comes when nobody was left is told of what is new', async () => {
   second.end()
 })
 
-test('what was numbered here is told of without waiting', async () => {
+test('events numbered here are passed on without waiting', async () => {
   let last = 0
   const forEver = {
     now: () => 0,

@@ -17,7 +17,7 @@ export interface EventTailOptions {
   readonly projectWatchersMax: number
 }
 
-/** Tells those who watch that there are new events: one look at the database for all of them, and none for nobody. */
+/** Notifies watchers of new events: one query serves all watchers, and none is made while there are no watchers. */
 export class EventTail implements AsyncDisposable {
   readonly #options: EventTailOptions
   readonly #watchers = new Set<Watcher>()
@@ -54,7 +54,7 @@ export class EventTail implements AsyncDisposable {
     this.#pause.abort(WOKEN)
   }
 
-  /** Afterwards nobody watches, and nobody can begin to. */
+  /** Afterwards there are no watchers, and no new one is taken. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     for (const watcher of this.#watchers) watcher.end()
@@ -64,7 +64,7 @@ export class EventTail implements AsyncDisposable {
   async #run(): Promise<void> {
     const { db, clock, log } = this.#options
     while (this.#watchers.size > 0) {
-      // Before the look: what is told of during it is looked at again.
+      // Set before the query: events announced during it are queried again.
       this.#pause = new AbortController()
       try {
         const { last } = await readEventState(db)
@@ -74,7 +74,8 @@ export class EventTail implements AsyncDisposable {
       }
       await clock.sleep(POLL_MS, this.#pause.signal).catch(() => {})
     }
-    // In the same breath as nobody was seen to be left: whoever comes next begins again.
+    // In the same turn of the event loop in which the last watcher was seen to be gone: the next watcher begins a new
+    // tail.
     this.#loop = undefined
   }
 }

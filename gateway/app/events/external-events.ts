@@ -37,7 +37,7 @@ const PORT_STATUS: Readonly<Record<string, 'ACTIVE' | 'DOWN'>> = {
   'network-vif-unplugged': 'DOWN',
 }
 
-/** Takes events one by one and tells of each how that went, in their order: one that is refused stops no other. */
+/** Handles events one by one and returns the result of each, in their order: one that is refused stops no other. */
 export async function takeExternalEvents(
   { db }: Pick<ComputeDeps, 'db'>,
   context: RequestContext,

@@ -19,8 +19,8 @@ export interface FollowedEvents {
 }
 
 /**
- * What happens after a number (undefined: from now on), as it happens, until the watch ends, its time is up, or `mayGoOn`
- * says no: it is asked before anything is told.
+ * Yields the events after a number (undefined: from now on), as they happen, until the watch ends, its time is up, or
+ * `mayGoOn` says no, which is asked before each.
  */
 export async function* followEvents(
   { db, clock }: { readonly db: Executor; readonly clock: Clock },
@@ -35,7 +35,7 @@ export async function* followEvents(
   let saidAt = clock.elapsed()
   while (!watcher.isEnded && clock.elapsed() < endsAt) {
     const { events, next, isGone } = await eventPage(db, filter, upTo, PAGE)
-    // Purged while the reader was slow: he is told when he comes back.
+    // Purged while the reader was slow: the reader gets a gap when it comes back.
     if (isGone) return
     upTo = next
     if (!(await mayGoOn())) return

@@ -5,7 +5,7 @@ import type { Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import { beginEvents, numberEvents } from '../../db/events.ts'
 
-/** Else it is told that events wait. */
+/** The longest time between rounds; new events wake it earlier. */
 const EVERY_MS = 10_000
 const LEASE_NAME = 'events'
 const LEASE_TTL_MS = 5_000

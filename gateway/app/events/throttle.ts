@@ -2,15 +2,15 @@ import type { Clock } from '#common/clock.ts'
 
 export interface ThrottleOptions {
   readonly clock: Clock
-  /** What is kept to when there is much to pass on. */
+  /** The least time between two calls once there were `burst` of them. */
   readonly everyMs: number
-  /** How many may go at once after a rest. */
+  /** How many calls pass without delay after a rest. */
   readonly burst: number
 }
 
 /**
- * Passes a call on at once, unless there were many lately: then as soon as one per `everyMs` allows, and one for all that
- * came meanwhile. None is without one after it.
+ * Passes a call on at once, unless there were many lately: then one call per `everyMs` stands for all that came meanwhile.
+ * Every call is followed by one that is passed on.
  */
 export function throttle(call: () => void, { clock, everyMs, burst }: ThrottleOptions): () => void {
   let nextAt = Number.NEGATIVE_INFINITY

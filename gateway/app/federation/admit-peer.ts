@@ -51,7 +51,8 @@ export function readCredential(jwt: string, now: number): UserClaims {
   const [header = '', body = '', signature = ''] = jwt.split('.')
   const claims = claimsOf(body)
   const { type, issuer_account: issuer } = claims.nats as Partial<Record<string, unknown>>
-  // Ours are signed by the account itself: a signing key of it could have limits that are unknown here.
+  // Credentials of this deployment are signed by the account key itself: a signing key of the account could carry
+  // limits that are unknown here.
   if (type !== 'user' || issuer !== undefined) throw refused('it is no credential of Weir')
   const signed = Buffer.from(`${header}.${body}`)
   if (!verifyWithKey(claims.iss, signed, Buffer.from(signature, 'base64url')))

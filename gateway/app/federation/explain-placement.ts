@@ -39,8 +39,8 @@ export interface Explanation {
 }
 
 /**
- * Asks whoever would be asked in a boot, one after the other, and writes nothing. Throws `invalid` and `conflict` for
- * what a boot could not name either, and `unavailable` when a cell does not answer.
+ * Asks the cells that a boot would ask, one after the other, and writes nothing. Throws `invalid` and `conflict` for
+ * names that a boot would refuse too, and `unavailable` when a cell does not answer.
  */
 export async function explainPlacement(
   boot: Boot,

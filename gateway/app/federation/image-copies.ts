@@ -17,7 +17,7 @@ export interface HostCopy extends WireImageCopy {
   readonly host: HostRecord
 }
 
-/** A host that was not heard of, and why. */
+/** A host that did not answer, and the reason. */
 export interface UnreachableHost {
   readonly host: HostRecord
   readonly reason: string

@@ -15,7 +15,7 @@ export function newJoinSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** What is kept of a secret: from it nobody finds the secret. */
+/** The hash that is stored of a secret; the secret cannot be computed from it. */
 export function joinSecretHash(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }

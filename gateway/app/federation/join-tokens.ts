@@ -27,13 +27,14 @@ export interface JoinTokenRequest {
 
 export interface CreatedJoinToken {
   readonly record: JoinTokenRecord
-  /** Kept nowhere; null where the request is a repeat: it was told once. */
+  /** Stored nowhere; null where the request is a repeat: only the first answer has it. */
   readonly secret: string | null
 }
 
 /**
- * Afterwards one cell of this name, or one host of this cell, may join; for a renewal the one that is there already.
- * Throws `conflict` for a name that is taken, `not-found` for a host's cell, or what is to be renewed, that is not there, `unsupported` where nobody can be let in.
+ * Afterwards one cell of this name, or one host of this cell, may join; for a renewal, the existing one. Throws
+ * `conflict` for a name that is taken, `not-found` for an unknown cell of a host and for the renewal of an unknown
+ * cell or host, `unsupported` where the bus takes no new accounts.
  */
 export async function createJoinToken(
   db: Transactional,
@@ -104,7 +105,7 @@ export function listJoinTokens(db: Executor): Promise<readonly JoinTokenRecord[]
   return list(db)
 }
 
-/** Afterwards nobody joins with it any more. Throws `not-found`. */
+/** Afterwards the token is refused. Throws `not-found`. */
 export async function deleteJoinToken(db: Executor, id: string): Promise<void> {
   if (!(await remove(db, id))) throw noSuchToken(id)
 }

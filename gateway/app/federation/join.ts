@@ -18,7 +18,7 @@ import { joinSecretHash, readJoinToken } from './join-token.ts'
 
 export interface JoinRequest {
   readonly token: string
-  /** Public nkey of a user (`U…`), whose private one stays with whoever joins. */
+  /** Public nkey of a user (`U…`); its private key stays with the machine that joins. */
   readonly publicKey: string
   readonly wireVersions: readonly number[]
 }
@@ -31,10 +31,11 @@ export interface Joined {
 }
 
 /**
- * Afterwards whoever holds the private key may act on the bus as the cell, or as the host, that the token names, and
- * as nothing else; a new cell is known to every gateway within a second. The same key may ask again until the token
- * expires. Throws `unauthenticated` for a token that is not good, `conflict` for one that let in another key, for a key
- * that was shut out, for a name taken meanwhile and for versions that do not meet, `unavailable` when the bus does not answer: ask again.
+ * Afterwards the holder of the private key may act on the bus as the cell, or as the host, that the token names, and
+ * as nothing else; every gateway knows a new cell within a second. The same key may be sent again until the token
+ * expires. Throws `unauthenticated` for a token that is not valid, `conflict` for a token that was used with another
+ * key, for a key that was shut out, for a name taken meanwhile and for wire versions without one in common,
+ * `unavailable` when the bus does not answer: ask again.
  */
 export async function join(
   db: Transactional,

@@ -2,7 +2,10 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { idsNamed, type Named } from '../../db/named-resources.ts'
 
-/** The id of what an operator calls by its id or name. Throws `invalid` for what is not there, `conflict` for several. */
+/**
+ * The id of an object that an operator names by its id or name. Throws `invalid` for one that does not exist,
+ * `conflict` for several.
+ */
 export async function idOf(db: Executor, what: Named, idOrName: string): Promise<string> {
   const ids = await idsNamed(db, what, idOrName, 2)
   const [id] = ids

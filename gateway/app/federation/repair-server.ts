@@ -9,8 +9,8 @@ import type { RequestContext } from '../request-context.ts'
 import { type VerifiedServer, verifyServer } from './verify-server.ts'
 
 /**
- * Afterwards what is shown of the server is what its cell says, where that was another; nothing else is changed, since
- * quotas, allocations and guests are put right by reconcilers. Returns what is found then. Throws `not-found`.
+ * Afterwards the gateways show the server as its cell reports it; nothing else is changed, since reconcilers repair
+ * quotas, allocations and guests. Returns the findings that are left. Throws `not-found`.
  */
 export async function repairServer(
   deps: ComputeDeps,
@@ -26,7 +26,7 @@ export async function repairServer(
   return isRepaired ? verifyServer(deps, context, id) : before
 }
 
-/** False where its cell has no such server at the attempt it is mapped at, or what is shown is newer. */
+/** False where the cell has no such server at the attempt it is mapped at, or the gateways show a newer state. */
 async function showAsInCell(
   { db, cells, askCell, network, log }: ComputeDeps,
   work: RequestContext,

@@ -2,7 +2,7 @@ import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { InstanceMapping } from '../../db/instance-mappings.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 
-/** `unknown`: nobody can be asked now, or it is being changed. */
+/** `unknown`: the cell cannot be asked now, or the server is being changed. */
 export interface Verdict {
   readonly result: 'ok' | 'failed' | 'unknown'
   readonly detail: string
@@ -28,7 +28,7 @@ export function mappingVerdict(
   return is === should ? ok(is) : failed(`shown ${is}; mapped ${should}`)
 }
 
-/** Whether the cell has what is shown. */
+/** Whether the cell has the server as the gateways show it. */
 export function cellVerdict({ attempt, vmState, host }: Shown, { view }: Audit): Verdict {
   if (view === null) return failed('its cell does not have it')
   const shown = `attempt ${attempt}, ${vmState}, on ${host ?? 'no host'}`

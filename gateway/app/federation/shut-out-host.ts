@@ -6,8 +6,9 @@ import type { HostRecord } from '../../db/host-list.ts'
 
 /**
  * Afterwards the bus refuses every key of the host, and its connections are closed. Repeating it is harmless. Throws
- * `conflict` for a host whose keys are not known here because it is on the bus of a cell elsewhere, `unsupported` where
- * this gateway can shut out nobody, and `unavailable` when the bus does not answer: a reconciler then tells it.
+ * `conflict` for a host whose keys are unknown to the gateways because it is on the bus of a cell elsewhere,
+ * `unsupported` where this gateway cannot revoke credentials, and `unavailable` when the bus does not answer: a
+ * reconciler then pushes it.
  */
 export async function shutOutHost(
   db: Transactional,

@@ -30,8 +30,8 @@ export interface VerifiedServer {
 type VerifyDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'askHost'>
 
 /**
- * Whether all who know of a server say the same: what is shown of it, which cell it is mapped to, the cell's row, the room
- * held for it, and the guest. Changes nothing. Throws `not-found`.
+ * Whether all records of a server agree: the gateways' index, the cell it is mapped to, the cell's row, its
+ * allocation, and the guest. Changes nothing. Throws `not-found`.
  */
 export async function verifyServer(
   deps: VerifyDeps,

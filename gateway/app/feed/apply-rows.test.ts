@@ -5,7 +5,6 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
-import { sampleHost } from '#test/env/sample-host.ts'
 import {
   activeView,
   addCell,
@@ -13,7 +12,8 @@ import {
   globalDatabase,
   notedNetwork,
   sampleMigration,
-} from '#test/env/told-servers.ts'
+} from '#test/env/indexed-servers.ts'
+import { sampleHost } from '#test/env/sample-host.ts'
 import { findServer } from '../../db/find-server.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -54,7 +54,7 @@ const instance = (...given: Parameters<typeof activeView>): FeedBody => {
   return { kind: 'instance', view: activeView(...given) }
 }
 
-async function told(type: string) {
+async function eventsOf(type: string) {
   const rows = await db.orm
     .select()
     .from(eventInbox)
@@ -66,7 +66,7 @@ async function told(type: string) {
   }))
 }
 
-test('of several views of a server the newest counts, whatever their order, and is told once', async () => {
+test('of several views of a server the newest counts, whatever their order, with one event', async () => {
   const server = await addServer(db, cell, 2)
 
   await say([
@@ -76,7 +76,7 @@ test('of several views of a server the newest counts, whatever their order, and 
   ])
 
   expect(await findServer(db, server)).toMatchObject({ vmState: 'stopped', version: 4, attempt: 2 })
-  expect(await told('server.state')).toEqual([
+  expect(await eventsOf('server.state')).toEqual([
     {
       serverId: server,
       state: 'stopped',
@@ -98,13 +98,13 @@ test('views of different servers are all applied', async () => {
   expect(bound.toSorted()).toEqual(servers.toSorted())
 })
 
-test('a fault is told with its message, and a power state that has no name as none', async () => {
+test('a fault is recorded with its message, and a power state without a name as none', async () => {
   const server = await addServer(db, cell)
   const fault = { code: 500, message: 'No disk.', details: null, at: 1 }
 
   await say([instance(server, { vmState: 'error', powerState: 99, fault: fault as never })])
 
-  expect(await told('server.state')).toMatchObject([
+  expect(await eventsOf('server.state')).toMatchObject([
     { state: 'error', powerState: 'nostate', message: 'No disk.' },
   ])
 })
@@ -116,7 +116,7 @@ test('a view of a server that is not the cell’s, or of another attempt, change
 
   expect(await findServer(db, others)).toMatchObject({ vmState: 'building' })
   expect(await findServer(db, older)).toMatchObject({ vmState: 'building' })
-  expect(await told('server.state')).toEqual([])
+  expect(await eventsOf('server.state')).toEqual([])
 })
 
 test('the first password is erased, and ports are bound, once the guest has run and not before', async () => {
@@ -169,7 +169,7 @@ test('two attempts of a server that are said to be deleted are two things said',
   expect((await say([deleted(2), deleted(1)])).released).toEqual([server])
 })
 
-test('a server that was given up is marked with the reason said last, and the caller is told', async () => {
+test('a server that was given up is marked with the last reason, and the caller learns so', async () => {
   const server = await addServer(db, cell, 2)
   const notBuilt = (attempt: number, reason: string): FeedBody => {
     return { kind: 'not-built', serverId: server, attempt, reason, at: 1 }
@@ -237,7 +237,7 @@ function step(serverId: string, change: Partial<ActionEvent> = {}): FeedBody {
   return { kind: 'action-event', event }
 }
 
-test('steps of actions are kept each once, with what was said last, and their ends are told', async () => {
+test('steps of actions are kept each once, in their last form, with events for their ends', async () => {
   const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
   const ended = { finishedAt: 2_000, result: 'Success', host: 'host-1' } as const
 
@@ -256,7 +256,7 @@ test('steps of actions are kept each once, with what was said last, and their en
     .where(eq(serverActionEvents.serverId, server))
   expect(kept).toHaveLength(4)
   expect(kept.filter(({ result }) => result === 'Success')).toHaveLength(1)
-  expect(await told('server.step')).toMatchObject([{ serverId: server, result: 'success' }])
+  expect(await eventsOf('server.step')).toMatchObject([{ serverId: server, result: 'success' }])
   const forged = eq(serverActionEvents.serverId, foreign)
   expect(await db.orm.select().from(serverActionEvents).where(forged)).toEqual([])
 })
@@ -297,7 +297,7 @@ test('an action of the cell itself that went wrong is recorded so', async () => 
   expect(rows).toMatchObject([{ serverId: server, message: 'Error' }])
 })
 
-test('work that ended is told once, with its error; what goes on is not', () => {
+test('work that ended has one event, with its error; unfinished work has none', () => {
   const [done, failed, going] = [newId<string>(), newId<string>(), newId<string>()]
   const bodies = [
     step(done),

@@ -37,7 +37,7 @@ export interface Applied {
 
 /**
  * Applies changes of one cell. A row about a server that was not given to this cell, or not at the row's attempt, and
- * a row older than what is known, change nothing: so rows may come late, twice, in any order, or be forged.
+ * a row older than the known one, change nothing: so rows may come late, twice, in any order, or be forged.
  */
 export async function applyRows(
   tx: Tx,

@@ -119,7 +119,7 @@ test('a gateway whose subscription hears nothing listens again', async () => {
   await expect.poll(speak).toBeGreaterThan(1)
   await applied()
 
-  // Without heartbeats and answers only what is published arrives.
+  // Without heartbeats and answers only published rows arrive.
   await cell.vanish()
   cell.say([instance(cell.change(a, { vmState: 'stopped' }))])
 
@@ -146,7 +146,7 @@ test('another incarnation of the cell’s database is copied, and may lower a ve
   await env.until(a, ({ vmState, version }) => vmState === 'active' && version === 8)
 })
 
-test('a server that a full copy had not is no longer missing once its cell speaks of it', async () => {
+test('a server that a full copy did not contain is no longer missing once its cell reports it', async () => {
   const [a] = (await accepted(1)) as [string]
   cell.say([instance(cell.active(a))])
   await applied()

@@ -10,10 +10,10 @@ import { isMissed } from '../../cell-client/cell.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import {
   type FeedPosition,
-  noteDark,
   noteHeartbeat,
   queueFeedAdvance,
   readFeedPosition,
+  recordReachability,
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyRows, endedWork } from './apply-rows.ts'
@@ -59,7 +59,7 @@ export class CellFeed implements AsyncDisposable {
   #unheard = 0
   #caughtUpTo: CellHeartbeat | undefined
   #notedAt = Number.NEGATIVE_INFINITY
-  #wasDark: boolean | undefined
+  #wasUnreachable: boolean | undefined
 
   constructor(options: CellFeedOptions) {
     this.#options = options
@@ -80,15 +80,16 @@ export class CellFeed implements AsyncDisposable {
     this.#options.nudge()
   }
 
-  /** One round: applies what has come, and asks for what is missing. */
+  /** One round: applies the rows that have come, and asks for missing ones. */
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
-    // A dark cell publishes nothing and would only be waited for; its next heartbeat nudges.
+    // An unreachable cell publishes nothing and would only be waited for; its next heartbeat nudges.
     const { cells } = this.#options.deps
     const known = cells.cell(this.#options.cell.id)
-    const isDark = known?.isAlive !== true
-    if (known !== undefined && (!isDark || isMissed(cells, known))) await this.#noteDark(isDark)
-    if (isDark) return { holder: 1, dark: 1 }
+    const isUnreachable = known?.isReachable !== true
+    if (known !== undefined && (!isUnreachable || isMissed(cells, known)))
+      await this.#recordReachability(isUnreachable)
+    if (isUnreachable) return { holder: 1, unreachable: 1 }
     try {
       const { db } = this.#options.deps
       await this.#noteHeartbeat()
@@ -98,7 +99,7 @@ export class CellFeed implements AsyncDisposable {
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
       const queued = await this.#applyQueue()
       const missing = await this.#readMissing()
-      if (missing > 0) this.#listenAnewIfDeaf()
+      if (missing > 0) this.#resubscribeIfSilent()
       return { holder: 1, rows: queued + missing }
     } catch (error) {
       this.#at = undefined
@@ -123,7 +124,7 @@ export class CellFeed implements AsyncDisposable {
     this.#leaseCheckedAt = now
     if ((await this.#held.hold()) === undefined) {
       await this.#letGo()
-      this.#wasDark = undefined
+      this.#wasUnreachable = undefined
       return false
     }
     this.#subscription ??= this.#listen()
@@ -132,7 +133,7 @@ export class CellFeed implements AsyncDisposable {
     return true
   }
 
-  /** For gateways that start while the cell is dark, and for operators. */
+  /** For gateways that start while the cell is unreachable, and for operators. */
   async #noteHeartbeat(): Promise<void> {
     const { deps, cell } = this.#options
     const now = deps.clock.elapsed()
@@ -141,11 +142,11 @@ export class CellFeed implements AsyncDisposable {
     await noteHeartbeat(deps.db, cell.id, this.#heard.summary)
   }
 
-  async #noteDark(isDark: boolean): Promise<void> {
-    if (isDark === this.#wasDark) return
+  async #recordReachability(isUnreachable: boolean): Promise<void> {
+    if (isUnreachable === this.#wasUnreachable) return
     const { deps, cell } = this.#options
-    await deps.db.transaction((tx) => noteDark(tx, cell.id, isDark))
-    this.#wasDark = isDark
+    await deps.db.transaction((tx) => recordReachability(tx, cell.id, isUnreachable))
+    this.#wasUnreachable = isUnreachable
   }
 
   #listen(): Subscription {
@@ -168,7 +169,7 @@ export class CellFeed implements AsyncDisposable {
   }
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
-  #listenAnewIfDeaf(): void {
+  #resubscribeIfSilent(): void {
     this.#unheard += 1
     if (this.#unheard < UNHEARD_MAX) return
     const former = this.#subscription
@@ -194,7 +195,7 @@ export class CellFeed implements AsyncDisposable {
     return { holder: 1, ...report }
   }
 
-  /** Applies what was published, as long as it follows on what is known. */
+  /** Applies published rows, as long as they follow the last known one. */
   async #applyQueue(): Promise<number> {
     let count = 0
     for (;;) {

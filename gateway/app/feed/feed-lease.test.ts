@@ -5,8 +5,8 @@ import { type CellId, newId } from '#common/ids.ts'
 import { acquireLease } from '#common/saga/lease.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
-import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
 import { requestResync } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 import { removeCell } from '../../db/remove-cell.ts'
@@ -114,24 +114,24 @@ test('a position that another process has moved fails the round, and is read aga
 const mapping = async () =>
   (await db.orm.select().from(cellMappings).where(eq(cellMappings.id, id)))[0]!
 
-test('a dark cell is asked nothing, and both changes are noted', async () => {
+test('an unreachable cell is asked nothing, and both changes are noted', async () => {
   await world.settle()
-  world.isAlive = false
+  world.isReachable = false
   world.commit((await changed()).body)
   world.beat()
 
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect(await world.round()).toEqual({ holder: 1, unreachable: 1 })
   expect(world.reads).toEqual([])
-  expect((await mapping()).isDark).toBe(true)
+  expect((await mapping()).isUnreachable).toBe(true)
 
-  world.isAlive = true
+  world.isReachable = true
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
-  expect((await mapping()).isDark).toBe(false)
+  expect((await mapping()).isUnreachable).toBe(false)
 })
 
 test('a heartbeat between two looks at the position is no reason to ask', async () => {
   await world.settle()
-  world.isAlive = false
+  world.isReachable = false
   world.now = LEASE_RENEW_MS
   await world.round()
 
@@ -140,13 +140,13 @@ test('a heartbeat between two looks at the position is no reason to ask', async 
   expect(world.nudges).toBe(0)
 })
 
-test('a cell that the registry has no longer is asked nothing, and nothing is noted of it', async () => {
+test('a cell that has left the registry is asked nothing, and nothing is recorded of it', async () => {
   await world.settle()
   world.isKnown = false
 
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect(await world.round()).toEqual({ holder: 1, unreachable: 1 })
   expect(world.reads).toEqual([])
-  expect((await mapping()).isDark).toBe(false)
+  expect((await mapping()).isUnreachable).toBe(false)
 })
 
 test('a cell of which no copy was ever taken is copied, whatever the row says', async () => {

@@ -47,7 +47,7 @@ test('what does not follow is dropped and told, and what follows after it is tak
   expect(queue.take(at(2), 10)).toEqual({ rows: [], isGap: false })
 })
 
-test('a hole inside a batch drops all of it', () => {
+test('a hole inside a batch drops the whole batch', () => {
   const queue = queueOf({ incarnation: INCARNATION, rows: [row(1), row(3)] })
 
   expect(queue.take(at(0), 10)).toEqual({ rows: [], isGap: true })

@@ -4,11 +4,11 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
-import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 
-// Goal: each round does what is needed now and asks the cell no more than that, seen round by round.
+// Goal: each round does the necessary steps and asks the cell no more than that, checked round by round.
 
 let db: Database
 let id: CellId
@@ -31,7 +31,7 @@ async function changed(): Promise<{ server: string; body: FeedBody }> {
 
 const isActive = async (server: string) => (await findServer(db, server))?.vmState === 'active'
 
-test('a cell that was never heard of is copied, and then asked what came since', async () => {
+test('a cell without a position is copied in full, and then asked for later rows', async () => {
   expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
   expect(world.copies).toHaveLength(1)
   expect(world.nudges).toBe(1)
@@ -44,7 +44,7 @@ test('a cell that was never heard of is copied, and then asked what came since',
   expect(world.reads).toHaveLength(1)
 })
 
-test('what is published is applied without a question', async () => {
+test('published rows are applied without a question', async () => {
   await world.settle()
   const { server, body } = await changed()
 
@@ -173,7 +173,7 @@ test('one round asks a hundred times at the most', async () => {
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
 })
 
-test('every five seconds the cell is told what it can drop', async () => {
+test('every five seconds the cell learns what it can drop', async () => {
   await world.settle()
 
   world.now = 5_000
@@ -214,7 +214,7 @@ test('a heartbeat that claims more than was read is asked about until the cell h
   expect(world.reads.map(({ after }) => after)).toEqual([0, 1])
 })
 
-test('work that ended is told with its cell', async () => {
+test('work that ended has an event with its cell', async () => {
   await world.settle()
   const { server } = await changed()
   const event = { serverId: server, requestId: 'req-1', event: 'compute_stop_instance' }
@@ -235,7 +235,7 @@ test('work that ended is told with its cell', async () => {
   })
 })
 
-test('what is not understood is told, and asked for', async () => {
+test('rows that cannot be read are logged, and asked for', async () => {
   await world.settle()
 
   world.live().callback(null, { json: () => ({ rows: 'none' }) })
@@ -255,7 +255,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
 
   world.live().callback(new Error('no permission'), { json: () => ({}) })
 
-  expect(world.told('error')).toEqual([])
+  expect(world.logsOf('error')).toEqual([])
   expect(world.nudges).toBe(0)
 })
 
@@ -279,7 +279,7 @@ test('after three reads of what should have been heard it listens again', async 
   expect(world.subscriptions).toHaveLength(2)
 })
 
-test('what is heard between reads shows that the subscription lives', async () => {
+test('rows that arrive between reads show that the subscription lives', async () => {
   await world.settle()
   for (let each = 0; each < 4; each += 1) {
     world.commit((await changed()).body)
@@ -292,7 +292,7 @@ test('what is heard between reads shows that the subscription lives', async () =
   expect(world.subscriptions).toHaveLength(1)
 })
 
-test('servers that were given up are told of', async () => {
+test('servers that were given up have events', async () => {
   await world.settle()
   const { server, body } = await changed()
   const notBuilt = {

@@ -4,8 +4,8 @@ import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
-import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
 import { findServer } from '../../db/find-server.ts'
 import { Feeds } from './feeds.ts'
 
@@ -18,7 +18,7 @@ let id: CellId
 /** What the feeds of all cells see: their bus, and what a cell answers. */
 let world: FeedWorld
 let feeds: Feeds
-let cells: { readonly id: CellId; readonly name: string; readonly isAlive: boolean }[]
+let cells: { readonly id: CellId; readonly name: string; readonly isReachable: boolean }[]
 let listeners: Set<Listener>
 let applied: number
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   const name = newId()
   id = await addCell(db, name)
   world = new FeedWorld(db, id)
-  cells = [{ id, name, isAlive: true }]
+  cells = [{ id, name, isReachable: true }]
   listeners = new Set()
   applied = 0
   const registry = {
@@ -61,7 +61,7 @@ const hear = (cell: string, position: number) => {
 /** The cell's feed has been copied, and asked what came since. */
 const settled = () => expect.poll(() => world.reads.length).toBeGreaterThan(0)
 
-/** A change that the cell has committed and nobody published. */
+/** A change that the cell has committed and not published. */
 async function commit() {
   const server = await addServer(db, id)
   world.commit({ kind: 'instance', view: activeView(server) })
@@ -82,7 +82,7 @@ test('a cell has one feed, which ends when the cell goes', async () => {
   await expect.poll(() => world.live().isOver).toBe(true)
 })
 
-test('a heartbeat that knows of more is heard, and what it brings is told of; nothing is told of nothing', async () => {
+test('a heartbeat with a higher position is followed, and its rows have events; without rows there are none', async () => {
   await settled()
   await expect.poll(() => feeds.status()[0]?.rounds).toBeGreaterThan(1)
   expect(applied).toBe(0)

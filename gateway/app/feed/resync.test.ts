@@ -5,7 +5,6 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
-import { sampleHost } from '#test/env/sample-host.ts'
 import {
   activeView,
   addCell,
@@ -13,7 +12,8 @@ import {
   globalDatabase,
   notedNetwork,
   sampleMigration,
-} from '#test/env/told-servers.ts'
+} from '#test/env/indexed-servers.ts'
+import { sampleHost } from '#test/env/sample-host.ts'
 import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 import { applyHostViews } from '../../db/host-index.ts'
@@ -127,7 +127,7 @@ test('the ports of a server that has not run are not bound', async () => {
   expect(cell.bound).toEqual([])
 })
 
-test('servers that no page has are missing, wherever they would have been, and are told of', async () => {
+test('servers that no page has are missing, wherever they would have been, and have events', async () => {
   const all = await servers(7)
   await cellWith([{ instances: all.map((each) => activeView(each)) }]).run()
   const has = [1, 3, 5].map((index) => activeView(all[index]!, { version: 9 }))
@@ -144,7 +144,7 @@ test('servers that no page has are missing, wherever they would have been, and a
   expect(cell.logged.map(({ level }) => level)).toEqual(['warn'])
 })
 
-test('a view may be older than what is known only from another incarnation', async () => {
+test('a view may be older than the known one only if it comes from another incarnation', async () => {
   const [a] = (await servers(1)) as [string]
   await cellWith([{ instances: [activeView(a, { version: 9 })] }]).run()
   const older: InstanceView[] = [activeView(a, { version: 3, vmState: 'stopped' })]

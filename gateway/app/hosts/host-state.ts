@@ -8,7 +8,7 @@ import {
   serversOnHosts,
 } from '../../db/host-list.ts'
 
-/** What is known of cells at this moment. */
+/** The cells as this gateway knows them at this moment. */
 export interface Cells {
   cell(id: string): Cell | undefined
 }
@@ -22,9 +22,9 @@ export interface HostCondition extends Pick<HostRecord, 'cellId'> {
   readonly view: Pick<HostRecord['view'], 'isUp' | 'isForcedDown' | 'isDisabled'>
 }
 
-/** False also for a host whose cell is unreachable: nothing can be asked of it. */
+/** False also for a host whose cell is unreachable: it cannot be asked anything. */
 export function isHostUp({ cellId, view }: HostCondition, cells: Cells): boolean {
-  return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isAlive === true
+  return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isReachable === true
 }
 
 /** Nova's words for the state of a server's host (nova `get_instance_host_status`). */
@@ -39,7 +39,7 @@ export function hostStatus(
 
 /** The cell of a host, which can be asked now. Throws `unavailable`. */
 export function reachable(cell: Cell | undefined): Cell {
-  if (cell?.isAlive === true) return cell
+  if (cell?.isReachable === true) return cell
   throw new Failure(
     'unavailable',
     `Cell ${cell?.name ?? 'of this host'} does not answer. Please try again when it is back.`,

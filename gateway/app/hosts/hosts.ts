@@ -25,7 +25,7 @@ export async function listZones(db: Executor, cells: Cells): Promise<readonly Zo
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** A host with what the servers of each project take of it. */
+/** A host with the amounts that the servers of each project use. */
 export interface HostUse {
   readonly host: HostRecord
   readonly projects: readonly ProjectUse[]

@@ -34,7 +34,7 @@ const CELL_BINARIES = ['nova-conductor', 'nova-scheduler'] as const
 const NUMBERS_FROM = 2 ** 30
 const NUMBER_DIGITS = 7
 
-/** What places servers in a cell and carries out what is done with them: one each, by the name of the cell. */
+/** The services that place servers in a cell and carry out actions on them: one each, by the name of the cell. */
 export interface CellService {
   readonly cell: Cell
   readonly binary: (typeof CELL_BINARIES)[number]
@@ -117,7 +117,7 @@ export async function serviceOnHost(
   return host
 }
 
-/** The host whose service has this id. Throws `not-found`, and `invalid` for what is no UUID. */
+/** The host whose service has this id. Throws `not-found`, and `invalid` for text that is no UUID. */
 export async function serviceById(
   deps: Pick<ServiceDeps, 'db' | 'cells'>,
   id: string,

@@ -9,7 +9,7 @@ import type { Identity } from './identity.ts'
 import { type Listed, listed, readLimit } from './listed.ts'
 import { noSuch } from './no-such.ts'
 
-/** The rules of the caller, or of any user for whoever may see those. */
+/** The access rules of the caller, or of any user for callers who may see those. */
 export async function accessRulesOf(
   { db }: Identity,
   caller: Caller,

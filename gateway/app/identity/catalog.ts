@@ -16,9 +16,9 @@ export interface CatalogEntries {
 }
 
 /**
- * What is in the catalog. Image and network URLs carry no version, because gophercloud and Terraform append `v2/`
+ * The entries of the catalog. Image and network URLs carry no version, because gophercloud and Terraform append `v2/`
  * and `v2.0/` themselves; the compute URL carries one, because they append nothing there, and the identity URL, which
- * spares others a request for its versions.
+ * saves clients a request for its versions.
  */
 const SERVICES = [
   { type: 'identity', name: 'keystone', path: '/identity/v3', description: 'Identity' },
@@ -29,7 +29,7 @@ const SERVICES = [
   { type: 'placement', name: 'placement', path: '/placement', description: 'Placement' },
 ] as const
 
-/** The services of this deployment for whoever reaches it at `root`; derived, so it is the same at every gateway. */
+/** The services of this deployment for clients that reach it at `root`; derived, so it is the same at every gateway. */
 export function catalogAt(root: string, region: string): CatalogEntries {
   return {
     regions: [{ id: region, parentRegionId: null, description: '', extra: {} }],

@@ -5,9 +5,9 @@ import { recordRevocation } from '../../db/identity/revocations.ts'
 import type { Identity } from './identity.ts'
 
 /**
- * Makes a change of who may do what, in one transaction: here it counts at once, at every other gateway within a
+ * Changes users' rights in one transaction: the change has effect here at once, at every other gateway within a
  * second. Such changes happen one after another, by the lock of the revocation's number. Throws `conflict`, and
- * changes nothing, where nobody would be left who could administer the cloud.
+ * changes nothing, where no user would be left who could administer the cloud.
  */
 export async function changeAccess<T>(
   { db, cache }: Pick<Identity, 'db' | 'cache'>,

@@ -21,7 +21,7 @@ import type {
   RegisteredService,
 } from './registered-catalog.ts'
 
-/** Where links of the deployment begin does not matter to what is registered. */
+/** The base URL of the deployment's links does not matter to registered services. */
 const ANYWHERE = ''
 /** More would make every token's catalog too large to be read. */
 const ENTRIES_MAX = 500

@@ -23,7 +23,7 @@ export async function createDomain({ db }: Identity, fields: DomainFields): Prom
   return domain
 }
 
-/** Afterwards the domain is as given; once disabled, nobody of it or in it has a valid token. */
+/** Afterwards the domain is as given; once it is disabled, no token of its users and none for it is valid. */
 export async function changeDomain(
   identity: Identity,
   id: string,

@@ -8,8 +8,8 @@ import { hashPassword } from './password-hash.ts'
 import { verifyLogin } from './password-method.ts'
 
 /**
- * Afterwards the password is the new one and every token of the user is gone. Whoever knows the old password needs
- * no token; wrong ones count as failed logins.
+ * Afterwards the password is the new one and every token of the user is gone. A caller who knows the old password
+ * needs no token; wrong ones count as failed logins.
  */
 export async function changePassword(
   identity: Identity,

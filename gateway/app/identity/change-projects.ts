@@ -111,7 +111,7 @@ export interface ProjectChange extends Partial<ProjectFields> {
   readonly parentId?: string | null | undefined
 }
 
-/** Afterwards the project, or the domain of this id, is as given; once disabled, nobody has a valid token for it. */
+/** Afterwards the project, or the domain of this id, is as given; once it is disabled, no token for it is valid. */
 export async function changeProject(
   identity: Identity,
   caller: Caller,

@@ -18,7 +18,7 @@ import { newKeystoneId } from './keystone-id.ts'
 import type { Role } from './model.ts'
 import { noSuch } from './no-such.ts'
 
-/** As Keystone's `prohibited_implied_role`: whoever has another role must not be an administrator by accident. */
+/** As Keystone's `prohibited_implied_role`: a user with another role must not become an administrator by accident. */
 const NEVER_IMPLIED = 'admin'
 
 export type RoleFields = Omit<Role, 'id'>
@@ -51,7 +51,7 @@ export async function changeRole(
   })
 }
 
-/** Afterwards nobody has the role, nothing implies it, and it is gone. */
+/** Afterwards no user has the role, no role implies it, and it is gone. */
 export async function removeRole(identity: Identity, id: string): Promise<void> {
   await changeAccess(identity, async (tx) => {
     refuseDelete('role', await lockedRole(tx, id))
@@ -59,7 +59,7 @@ export async function removeRole(identity: Identity, id: string): Promise<void> 
   })
 }
 
-/** Afterwards whoever has the one role has the other, too. */
+/** Afterwards users with the one role have the other, too. */
 export async function implyRole(
   identity: Identity,
   priorId: string,

@@ -21,7 +21,7 @@ import { newKeystoneId } from './keystone-id.ts'
 import { type Listed, listed, readLimit } from './listed.ts'
 import { noSuch } from './no-such.ts'
 
-/** What is done with credentials needs; the secrets of all gateways seal them. */
+/** The dependencies of operations on credentials; the secrets of all gateways seal them. */
 export interface CredentialDeps {
   readonly identity: Identity
   readonly compute: { readonly secrets: Secrets }

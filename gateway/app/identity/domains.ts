@@ -20,7 +20,7 @@ export async function allDomains(
   return readPage(query, (filter, limit) => listDomains(db, { ...filter, ids }, limit))
 }
 
-/** The domain of the caller or of the token, or any one for whoever may see others. */
+/** The domain of the caller or of the token, or any one for callers who may see others. */
 export async function oneDomain({ db }: Identity, caller: Caller, id: string): Promise<Domain> {
   const own = [caller.userDomainId, caller.projectDomainId, caller.domainId]
   const domain = await findDomain(db, id)

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
-/** A request that somebody signed with a secret key, as the service that got it tells of it. */
+/** A request signed with a secret key, as the service that received it describes it. */
 export interface SignedRequest {
   readonly verb: string
   readonly host: string

@@ -21,7 +21,7 @@ export function reachedRoles(
   assignedIds: Iterable<string>,
 ): ReadonlySet<string> {
   const reached = new Set(assignedIds)
-  // A set grows while it is walked: what is added is visited, too, and nothing twice, so cycles end.
+  // A set grows while it is walked: added entries are visited, too, and none twice, so cycles end.
   for (const id of reached)
     for (const { priorId, impliedId } of model.implied) if (priorId === id) reached.add(impliedId)
   return reached

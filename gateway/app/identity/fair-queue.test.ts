@@ -35,7 +35,7 @@ class Works {
   }
 }
 
-test('peers take turns, whoever has more waiting', async () => {
+test('peers take turns, even when one of them has more waiting', async () => {
   const works = new Works(queue(10))
   for (const name of ['a1', 'a2', 'a3', 'a4']) works.add('a', name)
   works.add('b', 'b1')

@@ -21,9 +21,9 @@ interface Waiting {
 }
 
 /**
- * Does so much at a time and lets the rest wait, each peer in its turn. Where all places are taken, the last of the peer
- * with the most makes room for one who has fewer: one peer cannot fill the queue, however many it sends, and
- * may have all of it while nobody else comes.
+ * Runs a bounded number of tasks at a time and lets the others wait, each peer in its turn. Where all places are
+ * taken, the last task of the peer with the most makes room for a peer with fewer: one peer cannot fill the queue,
+ * however many tasks it sends, and may use all places while no other peer comes.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions

@@ -19,7 +19,7 @@ import { isManagedRole } from './managed-roles.ts'
 import type { Role, RoleAssignment } from './model.ts'
 import { noSuch } from './no-such.ts'
 
-/** To whom and on what roles are given. */
+/** The users and groups that roles are given to, and the projects and domains that they are given on. */
 export type GrantPlace = Omit<RoleAssignment, 'roleId'>
 
 /** The roles given to the actor on the target, as they were given. */

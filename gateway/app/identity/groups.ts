@@ -10,7 +10,7 @@ import type { Group, User } from './model.ts'
 import { noSuch } from './no-such.ts'
 import { oneUser } from './users.ts'
 
-/** The groups; with a token for a domain, those of it. */
+/** The groups; with a token for a domain, the groups of that domain. */
 export async function allGroups(
   { db }: Identity,
   caller: Caller,
@@ -30,7 +30,7 @@ export async function oneGroup(
   return reached(await findGroup(db, id), 'group', id, caller, rule)
 }
 
-/** The groups a user is in: one's own, or any user's for whoever may see those. */
+/** The groups a user is in: the caller's own, or any user's for callers who may see those. */
 export async function groupsOfUser(
   identity: Identity,
   caller: Caller,

@@ -16,7 +16,7 @@ export function readLimit(limit: number | undefined): number {
   return Math.min(limit ?? LISTED_MAX, LISTED_MAX) + 1
 }
 
-/** What is shown of up to `readLimit(limit)` entries read. */
+/** The page shown of up to `readLimit(limit)` entries read. */
 export function listed<T extends { readonly id: string }>(
   read: readonly T[],
   limit?: number,

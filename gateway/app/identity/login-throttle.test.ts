@@ -35,7 +35,7 @@ test('a success forgives the failures before it', () => {
   expect(throttle.isExhausted(A)).toBe(false)
 })
 
-test('failures from elsewhere lock nobody out here', () => {
+test('failures of one peer do not lock out another', () => {
   const throttle = new LoginThrottle(
     { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() },
     LOCKOUT,

@@ -12,8 +12,8 @@ export interface Lockout {
 const WATCHED_MAX = 10_000
 
 /**
- * Counts failed logins per account, existing or not, and peer, in this process: guessing gets slow, and costs no hashing.
- * Not per account alone, or whoever knows a name could lock its owner out.
+ * Counts failed logins per account, existing or not, and peer, in this process: guessing gets slow, and costs no
+ * hashing. Not per account alone, since a person who knows a name could then lock its owner out.
  */
 export class LoginThrottle {
   readonly #failures = new LRUCache<string, { count: number; readonly since: number }>({

@@ -9,7 +9,7 @@ import { effectiveRoles, type RoleModel } from './effective-roles.ts'
 import { READ_MAX } from './listed.ts'
 import type { RoleAssignment } from './model.ts'
 
-/** Whoever manages a domain gives these, and roles of the domain: not `admin`, which reaches beyond it. */
+/** Managers of a domain give these roles, and roles of the domain: not `admin`, which reaches beyond it. */
 const MANAGED_ROLES: ReadonlySet<string> = new Set(['manager', 'member', 'reader'])
 
 /** True where all that the role brings is what managers of domains give, or is brought by that. */
@@ -26,7 +26,7 @@ export function isManagedRole(model: RoleModel, roleId: string): boolean {
   return effectiveRoles(model, [roleId]).every((role) => within.has(role))
 }
 
-/** Who or what is to be changed: what is done to it is done to all roles that it brings. */
+/** The object to be changed: a change of a user, group or project also touches every role assigned to it. */
 export interface Managed {
   readonly what: 'user' | 'group' | 'project'
   readonly id: string

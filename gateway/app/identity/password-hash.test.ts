@@ -18,7 +18,7 @@ test('the same characters match however they were typed', async () => {
   expect(await verifyPassword('é'.normalize('NFD'), hash, ASKER)).toBe(true)
 })
 
-test('nobody’s hash fits nothing', async () => {
+test('the hash of no user fits no password', async () => {
   expect(await verifyPassword('', NOBODYS_HASH, ASKER)).toBe(false)
 })
 

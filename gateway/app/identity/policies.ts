@@ -36,7 +36,7 @@ export async function createPolicy(
   return policy
 }
 
-/** Afterwards the policy is as given; what is not given stays. */
+/** Afterwards the policy is as given; fields not given stay. */
 export async function changePolicy(
   { db }: Identity,
   id: string,

@@ -16,7 +16,10 @@ export interface ProjectQuery extends ListQuery, Pick<ProjectFilter, 'tags'> {
   readonly isDomain?: boolean | undefined
 }
 
-/** The projects; with a token for a domain, those of it. A domain as parent means the projects right below it. */
+/**
+ * The projects; with a token for a domain, the projects of that domain. A domain as parent means the projects right
+ * below it.
+ */
 export async function allProjects(
   { db }: Identity,
   caller: Caller,
@@ -35,7 +38,7 @@ export async function allProjects(
   return readPage(query, (filter, limit) => listProjects(db, { ...filter, ...place, tags }, limit))
 }
 
-/** The project of the token, or any one for whoever may see others; a domain's id gives the domain. */
+/** The project of the token, or any one for callers who may see others; a domain's id gives the domain. */
 export async function oneProject(
   { db }: Identity,
   caller: Caller,
@@ -68,7 +71,7 @@ export async function relativesOf(
   return { above: above.toSorted((a, b) => a.ancestors.length - b.ancestors.length), below }
 }
 
-/** The projects in which a user has a role; other users' for whoever may see those. */
+/** The projects in which a user has a role; other users' for callers who may see those. */
 export async function projectsOfUser(
   { db }: Identity,
   caller: Caller,

@@ -8,8 +8,8 @@ import { type BootstrapPasswords, bootstrapIdentity } from './bootstrap.ts'
 import { hashPassword } from './password-hash.ts'
 
 /**
- * Afterwards the user `admin` logs in with this password and administers the cloud, whatever was disabled, changed or
- * deleted of that. For whoever has the database when nobody can log in any more.
+ * Afterwards the user `admin` logs in with this password and administers the cloud, even if that user was disabled,
+ * changed or deleted. For an operator with access to the database when no administrator can log in any more.
  */
 export async function recoverAdministrator(
   db: Database,

@@ -18,8 +18,9 @@ export interface WatchDeps {
 }
 
 /**
- * Afterwards revocations by any gateway reach the cache within POLL_MS and one query, until disposed. While nobody
- * asks for a token nothing is read; the first to ask then finds a blind cache, and is answered by the database.
+ * Afterwards revocations by any gateway reach the cache within POLL_MS and one query, until disposed. While no
+ * request carries a token nothing is read; the first one then finds a cache that may be out of date, and is answered
+ * from the database.
  */
 export function watchRevocations(deps: WatchDeps): AsyncDisposable {
   const stop = new AbortController()

@@ -5,7 +5,10 @@ import type { Caller } from '../request-context.ts'
 import type { Identity } from './identity.ts'
 import type { TokenView } from './token-view.ts'
 
-/** What a token stands for: one's own, or any for whoever may validate others'. Throws `not-found` for one that is not valid. */
+/**
+ * The token in the subject header: the caller's own, or any for callers who may validate others'. Throws `not-found`
+ * for one that is not valid.
+ */
 export async function subjectToken(
   identity: Identity,
   caller: Caller,

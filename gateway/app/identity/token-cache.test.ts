@@ -23,7 +23,7 @@ test('a kept token is given out until it expires', () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
-test('nothing is given out while revocations are not heard of', () => {
+test('no token is given out while revocations cannot be read', () => {
   cache.put(view('a'), cache.mark)
 
   now += BLIND_MAX_MS + 1
@@ -41,7 +41,7 @@ test('a dropped token is gone, and others stay', () => {
   expect([cache.get('a'), cache.get('b')?.record.id]).toEqual([undefined, 'b'])
 })
 
-test('who looks for revocations is told when somebody asks again', async () => {
+test('the reader of revocations wakes when a token is asked for again', async () => {
   let isAsked = false
   const asked = cache.nextAsked(new AbortController().signal).then(() => {
     isAsked = true

@@ -7,8 +7,8 @@ const TOKENS_MAX = 10_000
 export const BLIND_MAX_MS = 800
 
 /**
- * Verified tokens by their hash. What was revoked is gone as soon as `apply` has been told of it; while nothing is
- * heard of revocations, nothing is given out.
+ * Verified tokens by their hash. A revoked token is gone as soon as `apply` has received the revocation; while
+ * revocations cannot be read, no token is given out.
  */
 export class TokenCache {
   readonly #views = new LRUCache<string, TokenView>({ max: TOKENS_MAX })
@@ -31,7 +31,7 @@ export class TokenCache {
       : undefined
   }
 
-  /** Ends as soon as a token is asked for, or on a signal: until then nobody needs word of revocations. */
+  /** Resolves as soon as a token is asked for, or on a signal: until then revocations need not be read. */
   nextAsked(signal: AbortSignal): Promise<void> {
     const asked = Promise.withResolvers<void>()
     const end = () => asked.resolve()

@@ -17,7 +17,7 @@ export interface CatalogService {
   }[]
 }
 
-/** The catalog for whoever has the token; what needs a project is left out where the token has none. */
+/** The catalog for the holder of the token; services that need a project are left out where the token has none. */
 export async function tokenCatalog(
   identity: Identity,
   root: string,

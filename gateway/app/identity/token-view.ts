@@ -54,7 +54,7 @@ export interface TokenView {
   readonly caller: Caller
 }
 
-/** Who lent it to whom. */
+/** The trustor and the trustee. */
 export interface TrustRef {
   readonly id: string
   readonly trustorUserId: string

@@ -124,7 +124,7 @@ function isLendable(caller: Caller, projectId: string | null, { name }: Role): b
   return projectId === caller.projectId && caller.roles.has(name)
 }
 
-/** Those of a trustor or a trustee, who may see them, too; all for whoever may see those. */
+/** The trusts of a trustor or a trustee, who may see their own; all trusts for callers who may see all. */
 export async function trustsSeenBy(
   { db }: Identity,
   caller: Caller,

@@ -7,7 +7,7 @@ import { type Listed, NO_ENTRIES } from './listed.ts'
 import type { User } from './model.ts'
 import { noSuch } from './no-such.ts'
 
-/** The users; with a token for a domain, those of it. */
+/** The users; with a token for a domain, the users of that domain. */
 export async function allUsers(
   { db }: Identity,
   caller: Caller,
@@ -18,7 +18,7 @@ export async function allUsers(
   return readPage(query, (filter, limit) => listUsers(db, { ...filter, domainId }, limit))
 }
 
-/** The caller, or anyone for whoever may see others by the rule. */
+/** The caller, or any user for callers whom the rule lets see others. */
 export async function oneUser(
   { db }: Identity,
   caller: Caller,

@@ -52,8 +52,8 @@ export class ContentStore {
   }
 
   /**
-   * The content, or a part of it, as a stream of chunks; `sizeBytes` is of the whole. Throws `unavailable` when the
-   * file is not there.
+   * The content, or a part of it, as a stream of chunks; `sizeBytes` is the size of the whole content. Throws
+   * `unavailable` when the file is not there.
    */
   async read(
     sha256: string,

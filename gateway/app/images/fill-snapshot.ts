@@ -34,7 +34,7 @@ export async function fillSnapshot(images: Images, given: SnapshotContent): Prom
   await settle(images, imageId)
 }
 
-/** May be done again by whoever asks again. */
+/** A repeated request may fill it again. */
 async function settle(images: Images, imageId: string): Promise<void> {
   const kept = await freeSnapshot(images.db, imageId)
   if (kept === null) return

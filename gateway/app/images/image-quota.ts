@@ -9,8 +9,8 @@ export interface ImageLimits {
 }
 
 /**
- * Throws `over-quota` when one image more is too many for the project. Nobody else's image comes between until the
- * transaction ends.
+ * Throws `over-quota` when one image more is too many for the project. No other request adds an image to the project
+ * until the transaction ends.
  */
 export async function chargeImage(tx: Tx, projectId: string, limits: ImageLimits): Promise<void> {
   await holdProject(tx, projectId)

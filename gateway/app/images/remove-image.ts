@@ -6,7 +6,7 @@ import { deleteImageRow, findImage } from '../../db/images.ts'
 import { collectContent } from './collect-content.ts'
 import type { Images } from './images.ts'
 
-/** Afterwards there is no such image, whoever's it was. One that changes meanwhile stays, to be removed later. */
+/** Afterwards the image is gone, of any project. One that changes meanwhile stays, to be removed later. */
 export async function removeImage(images: Images, id: string): Promise<void> {
   const image = await findImage(images.db, id)
   if (image === undefined) return

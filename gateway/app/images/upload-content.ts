@@ -56,7 +56,7 @@ export async function stageContent(
   await fill(images, image, given, { status: 'uploading', to: 'uploading', format: undefined })
 }
 
-/** Afterwards the image is active with the content of a format that whoever sends it names. Fails as `uploadContent` does. */
+/** Afterwards the image is active with the content, in the format that the sender names. Fails as `uploadContent` does. */
 export function fillWith(
   images: Images,
   image: Image,
@@ -141,7 +141,7 @@ async function renew(images: Images, upload: Upload, nowMs: number): Promise<voi
   if (!isOurs) throw lost(upload)
 }
 
-/** What is thrown when the image went while it was filled. */
+/** The failure thrown when the image was deleted while it was filled. */
 export function lost(upload: Upload): Failure {
   return new Failure('conflict', `Image ${upload.imageId} was deleted during the upload.`)
 }

@@ -6,7 +6,7 @@ import { findImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
 import type { Images } from './images.ts'
 
-/** The image, if the requester may know of it; else `not-found`, whatever the reason. */
+/** The image, if the requester may see it; else `not-found`, for an unknown one and for a hidden one alike. */
 export async function visibleImage(
   images: Images,
   requester: Requester,

@@ -15,7 +15,8 @@ import { powerServer } from '../servers/acts/power-server.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
 import { cancelIntent, intentPage } from './intents.ts'
 
-// Goal: what is asked of servers of a dark cell is done once, in order, when it is back; two gateways compete for it.
+// Goal: actions on servers of an unreachable cell are done once, in order, when the cell is back; two gateways
+// compete for them.
 
 const DEADLINE_MS = 500
 const LIMIT_MS = 30_000
@@ -61,12 +62,12 @@ async function active(): Promise<string> {
   return id
 }
 
-async function goDark(): Promise<void> {
+async function becomeUnreachable(): Promise<void> {
   await cell.vanish()
   for (const each of [core, other])
     await waitFor(
-      'the cell to be dark',
-      () => each.cells.cell(cell.id)?.isAlive === false,
+      'the cell to be unreachable',
+      () => each.cells.cell(cell.id)?.isReachable === false,
       LIMIT_MS,
     )
 }
@@ -89,7 +90,7 @@ const done = (id: string) =>
 
 test('the newest intent of a server is done, once, and the others tell that they were not', async () => {
   const id = await active()
-  await goDark()
+  await becomeUnreachable()
 
   await powerServer(core, await by(id), id, 'stop')
   expect(await env.server(id)).toMatchObject({ vmState: 'active', taskState: 'powering-off' })
@@ -105,7 +106,9 @@ test('the newest intent of a server is done, once, and the others tell that they
   await env.until(id, ({ vmState, intent }) => vmState === 'stopped' && intent === null)
   await done(id)
 
-  expect(acts.map(({ act, isWish }) => [act.name, isWish])).toEqual([['stop', true]])
+  expect(acts.map(({ act, isDesiredState, isWish }) => [act.name, isDesiredState, isWish])).toEqual(
+    [['stop', true, true]],
+  )
   expect(await messages(id)).toEqual([
     'create null',
     'stop Superseded by a later request.',
@@ -117,7 +120,7 @@ test('the newest intent of a server is done, once, and the others tell that they
 test('servers are seen to in the order in which they were asked for, and a delete beats all', async () => {
   const ids = [await active(), await active(), await active()]
   const [first, second, third] = ids as [string, string, string]
-  await goDark()
+  await becomeUnreachable()
   await powerServer(core, await by(second), second, 'stop')
   await powerServer(core, await by(first), first, 'stop')
   await powerServer(core, await by(third), third, 'stop')
@@ -139,7 +142,7 @@ test('servers are seen to in the order in which they were asked for, and a delet
 
 test('a cancelled intent is not carried out, and its server shows what it was', async () => {
   const ids = [await active(), await active()]
-  await goDark()
+  await becomeUnreachable()
   for (const id of ids) await deleteServer(core, await by(id), id)
   const [id, kept] = ids as [string, string]
   const [intent] = (await intentPage(env.db, await by(kept), { limit: 10 })).intents
@@ -162,7 +165,7 @@ test('a cancelled intent is not carried out, and its server shows what it was', 
 
 test('what the cell refuses ends as a failed action that tells why', async () => {
   const id = await active()
-  await goDark()
+  await becomeUnreachable()
   await powerServer(core, await by(id), id, 'stop')
   cell.overrides['instance.act'] = () => {
     throw new Failure('conflict', 'It is paused.')
@@ -177,20 +180,20 @@ test('what the cell refuses ends as a failed action that tells why', async () =>
 
   expect(await env.server(id)).toMatchObject({ vmState: 'active', taskState: null })
   expect(await waiting(id)).toEqual([])
-  const told = async () => {
+  const lastEvent = async () => {
     const [action] = await listActions(env.db, pageOf(id))
     return (await listActionEvents(env.db, id, action!.requestId))[0]
   }
-  await expect.poll(told).toMatchObject({ result: 'Error', details: 'It is paused.' })
+  await expect.poll(lastEvent).toMatchObject({ result: 'Error', details: 'It is paused.' })
 })
 
 test('a delete of a server that is gone by then is done', async () => {
   const id = await active()
-  await goDark()
+  await becomeUnreachable()
   await deleteServer(core, await by(id), id)
   expect(await waiting(id)).toEqual(['delete'])
 
-  // As where another delete of it was under way.
+  // As where another delete of the server was under way.
   await env.db.orm.delete(instanceMappings).where(eq(instanceMappings.serverId, id))
   cell.appear()
 

@@ -102,8 +102,8 @@ async function supersede(tx: Tx, serverId: string): Promise<void> {
 }
 
 /**
- * Afterwards nothing of it will be done, and the server shows what its cell last said. Throws `not-found` where it is
- * another project's, or somebody has begun to carry it out.
+ * Afterwards the intent will not be carried out, and the server shows the state its cell last reported. Throws
+ * `not-found` for an intent of another project, and for one that a gateway has begun to carry out.
  */
 export async function cancelIntent(
   db: Transactional,

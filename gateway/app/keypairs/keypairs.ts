@@ -88,7 +88,7 @@ export interface CreatedKeypair extends Keypair {
 }
 
 /**
- * Afterwards the user has the keypair. Throws `invalid` for what is no public key, `conflict` where the name is
+ * Afterwards the user has the keypair. Throws `invalid` for text that is no public key, `conflict` where the name is
  * taken, `over-quota`, and `forbidden` for another user's keypairs.
  */
 export async function createKeypair(

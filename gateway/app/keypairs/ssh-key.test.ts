@@ -26,6 +26,6 @@ test.each([
   expect(() => publicKeyFingerprint('ssh', text)).toThrow('failed to generate fingerprint')
 })
 
-test('publicKeyFingerprint() refuses what is no certificate', () => {
+test('publicKeyFingerprint() refuses text that is no certificate', () => {
   expect(() => publicKeyFingerprint('x509', ED25519)).toThrow('failed to generate fingerprint')
 })

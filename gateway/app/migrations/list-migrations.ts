@@ -50,7 +50,7 @@ export async function listMigrations(
   })
 }
 
-/** A migration with what is known of its destination and flavors; null where these have left. */
+/** A migration with its destination and flavors; null where these are unknown here by now. */
 export type ShownMigration = RecordedMigration & {
   readonly destAddress: string | null
   readonly oldFlavorNumber: number | null

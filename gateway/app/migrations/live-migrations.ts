@@ -35,7 +35,7 @@ export async function listLiveMigrations(
   })
 }
 
-/** Throws `not-found` for the server, and for what is not a live migration of it that is under way. */
+/** Throws `not-found` for an unknown server, and for a migration that is not a live migration of it under way. */
 export async function showLiveMigration(
   db: Executor,
   context: RequestContext,

@@ -7,7 +7,7 @@ import type { RequestContext } from '../request-context.ts'
 import { placedServer } from '../servers/boot/placed-server.ts'
 
 const UNKNOWN: MoveProgress = { memory: null, disks: null }
-/** Whoever looks on asks again soon. */
+/** A user who watches the progress asks again soon. */
 const WAIT_MS = 3_000
 
 /**

@@ -3,7 +3,7 @@ import { newId } from '#common/ids.ts'
 import type { Port } from '../../db/network.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import { addressWishes } from './address-wishes.ts'
+import { addressRequests } from './address-requests.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
 import { type PortDraft as Placement, placePort } from './place-port.ts'
@@ -78,10 +78,10 @@ async function placementOf(
       hasPortSecurity,
       draft.security_groups,
     ),
-    wishes:
+    requests:
       draft.fixed_ips === undefined
         ? undefined
-        : addressWishes(network, subnets, requester, draft.fixed_ips),
+        : addressRequests(network, subnets, requester, draft.fixed_ips),
     subnets,
   }
 }

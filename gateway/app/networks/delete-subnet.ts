@@ -7,7 +7,7 @@ import { refund } from './quotas.ts'
 import { holdRevision } from './revision.ts'
 import { ownSubnet } from './visible.ts'
 
-/** Afterwards the subnet is gone. Throws `conflict` while a port has an address of it. */
+/** Afterwards the subnet is gone. Throws `conflict` while a port has an address of the subnet. */
 export async function deleteSubnet(
   networks: Networks,
   requester: Requester,

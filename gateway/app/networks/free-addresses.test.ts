@@ -27,7 +27,7 @@ async function subnetOf(cidr: string, ip_version: 4 | 6 = 4) {
   return createSubnet(networks, requester, { network_id: id, cidr, ip_version })
 }
 
-test('addresses are told once, and never one that a port has or had just now', async () => {
+test('addresses are given out once, and never one that a port has or had just now', async () => {
   const subnet = await subnetOf('10.1.0.0/29')
   const draft = { network_id: subnet.networkId }
   const taken = await createPort(networks, requester, draft)
@@ -35,21 +35,21 @@ test('addresses are told once, and never one that a port has or had just now', a
   await deletePort(networks, requester, given.id)
   const gone = [taken, given].map(({ fixedIps }) => fixedIps[0]!.address)
 
-  const told: string[] = []
+  const found: string[] = []
   for (let left = 3; left > 0; left -= 1) {
     const [free] = (await networks.freeAddresses.take(db, subnet, 1)) ?? []
-    if (free !== undefined) told.push(free.address)
+    if (free !== undefined) found.push(free.address)
   }
 
-  expect(new Set(told).size).toBe(told.length)
-  expect(told.length).toBeGreaterThan(0)
-  for (const address of told) {
+  expect(new Set(found).size).toBe(found.length)
+  expect(found.length).toBeGreaterThan(0)
+  for (const address of found) {
     expect(address).toMatch(/^10\.1\.0\.[2-6]$/)
     expect(gone).not.toContain(address)
   }
 })
 
-test('more than one question finds are not told of, nor those of a subnet that is full', async () => {
+test('addresses beyond those one query finds are not given out, nor those of a full subnet', async () => {
   const wide = await subnetOf('10.2.0.0/16')
   const full = await subnetOf('10.3.0.0/30')
   await createPort(networks, requester, { network_id: full.networkId })
@@ -61,10 +61,10 @@ test('more than one question finds are not told of, nor those of a subnet that i
 test('many who ask at once share the question, and get an address each', async () => {
   const subnet = await subnetOf('fd00:1:2:3::/64', 6)
 
-  const told = await Promise.all(
+  const found = await Promise.all(
     Array.from({ length: 20 }, () => networks.freeAddresses.take(db, subnet, 2)),
   )
 
-  const addresses = told.flatMap((each) => each?.map(({ address }) => address) ?? [])
+  const addresses = found.flatMap((each) => each?.map(({ address }) => address) ?? [])
   expect(new Set(addresses).size).toBe(40)
 })

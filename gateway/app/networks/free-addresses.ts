@@ -24,8 +24,8 @@ interface Known {
 }
 
 /**
- * Addresses of subnets that were free a moment ago, each told once. Only a port's row makes one taken: what is told here is
- * where to try first, so that a boot needs no answer before its commit.
+ * Addresses of subnets that were free a moment ago, each given out once. Only a port's row takes an address: these
+ * are the addresses to try first, so that a boot needs no answer before its commit.
  */
 export class FreeAddresses {
   readonly #clock: Clock
@@ -45,15 +45,15 @@ export class FreeAddresses {
     if (count > LOOK_AT) return undefined
     // Another pool is another place to look.
     const key = `${subnet.id} ${subnet.revision}`
-    const before = this.#told(key, count)
+    const before = this.#takeKnown(key, count)
     if (before !== undefined) return before
     const looking = this.#looking.get(key) ?? this.#look(db, subnet, key)
     this.#looking.set(key, looking)
     await looking
-    return this.#told(key, count)
+    return this.#takeKnown(key, count)
   }
 
-  #told(key: string, count: number): readonly FreeAddress[] | undefined {
+  #takeKnown(key: string, count: number): readonly FreeAddress[] | undefined {
     const known = this.#known.get(key)
     if (known === undefined || this.#clock.elapsed() - known.readAt > FRESH_MS) return undefined
     return known.addresses.length < count ? undefined : known.addresses.splice(0, count)

@@ -1,6 +1,6 @@
 import type { ResourcePage } from '../../db/resource-page.ts'
 
-/** Those of a few objects that fit every filter, by what is shown of them. */
+/** The objects whose shown fields match every filter; for short lists. */
 export function matchFilters<T extends object>(
   objects: readonly T[],
   filters: ResourcePage['filters'],

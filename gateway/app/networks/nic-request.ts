@@ -43,7 +43,7 @@ export interface NicPlan {
   readonly securityGroups: readonly { readonly id: string; readonly name: string }[]
 }
 
-/** A NIC that a server has: its port, and what the network says of it. */
+/** A NIC of a server: its port, and the settings that its network gives it. */
 export interface ServerNic {
   readonly port: Port
   readonly network: Network

@@ -6,8 +6,8 @@ import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inser
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { charge } from './quotas.ts'
 
-/** An address to have: this one, or any of the subnet. */
-export interface AddressWish {
+/** A requested address of a port: this one, or any of the subnet; null: any. */
+export interface AddressRequest {
   readonly subnet: Subnet
   readonly address: string | null
 }
@@ -16,7 +16,7 @@ export interface PortDraft extends Omit<Port, 'fixedIps' | 'macAddress'> {
   /** Null: one of ours that is free. */
   readonly macAddress: string | null
   /** Undefined: one address per IP version that the network has subnets of. */
-  readonly wishes: readonly AddressWish[] | undefined
+  readonly requests: readonly AddressRequest[] | undefined
   /** The network's subnets, oldest first. */
   readonly subnets: readonly Subnet[]
 }
@@ -29,27 +29,27 @@ const MAC_TRIES_MAX = 8
  * meanwhile, `conflict` for an address or MAC that is taken or when addresses have run out, `over-quota`.
  */
 export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
-  const { wishes, subnets: _subnets, macAddress, ...port } = draft
+  const { requests, subnets: _subnets, macAddress, ...port } = draft
   if (!(await holdNetwork(tx, draft.networkId)))
     throw new Failure('not-found', `Network ${draft.networkId} could not be found.`)
   const mac = await insertWithMac(tx, port, macAddress)
   const fixedIps =
-    wishes === undefined
+    requests === undefined
       ? await addressPerVersion(tx, draft)
-      : await wishedAddresses(tx, draft, wishes)
+      : await allocateRequested(tx, draft, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
   await charge(tx, draft.projectId, 'port')
   return { ...port, macAddress: mac, fixedIps }
 }
 
-/** Afterwards the port has every address wished for. */
-export async function wishedAddresses(
+/** Afterwards the port has every requested address. */
+export async function allocateRequested(
   tx: Tx,
   port: { readonly id: string; readonly networkId: string },
-  wishes: readonly AddressWish[],
+  requests: readonly AddressRequest[],
 ): Promise<readonly FixedIp[]> {
   const fixedIps: FixedIp[] = []
-  for (const { subnet, address } of wishes) {
+  for (const { subnet, address } of requests) {
     const fixedIp =
       address === null
         ? await allocateAddress(tx, subnet, port.id)

@@ -23,9 +23,10 @@ interface Known {
 }
 
 /**
- * Decides the NICs of a new server from what is there now; writes nothing but a missing default group. Failures and
- * words are Nova's (nova/network/neutron.py `validate_networks`): `invalid` for what cannot be had, `conflict` for a
- * port in use or an ambiguous choice, `forbidden` for an external network.
+ * Decides the NICs of a new server from the networks and ports as they are now; writes nothing but a missing default
+ * group. Failures and words are Nova's (nova/network/neutron.py `validate_networks`): `invalid` for ports and
+ * networks that cannot be used, `conflict` for a port in use or an ambiguous choice, `forbidden` for an external
+ * network.
  */
 export async function planNics(
   networks: Networks,

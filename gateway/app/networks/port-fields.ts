@@ -1,6 +1,6 @@
-import type { RequestedAddress } from './address-wishes.ts'
+import type { RequestedAddress } from './address-requests.ts'
 
-/** What requests may say of a port whenever they speak of it. */
+/** The fields of a port that both a create and an update may carry. */
 export interface PortFields {
   readonly name?: string
   readonly description?: string

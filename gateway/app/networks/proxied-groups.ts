@@ -35,7 +35,7 @@ export async function showProxiedGroup(
   return { group, remotes: (await withRemotes(networks.db, [group])).remotes }
 }
 
-/** The id as it is. Throws `invalid` for what is none, as clients expect before they look for a group by its name. */
+/** The id as it is. Throws `invalid` for text that is no id, as clients expect before they look for a group by its name. */
 export function proxiedGroupId(id: string): string {
   if (!isUuid(id)) throw new Failure('invalid', 'Security group id should be uuid')
   return id

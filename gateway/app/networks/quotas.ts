@@ -12,7 +12,7 @@ import {
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 
-/** What is counted, with Neutron's default limits. */
+/** The counted resources, with Neutron's default limits. */
 export const DEFAULT_LIMITS = {
   network: 100,
   subnet: 100,
@@ -81,10 +81,10 @@ export function showDefaultQuotas(requester: Requester, projectId: string): Quot
   return statesOf(new Map())
 }
 
-/** As in the service's document; Neutron asks nobody whether there is such a project. */
+/** As in the service's document; Neutron does not check that the project exists either. */
 const PROJECT_ID = /^[0-9A-Za-z-]{1,64}$/
 
-/** Afterwards these limits hold; what is used already stays. Throws `invalid` for what can be no project's id. */
+/** Afterwards these limits hold; resources used already stay. Throws `invalid` for text that can be no project's id. */
 export async function updateQuotas(
   networks: Networks,
   requester: Requester,

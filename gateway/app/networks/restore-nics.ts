@@ -7,7 +7,7 @@ import { findPorts } from '../../db/ports.ts'
 import { bindPort } from '../../db/server-ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { ServerNic } from './nic-request.ts'
-import { type AddressWish, placePort } from './place-port.ts'
+import { type AddressRequest, placePort } from './place-port.ts'
 
 type Nic = InstanceBuild['nics'][number]
 
@@ -16,7 +16,7 @@ export interface KnownNic {
   readonly nic: Nic
   readonly network: Network
   readonly subnets: readonly Subnet[]
-  readonly wishes: readonly AddressWish[]
+  readonly requests: readonly AddressRequest[]
 }
 
 /** What a NIC needs was given to another since its server got it. */
@@ -37,12 +37,12 @@ export async function knownNics(db: Executor, nics: readonly Nic[]): Promise<rea
   return nics.flatMap((nic) => {
     const network = networks.get(nic.networkId)
     const subnets = byNetwork.get(nic.networkId) ?? []
-    const wishes = nic.fixedIps.flatMap(({ address, cidr }) => {
+    const requests = nic.fixedIps.flatMap(({ address, cidr }) => {
       const subnet = subnets.find((each) => each.cidr === cidr)
       return subnet === undefined ? [] : [{ subnet, address }]
     })
-    if (network === undefined || wishes.length < nic.fixedIps.length) return []
-    return [{ nic, network, subnets, wishes }]
+    if (network === undefined || requests.length < nic.fixedIps.length) return []
+    return [{ nic, network, subnets, requests }]
   })
 }
 
@@ -79,7 +79,7 @@ export async function restoreNics(
 async function restorePort(
   tx: Tx,
   { serverId: deviceId, projectId, zone, securityGroupIds, now }: NicOwner,
-  { nic, network, subnets, wishes }: KnownNic,
+  { nic, network, subnets, requests }: KnownNic,
   nicIndex: number,
 ): Promise<Port> {
   const { portId, macAddress, tag: nicTag = null } = nic
@@ -108,7 +108,7 @@ async function restorePort(
     hostName: '',
     hasPortSecurity: network.hasPortSecurity,
     securityGroupIds: network.hasPortSecurity ? securityGroupIds : [],
-    wishes,
+    requests,
     subnets,
   })
 }

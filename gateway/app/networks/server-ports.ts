@@ -97,7 +97,7 @@ async function makePort(tx: Tx, place: Place, plan: NicPlan, nic: NewNic): Promi
     return await placePort(tx, {
       ...bootPort(place, plan, nic, place.nicIndex),
       macAddress: null,
-      wishes: fixedIp === null ? undefined : [fixedIp],
+      requests: fixedIp === null ? undefined : [fixedIp],
       subnets,
     })
   } catch (error) {

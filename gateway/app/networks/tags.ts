@@ -67,7 +67,7 @@ export async function replaceTags(
   return tags
 }
 
-/** Afterwards the object has the tag too. Throws `invalid` for what is no tag and for one too many. */
+/** Afterwards the object has the tag too. Throws `invalid` for text that is no tag and for one too many. */
 export async function addTag(
   networks: Networks,
   requester: Requester,

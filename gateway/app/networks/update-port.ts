@@ -8,10 +8,10 @@ import { findPorts, updatePort as writePort } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
-import { addressWishes } from './address-wishes.ts'
+import { addressRequests } from './address-requests.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
-import { type AddressWish, wishedAddresses } from './place-port.ts'
+import { type AddressRequest, allocateRequested } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
 import type { PortFields } from './port-fields.ts'
 import { refuseWithoutEffect } from './refuse-without-effect.ts'
@@ -59,7 +59,7 @@ async function changePort(
   const isNew = (group: string) => !before.securityGroupIds.includes(group)
   if (isServerPort(before) && groups?.some(isNew))
     await refuseWithoutEffect(networks, before.deviceId)
-  const wishes = await wishesAfter(networks, requester, before, change)
+  const requests = await requestsAfter(networks, requester, before, change)
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'ports', id, wantedRevision)
     await writePort(tx, after, new Date(networks.clock.now()))
@@ -67,7 +67,7 @@ async function changePort(
       await unbindGroups(tx, id)
       queueGroupBindings(tx, id, groups)
     }
-    if (wishes !== undefined) await replaceAddresses(tx, before, wishes)
+    if (requests !== undefined) await replaceAddresses(tx, before, requests)
     for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)
   })
   const [changed] = await findPorts(networks.db, [id])
@@ -113,32 +113,36 @@ async function groupsAfter(
   return groupsForPort(networks, port.projectId, port.hasPortSecurity, change.security_groups)
 }
 
-async function wishesAfter(
+async function requestsAfter(
   networks: Networks,
   requester: Requester,
   port: Port,
   change: PortFields,
-): Promise<readonly AddressWish[] | undefined> {
+): Promise<readonly AddressRequest[] | undefined> {
   if (change.fixed_ips === undefined) return undefined
   const [network] = await findNetworks(networks.db, [port.networkId])
   const subnets = await subnetsOfNetworks(networks.db, [port.networkId])
   const present = port.fixedIps.map(({ address }) => address)
-  return addressWishes(network as Network, subnets, requester, change.fixed_ips, present)
+  return addressRequests(network as Network, subnets, requester, change.fixed_ips, present)
 }
 
-/** What the port has already and wishes for again stays its own throughout. */
-async function replaceAddresses(tx: Tx, port: Port, wishes: readonly AddressWish[]): Promise<void> {
+/** Addresses that the port has and requests again stay allocated to it throughout. */
+async function replaceAddresses(
+  tx: Tx,
+  port: Port,
+  requests: readonly AddressRequest[],
+): Promise<void> {
   await holdNetwork(tx, port.networkId)
-  const left = [...wishes]
+  const left = [...requests]
   for (const fixedIp of port.fixedIps) {
-    const kept = left.findIndex((wish) => isMetBy(wish, fixedIp))
+    const kept = left.findIndex((request) => isMetBy(request, fixedIp))
     if (kept === -1) await releaseAddress(tx, { ...fixedIp, portId: port.id })
     else left.splice(kept, 1)
   }
-  await wishedAddresses(tx, port, left)
+  await allocateRequested(tx, port, left)
 }
 
-function isMetBy(wish: { subnet: Subnet; address: string | null }, fixedIp: FixedIp): boolean {
-  if (wish.subnet.id !== fixedIp.subnetId) return false
-  return wish.address === null || wish.address === fixedIp.address
+function isMetBy(request: { subnet: Subnet; address: string | null }, fixedIp: FixedIp): boolean {
+  if (request.subnet.id !== fixedIp.subnetId) return false
+  return request.address === null || request.address === fixedIp.address
 }

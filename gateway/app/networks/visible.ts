@@ -21,7 +21,7 @@ export function projectOf(requester: Requester): string {
   throw new Failure('forbidden', 'This needs a token for a project.')
 }
 
-/** The network, if the requester may know of it; else `not-found`. */
+/** The network, if the requester may see it; else `not-found`. */
 export async function visibleNetwork(
   networks: Networks,
   requester: Requester,

@@ -37,10 +37,10 @@ export function watchCellSagas(deps: Deps, processName: string): Reconciler {
       const open = await openCellSagas(db)
       mayBeShown = open.size > 0
       const due = all.filter(({ id }) => open.has(id) || counting.some((cell) => cell.id === id))
-      await forEachRow(due, { log, signal }, async ({ id, name, isLost, isAlive }) => {
+      await forEachRow(due, { log, signal }, async ({ id, name, isLost, isReachable }) => {
         // What a lost cell had begun is not gone on with.
         if (isLost) await db.transaction((tx) => keepCellSagas(tx, id, []))
-        else if (isAlive) await readIfHeard(deps, { id, name }, open.get(id) ?? [])
+        else if (isReachable) await readIfHeard(deps, { id, name }, open.get(id) ?? [])
       })
       return { holder: 1, stuck: counting.length }
     },
@@ -81,11 +81,11 @@ async function readCell(
   const ask = { ids: ids.slice(0, IDS_MAX) }
   const { sagas } = await askCell(cell, 'saga.list-stuck', ask, { work })
   const asked = sagas.filter(({ id, state }) => state === 'stuck' || ids.includes(id))
-  const told = asked.map(({ startedAt, endedAt, ...saga }) => ({
+  const reported = asked.map(({ startedAt, endedAt, ...saga }) => ({
     ...saga,
     startedAt: new Date(startedAt),
     endedAt: endedAt === null ? null : new Date(endedAt),
   }))
-  const ended = await db.transaction((tx) => keepCellSagas(tx, cell.id, told))
+  const ended = await db.transaction((tx) => keepCellSagas(tx, cell.id, reported))
   for (const id of ended) operations.tell(id)
 }

@@ -8,7 +8,7 @@ import type { RequestContext } from '../request-context.ts'
 import { findOperation } from './operations.ts'
 
 /**
- * Begins to empty a host, or tells of the operation that does so already, or did under this key. Its cell need not be
+ * Begins to empty a host, or returns the operation that does so already, or did under this key. Its cell need not be
  * reachable. Throws `IdempotencyKeyReused`.
  */
 export async function drainHost(

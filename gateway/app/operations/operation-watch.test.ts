@@ -71,7 +71,7 @@ test('what had ended before is seen at once, and what the bus lost at the next l
   await later
 })
 
-test('whoever leaves waits no longer, nor does anybody once it is closed', async () => {
+test('a waiter that leaves waits no longer, and closing the watch ends every wait', async () => {
   const leaving = new AbortController()
   const { nats, listening } = bus()
   const fails = () => Promise.reject(new Error('The database is away'))

@@ -21,8 +21,8 @@ interface Waited {
 }
 
 /**
- * Wakes those who wait for the end of operations as soon as the gateway that ended it tells of it. One look at the database
- * for all of them when one more waits, another now and then, and none for nobody.
+ * Wakes requests that wait for the end of operations as soon as a gateway announces that an operation ended. One
+ * query serves all of them when a new one waits, another now and then, and none is made while no request waits.
  */
 export class OperationWatch implements AsyncDisposable {
   readonly #options: OperationWatchOptions
@@ -51,14 +51,14 @@ export class OperationWatch implements AsyncDisposable {
     if (waited.wakes.size === 0 && this.#waited.get(id) === waited) this.#wake(id)
   }
 
-  /** Tells all gateways that it has ended. */
+  /** Notifies all gateways that the operation has ended. */
   tell(id: string): void {
     const { nats } = this.#options
     this.#wake(id)
     if (!nats.isClosed()) nats.publish(endedSubject(id))
   }
 
-  /** Afterwards nobody waits, and nobody begins to. */
+  /** Afterwards no request waits, and no new one is taken. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     for (const id of this.#waited.keys()) this.#wake(id)

@@ -7,7 +7,7 @@ import { PROVIDED_CLASSES } from './resource-classes.ts'
 export interface ProvidedInventory {
   readonly total: number
   readonly allocationRatio: number
-  /** What of it may be used: the total times the ratio, rounded down. */
+  /** The amount that may be used: the total times the ratio, rounded down. */
   readonly capacity: number
   readonly used: number
 }

@@ -26,7 +26,7 @@ export const RESOURCE_CLASSES: readonly string[] = [
   'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC',
 ]
 
-/** What operators name classes of their own: hosts may have one that was never heard of. */
+/** Operators name resource classes of their own with this prefix: hosts may report one that is new here. */
 const CUSTOM_CLASS = /^CUSTOM_[A-Z0-9_]{1,248}$/
 
 function isResourceClass(name: string): boolean {
@@ -46,7 +46,7 @@ export type RequestedAmounts = ReadonlyMap<string, number>
 
 const AMOUNT = /^([A-Z0-9_]+):(\d{1,15})$/
 
-/** `VCPU:2,MEMORY_MB:512`. Throws `invalid` for what is malformed, none, or of an unknown class. */
+/** `VCPU:2,MEMORY_MB:512`. Throws `invalid` for malformed text, for none, and for an unknown class. */
 export function requestedAmounts(text: string): RequestedAmounts {
   const pairs = text.split(',').map((part) => {
     const [, name = '', amount = ''] = AMOUNT.exec(part) ?? []

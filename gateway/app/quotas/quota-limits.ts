@@ -35,7 +35,7 @@ export function limitsShown(
     : userQuotaLimits(db, { projectId, userId })
 }
 
-/** What a user may have of what is not shared with the project's others: the lower of both limits. */
+/** The limit of a user on a resource that is counted per user: the lower of the user's and the project's. */
 export async function lowerLimit(
   db: Executor,
   user: ProjectUser,

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database, Tx } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
-import { addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { usagesOf } from '../../db/quota-usages.ts'
 import { quotaLimits, userQuotaLimits } from '../../db/schema/resources.ts'
@@ -78,7 +78,7 @@ test('a resize that came to nothing ends with the charge from before', async () 
   expect(await used()).toEqual(WHOLE)
 })
 
-test('a resize beyond the limit is refused with what is asked for in addition, and charges nothing', async () => {
+test('a resize beyond the limit is refused with the additional amounts, and charges nothing', async () => {
   await limit('cores', 3)
 
   await expect(reserve(4, 256)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ test('a kept server that is to come back is held against the limits of its user'
   })
 })
 
-test('where the project has no room, its limit alone is told', async () => {
+test('where the project has no room, only its limit is named', async () => {
   await limit('cores', 3)
   await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'ram', hardLimit: 500 })
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { newId, type ProjectId } from '#common/ids.ts'
+import { addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { seedRoles } from '#test/env/seed-identity.ts'
-import { addServer, globalDatabase } from '#test/env/told-servers.ts'
 import { ensureProject } from '../../db/identity/projects.ts'
 import { quotaClasses } from '../../db/schema/resources.ts'
 import { chargeQuota } from './charge-quota.ts'
@@ -54,7 +54,7 @@ test('the limits of a project go before those of the class, and these before the
   expect(await defaultLimits(db)).toMatchObject({ cores: 7, ram: 100 })
 })
 
-test('a class has limits of its own, completed with the built-in ones, and holds for nobody', async () => {
+test('a class has limits of its own, completed with the built-in ones, and no project uses it', async () => {
   expect(await updateQuotaClass(db, 'gold', { cores: 70 })).toEqual({
     ...DEFAULT_LIMITS,
     cores: 70,
@@ -94,7 +94,7 @@ test.each([
   expect(await lowerLimit(db, { projectId, userId: 'ann' }, 'key_pairs')).toBe(lower)
 })
 
-test('a limit goes down to what is used and not below, unless forced', async () => {
+test('a limit goes down to the used amount and not below, unless forced', async () => {
   await use({ instances: 3 })
 
   expect(await set({ instances: 3 })).toMatchObject({ instances: 3 })
@@ -192,7 +192,7 @@ test('resetQuota() forgets what was set for one user, or for the project with al
   expect(await limitsShown(db, projectId, 'ben')).toEqual(DEFAULT_LIMITS)
 })
 
-test('quotaUsage() has every resource, and 0 for what is not used', async () => {
+test('quotaUsage() has every resource, and 0 for unused ones', async () => {
   await use({ cores: 2 })
 
   const none = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 0]))

@@ -13,13 +13,17 @@ export interface QuotaChange {
   /** Whose limits these are in the project; undefined: its own. */
   readonly userId: string | undefined
   readonly limits: Partial<QuotaLimits>
-  /** Takes limits outside the range, as below what is used; then nothing more is granted until enough was given back. */
+  /**
+   * Accepts limits outside the range, such as below the used amount; then nothing more is granted until enough was
+   * given back.
+   */
   readonly isForced: boolean
 }
 
 /**
  * Afterwards the project, or the user in it, has the new limits; those not named stay. Throws `invalid` for a limit
- * below what is used or given to users, and for a user's above what the project has left to give, unless forced.
+ * below the amount used or given to users, and for a user's limit above what the project has left to give, unless
+ * forced.
  */
 export async function updateQuota(
   db: Transactional,

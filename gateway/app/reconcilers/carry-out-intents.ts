@@ -15,7 +15,7 @@ import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that intents wait. */
+/** The longest time between rounds; new intents wake it earlier. */
 const EVERY_MS = 10_000
 const LEASE_NAME = 'intents'
 const LEASE_TTL_MS = 5_000
@@ -25,8 +25,8 @@ const BATCH_MAX = 50
 const WAIT_MS = 2_000
 
 /**
- * What was asked of servers while their cell could not be reached is asked of it once it is back, in the order it was
- * asked for, each once: the intent goes in the transaction that its saga begins with.
+ * Asks a cell that is reachable again to carry out the intents of its servers, in the order of the requests, each
+ * once: an intent is removed in the transaction that begins its saga.
  */
 export function carryOutIntents(compute: Compute, processName: string): RowReconciler<DueIntent> {
   const { db, cells, clock } = compute
@@ -38,17 +38,17 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
     everyMs: EVERY_MS,
     due: async () => {
       if ((await lease.hold()) === undefined) return []
-      const dark = cells.cells().filter(({ isAlive }) => !isAlive)
+      const unreachable = cells.cells().filter(({ isReachable }) => !isReachable)
       return dueIntents(
         db,
-        dark.map(({ id }) => id),
+        unreachable.map(({ id }) => id),
         BATCH_MAX,
       )
     },
     keyOf: ({ id }) => id,
     work: async (intent) => {
       const run = await begin(compute, intent)
-      if (run !== undefined) ends.push(tellEnd(compute, intent, run))
+      if (run !== undefined) ends.push(recordEnd(compute, intent, run))
     },
     setAside: (intent) => giveUp(compute, intent),
     after: async () => {
@@ -58,8 +58,8 @@ export function carryOutIntents(compute: Compute, processName: string): RowRecon
 }
 
 /**
- * Undefined when nothing is begun: somebody was quicker, or nothing can be done. An intent at which this fails for a
- * reason of its own is given up: those behind it must not wait for ever.
+ * Undefined when nothing is begun: another gateway was quicker, or nothing can be done. An intent at which this fails
+ * for a reason of its own is given up: those behind it must not wait for ever.
  */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {
@@ -96,6 +96,7 @@ function beginAct({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
     attempt: attempt!,
     operationId: newId<string>(),
     act: { name: action as Exclude<typeof action, 'delete'> },
+    isDesiredState: true,
     isWish: true,
     userId,
     projectId,
@@ -109,8 +110,11 @@ async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
     throw new Failure('conflict', 'The intent was seen to by somebody else.')
 }
 
-/** Of a request that was answered long ago, nobody else can tell why its cell refused. Never rejects: few wait for it. */
-async function tellEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
+/**
+ * Records why the cell refused an intent: the request was answered long ago, and no other record has the reason.
+ * Never rejects.
+ */
+async function recordEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
   try {
     if ((await run.finished) === 'unwound') await recordFailure(compute, intent, run)
   } catch (error) {

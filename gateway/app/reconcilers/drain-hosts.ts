@@ -9,7 +9,7 @@ import type { RowReconciler } from './row-reconciler.ts'
 
 type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 100
 
@@ -25,7 +25,7 @@ export function drainHosts(deps: DrainDeps): RowReconciler<HostDrain> {
   }
 }
 
-/** What is wrong with one host, or what its cell refuses, must not hold up the others. */
+/** A failure of one host, or a refusal of its cell, must not hold up the others. */
 async function tryToAdvance(deps: DrainDeps, drain: HostDrain): Promise<void> {
   try {
     await advance(deps, drain)
@@ -49,8 +49,8 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
     await setService(deps, workContext({ requestId: drain.requestId ?? undefined }), host, change)
   }
   const remaining = await remainingOn(deps, host)
-  // Of a silent cell the last known count is no proof.
-  const isKnown = deps.cells.cell(host.cellId)?.isAlive === true
+  // Of an unreachable cell the last known count is no proof.
+  const isKnown = deps.cells.cell(host.cellId)?.isReachable === true
   if (remaining === 0 && isKnown) return end(deps, drain, 'done', null)
   const total = Math.max(drain.total ?? 0, remaining)
   const message = isKnown ? null : 'Its cell does not answer.'
@@ -59,7 +59,10 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
     await noteProgress(db, drain.id, { isCordoned: true, total, remaining, message })
 }
 
-/** What is shown there, or what the host counts: a server that is just being built is in one of them only. */
+/**
+ * The number of servers shown on the host, or of those that the host reports, whichever is larger: a server that is just
+ * being built is in one of the lists only.
+ */
 async function remainingOn({ db }: ServiceDeps, { view }: HostRecord): Promise<number> {
   const shown = (await serversOnHosts(db, [view.hostId])).get(view.hostId)?.length ?? 0
   return Math.max(shown, view.used.instances)

@@ -7,11 +7,11 @@ import type { Compute } from '../compute.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 20
 
-/** What an operator wants done with servers that nobody does anything with. In seconds. */
+/** The due times of actions that operators configure for servers left alone. In seconds. */
 export interface DueTimes {
   /** Resizes are confirmed after so long; 0: never (Nova: `resize_confirm_window`). */
   readonly resizeConfirmWindowS: number
@@ -46,7 +46,7 @@ export function dueActs(compute: Compute, times: DueTimes): RowReconciler<DueAct
   }
 }
 
-/** Afterwards it is under way, unless somebody else has taken the server. */
+/** Afterwards it is under way, unless another request has taken the server. */
 async function begin(compute: Compute, server: DueServer, name: PlainAct): Promise<void> {
   const params = { ...server, operationId: newId<string>(), act: { name } }
   try {

@@ -34,7 +34,7 @@ async function endedOf(
   servers: readonly MissingServer[],
 ): Promise<readonly MissingServer[]> {
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true) return []
+  if (cell?.isReachable !== true) return []
   const ask = { serverIds: servers.map(({ serverId }) => serverId) }
   try {
     const { ended } = await askCell(cell, 'snapshot.ended', ask, { work: workContext({}) })

@@ -19,10 +19,10 @@ export function finishDeletes(compute: Compute): RowReconciler<InstanceId> {
     everyMs: EVERY_MS,
     due: async () => {
       await releaseOrphans(compute.db)
-      const dark = compute.cells.cells().filter(({ isAlive }) => !isAlive)
+      const unreachable = compute.cells.cells().filter(({ isReachable }) => !isReachable)
       return listUnownedDeletes(
         compute.db,
-        dark.map(({ id }) => id),
+        unreachable.map(({ id }) => id),
         BATCH_MAX,
       )
     },

@@ -7,7 +7,7 @@ import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 50
 /** Servers that were kept while the operator wanted it are given this long after that ended. */

@@ -5,7 +5,7 @@ import { purge, type Retention } from '../purge.ts'
 const EVERY_MS = 600_000
 const BATCHES_MAX = 20
 
-/** What is past its retention is forgotten, a little at a time. */
+/** Deletes rows past their retention, some at a time. */
 export function purgeOld(
   deps: Pick<ComputeDeps, 'db' | 'clock'>,
   retention: Retention,

@@ -14,7 +14,7 @@ type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
 /** A change is a commit, which nudges these reconcilers. */
 const EVERY_MS = 10_000
-/** While some host has not taken what it was told. */
+/** While some host has not applied a pushed item. */
 const RETRY_MS = 2_000
 /** In one message: it must be small enough for the bus, and its work short enough for an answer. */
 const PORTS_MAX = 20
@@ -32,7 +32,7 @@ interface Pushed<Item> {
   tell(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
 }
 
-/** Every host that can filter lets through what security groups say, whoever changed what. */
+/** Pushes the rules of security groups to every host that can filter, after any change of them. */
 export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
   return pushToHosts<PortFilter>(
     { db, askCell, ...deps },
@@ -55,8 +55,8 @@ export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
 }
 
 /**
- * Every host whose backend shows servers to others shows them as they are called here, whoever has changed what, also one
- * that was away meanwhile.
+ * Pushes names and labels of servers to every host whose backend shows servers to others, after any change of them,
+ * and to hosts that were unreachable meanwhile.
  */
 export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
   return pushToHosts<ServerLabels>(
@@ -80,8 +80,8 @@ export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
 }
 
 /**
- * Each round reads what the hosts are to have and tells each only what differs from what it took from this gateway last.
- * A gateway that begins tells everything once, and telling the same twice changes nothing.
+ * Each round reads the items that hosts are to have and pushes to each only those that differ from the ones it took
+ * from this gateway last. A gateway that starts pushes every item once, and a repeated push changes nothing.
  */
 function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
   const { name, capability } = pushed
@@ -105,7 +105,7 @@ function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
         const known = taken.get(keyOf(host)) ?? new Map<string, string>()
         taken.set(keyOf(host), known)
         const due = dueOf(pushed, wanted.get(host.view.hostId) ?? [], known)
-        const applied = await tellHost(deps, pushed, host, due, known)
+        const applied = await pushToHost(deps, pushed, host, due, known)
         changed += applied
         left += due.size - applied
       })
@@ -115,7 +115,7 @@ function pushToHosts<Item>(deps: Deps, pushed: Pushed<Item>): Reconciler {
   }
 }
 
-/** A host that was started again is told everything again. */
+/** A host that was started again gets every item again. */
 function keyOf({ view }: HostRecord): string {
   return `${view.hostId} ${view.startedAt}`
 }
@@ -125,7 +125,7 @@ interface Due<Item> {
   readonly digest: string
 }
 
-/** By id, what the host has not taken as it is wanted now; what is not wanted any more leaves `known`. */
+/** By id, the items that the host has not yet applied in their current form; items that are gone leave `known`. */
 function dueOf<Item>(
   { idOf }: Pushed<Item>,
   wanted: readonly Item[],
@@ -141,7 +141,7 @@ function digestOf(item: unknown): string {
 }
 
 /** Returns how many the host took; `known` is brought up to date with them. */
-async function tellHost<Item>(
+async function pushToHost<Item>(
   { cells }: Deps,
   pushed: Pushed<Item>,
   { cellId, view }: HostRecord,
@@ -153,14 +153,14 @@ async function tellHost<Item>(
   try {
     for (let from = 0; from < items.length; from += pushed.itemsMax) {
       const cell = cells.cell(cellId)
-      if (cell?.isAlive !== true) return count
+      if (cell?.isReachable !== true) return count
       const part = items.slice(from, from + pushed.itemsMax)
       const applied = await pushed.tell(cell, view.hostId, part)
       for (const id of applied) known.set(id, due.get(id)!.digest)
       count += applied.length
     }
   } catch (error) {
-    // It is told again in the next round.
+    // It is pushed again in the next round.
     if (!isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) throw error
   }
   return count

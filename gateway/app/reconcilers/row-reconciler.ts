@@ -13,7 +13,7 @@ export interface RowReconciler<Row> {
   readonly everyMs: number
   /** The rows that need it now, a bounded number. */
   due(signal: AbortSignal): Promise<readonly Row[]>
-  /** What is in hand while a row is worked on, in at most 64 characters of ASCII. */
+  /** The name of the work in hand on a row, in at most 64 characters of ASCII. */
   keyOf(row: Row): string
   work(row: Row): Promise<unknown>
   /** Afterwards the row is not due any more; absent: it is stuck until an operator continues it. */
@@ -32,7 +32,7 @@ export interface ApartRow {
 }
 
 interface Trying {
-  /** What is being tried apart, so that no round waits for it. */
+  /** The rows being tried apart, so that no round waits for them. */
   readonly trying: Set<string>
 }
 
@@ -93,7 +93,7 @@ async function tryApart<Row>(
   trying.add(key)
   try {
     const end = await apart.run(task as unknown as Json)
-    // Of what is left nothing is known: it stays a suspect.
+    // The trial says nothing about the remaining row: it stays a suspect.
     if (end.kind === 'left') return
     if (end.kind === 'guilty') await setAside(each, guard, row, end.why)
     await letGoOfRows(db, lease, each.name, [key])

@@ -55,8 +55,8 @@ async function leaveIntent(processName: string): Promise<string> {
   await startServers(first, work(), order)
   await env.until(id, ({ vmState }) => vmState === 'active')
   await cell.vanish()
-  const isDark = () => first.cells.cell(cell.id)?.isAlive === false
-  await waitFor('the cell to be dark', isDark, LIMIT_MS)
+  const isUnreachable = () => first.cells.cell(cell.id)?.isReachable === false
+  await waitFor('the cell to be unreachable', isUnreachable, LIMIT_MS)
   await powerServer(first, await by(id), id, 'stop')
   const [intent] = await intentsOf(id)
   await leaveInHand(processName, 'intents', intent!.id)

@@ -12,7 +12,7 @@ import { reserveResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/members.ts'
 import { deleteServer } from '../servers/acts/delete-server.ts'
-import { buildAnew } from '../servers/boot/build-anew.ts'
+import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
 
 // Goal: no server of a lost cell can be in two places, and a lost cell serves again only once it has nothing that is not its own.
@@ -69,7 +69,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect((await findMapping(env.db, ran))?.cores).toBe(4)
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()
-  await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
+  await waitFor('the cell to be unreachable', () => cellNow()?.isReachable === false, LIMIT_MS)
   const question = core.askCell(lost, 'instance.audit', { serverId: ran }, { work: work() })
   await expect(question).rejects.toMatchObject({ kind: 'unavailable', detail: 'it is not heard' })
   const { projectId } = (await env.server(unwanted))!
@@ -84,7 +84,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(shown).toMatchObject({ cellId: null, fault: { details: 'Cell lost was declared lost.' } })
   expect(await findMapping(env.db, ran)).toMatchObject({ cellId: null, attempt: 2, sagaId: null })
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: null, members: [ran] })
-  // A resize that nobody can end any more is not paid for.
+  // A resize that can no longer be confirmed or reverted is not charged.
   await waitFor(
     'it to be charged as it was',
     async () => (await findMapping(env.db, ran))?.cores === before?.cores,
@@ -100,9 +100,9 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   const asked = { ...owner, projectId: project as never }
   const rule = { id: group, policy: 'affinity', maxPerHost: 1 } as const
   const wanted = { ...request, spec: { ...request.spec, group: rule }, shown: was }
-  const anew = () => buildAnew(core, asked, { ...shown, id }, wanted)
-  await anew()
-  await expect(anew()).rejects.toMatchObject({ kind: 'conflict' })
+  const rebuild = () => rebuildUnplaced(core, asked, { ...shown, id }, wanted)
+  await rebuild()
+  await expect(rebuild()).rejects.toMatchObject({ kind: 'conflict' })
   await env.until(ran, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
   const charged = { attempt: 3, cores: before?.cores, ramMb: before?.ramMb }
   expect(await findMapping(env.db, ran)).toMatchObject(charged)
@@ -112,12 +112,12 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   let isServed = false
   lost.overrides = {
     'instance.delete': (ask) => {
-      isServed ||= cellNow()?.isAlive === true
+      isServed ||= cellNow()?.isReachable === true
       return lost.delete(ask)
     },
   }
   lost.appear()
-  await waitFor('the cell to serve again', () => cellNow()?.isAlive === true, LIMIT_MS)
+  await waitFor('the cell to serve again', () => cellNow()?.isReachable === true, LIMIT_MS)
 
   expect(isServed).toBe(false)
   expect(lost.deletes.map(({ operation }) => operation.serverId).toSorted()).toEqual(

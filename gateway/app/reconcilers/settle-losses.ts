@@ -15,8 +15,8 @@ const BATCH_MAX = 100
 const FENCE_MARGIN_S = 30
 
 /**
- * Takes their servers from lost cells, and lets a lost cell that is heard again, having rejoined, serve once it has
- * destroyed what is no longer its own.
+ * Takes their servers from lost cells, and lets a lost cell that has rejoined serve again once it has destroyed the
+ * servers that are no longer its own.
  */
 export function settleLosses(deps: ComputeDeps, processName: string): Reconciler {
   const { db, cells, clock } = deps

@@ -3,7 +3,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { settleResize } from '../quotas/resize-charge.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
-/** Else it is told that there may be something to do. */
+/** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 100
 

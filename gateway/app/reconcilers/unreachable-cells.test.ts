@@ -6,7 +6,7 @@ test('a cell that has not started yet, or was not heard since the gateway starte
   const cell = {
     id: 'c',
     name: 'edge',
-    isAlive: false,
+    isReachable: false,
     lastHeardAt: undefined as number | undefined,
   }
   let isSilent = true
@@ -24,11 +24,11 @@ test('a cell that has not started yet, or was not heard since the gateway starte
   const round = () => reconciler.round(signal)
 
   await round()
-  Object.assign(cell, { isAlive: true, lastHeardAt: 1 })
+  Object.assign(cell, { isReachable: true, lastHeardAt: 1 })
   await round()
   expect(said).toEqual([])
 
-  cell.isAlive = false
+  cell.isReachable = false
   isSilent = false
   await round()
   expect(said).toEqual([])
@@ -36,7 +36,7 @@ test('a cell that has not started yet, or was not heard since the gateway starte
   isSilent = true
   await round()
   await round()
-  cell.isAlive = true
+  cell.isReachable = true
   await round()
   expect(said).toEqual(['cell is unreachable', 'cell is reachable again'])
 })

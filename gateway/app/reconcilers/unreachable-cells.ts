@@ -4,7 +4,7 @@ import type { ComputeDeps } from '../compute.ts'
 
 const EVERY_MS = 1_000
 
-/** Tells operators when a cell becomes unreachable and when it is back; what waits for it goes on by itself. */
+/** Logs when a cell becomes unreachable and when it is back; work that waits for the cell goes on by itself. */
 export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'log'>): Reconciler {
   const unreachable = new Set<string>()
   return {
@@ -12,12 +12,13 @@ export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'lo
     everyMs: EVERY_MS,
     round: async () => {
       for (const cell of cells.cells()) {
-        const { id, name, isAlive, lastHeardAt } = cell
+        const { id, name, isReachable, lastHeardAt } = cell
         if (!unreachable.has(id) && isMissed(cells, cell)) {
           log.warn({ cell: name, lastHeardAt }, 'cell is unreachable')
           unreachable.add(id)
         }
-        if (isAlive && unreachable.delete(id)) log.info({ cell: name }, 'cell is reachable again')
+        if (isReachable && unreachable.delete(id))
+          log.info({ cell: name }, 'cell is reachable again')
       }
       return { unreachable: unreachable.size }
     },

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-/** A watch, whom it has woken, and how many statements that took. */
+/** A watch, the reconcilers it has woken, and how many statements that took. */
 function watching() {
   const seen = { woken: [] as WorkKind[], statements: 0, now: 0 }
   const counting: Executor = {
@@ -42,7 +42,7 @@ function watching() {
   return { seen, sagas, round, reconciler }
 }
 
-test('while there is nothing to do, one statement says so and nobody is woken', async () => {
+test('while there is nothing to do, one statement says so and no reconciler is woken', async () => {
   const { seen, round, reconciler } = watching()
   const { everyMs: atFirst } = reconciler
 

@@ -30,7 +30,9 @@ export type ActOnServerParams = {
   readonly attempt: number
   readonly operationId: string
   readonly act: StoredAct
-  /** True: it says what is to be true, and is done where it is so already. */
+  /** True: the act names the state the server is to be in, and is done where the server is in it already. */
+  readonly isDesiredState?: boolean
+  /** The former name of `isDesiredState`, in sagas that a gateway of the last release began or takes over. */
   readonly isWish?: boolean
   /** Of the request: who sent it, with a token of which project. */
   readonly userId: string
@@ -74,11 +76,15 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
   kind: 'remote',
   name: 'ask',
   run: async ({ deps, params, work }) => {
-    const { serverId, cellId, attempt, operationId, isWish } = params
+    const { serverId, cellId, attempt, operationId, isWish, isDesiredState = isWish } = params
     const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
     const operation = { id: operationId, serverId, attempt }
     const act = await actOf(deps, params)
-    const asked = { operation, act, ...(isWish === true && { isWish }) }
+    const asked = {
+      operation,
+      act,
+      ...(isDesiredState === true && { isDesiredState, isWish: true }),
+    }
     try {
       return await deps.askCell(cell, 'instance.act', asked, { work })
     } catch (error) {
@@ -93,7 +99,7 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
   undo: 'none',
 }
 
-/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+/** The act as the cell gets it. Throws `conflict` when the server was deleted meanwhile. */
 async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
   const { serverId, cellId, act } = params
   if ('plan' in act) return plannedAct(deps, { ...params, action: act.name, plan: act.plan })
@@ -150,7 +156,7 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   undo: 'none',
 }
 
-/** Has a server's cell do something to its guest; done when the cell has accepted, and its feed tells the rest. */
+/** Has a server's cell act on its guest; done when the cell has accepted, and the result comes with its feed. */
 export const actOnServerSaga: Saga<ComputeDeps, ActOnServerParams> = {
   name: 'act-on-server',
   version: 1,

@@ -12,7 +12,7 @@ import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
-/** Whom a plan is for. */
+/** The server and the requester of a plan. */
 export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly serverId: InstanceId
   readonly cellId: CellId
@@ -22,7 +22,7 @@ export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly plan: P
 }
 
-/** With the first commit: what is reserved besides the act itself. Throws `over-quota`. */
+/** With the first commit: reserves the resources that the plan needs. Throws `over-quota`. */
 export async function reservePlan(
   tx: Tx,
   { images }: ComputeDeps,
@@ -105,7 +105,7 @@ function replace(tx: Tx, request: RequestSpec): Promise<void> {
   return replaceRequestSpec(tx, request, askedOf(request.spec))
 }
 
-/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+/** The act as the cell gets it. Throws `conflict` when the server was deleted meanwhile. */
 export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {

@@ -4,7 +4,7 @@ import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 
-/** What a rebuild changes of what is shown; what is absent stays. */
+/** The shown fields that a rebuild changes; absent fields stay. */
 export type Rebuilt = Partial<
   Pick<
     ServerRecord,
@@ -21,7 +21,7 @@ export type Rebuilt = Partial<
   >
 >
 
-/** What is done with a plan. */
+/** The effects of a plan. */
 export type PlannedAction =
   | SavingAct
   | 'rebuild'

@@ -10,9 +10,9 @@ export interface CreateServerParams extends BuildParams {
 }
 
 /**
- * Builds a server that was just accepted. Its rows (mapping, ports, index, spec, quota) are written in the saga's
- * first transaction by whoever starts it, because several servers of one request commit together. It is done when a
- * cell has accepted; what happens to the build after that reaches the gateway through the cell's feed.
+ * Builds a server that was just accepted. The code that starts the saga writes the server's rows (mapping, ports,
+ * index, spec, quota) in the saga's first transaction, because several servers of one request commit together. It is
+ * done when a cell has accepted; the further course of the build reaches the gateway through the cell's feed.
  */
 export const createServerSaga: Saga<ComputeDeps, CreateServerParams> = {
   name: 'create-server',

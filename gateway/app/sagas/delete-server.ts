@@ -61,7 +61,7 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
     showDeleting(tx, call)
     return { target: seen }
   },
-  // A delete is never taken back: reconcilers go on with what is marked.
+  // A delete is never taken back: reconcilers go on with servers that are marked.
   undo: 'none',
 }
 
@@ -87,8 +87,8 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
     const { cellId, attempt } = targetOf(call)!
     const cell = deps.cells.cell(cellId)
     if (cell?.isLost === true && (await isTakenFrom(call))) return { outcome: 'deleted' }
-    // Asking a dark cell would only wait for the deadline.
-    if (cell !== undefined && !cell.isAlive)
+    // Asking an unreachable cell would only wait for the deadline.
+    if (cell !== undefined && !cell.isReachable)
       throw new Failure('unavailable', `Cell ${cell.name} is not heard of.`)
     const { operationId: id, serverId, hostId } = params
     const operation = { id, serverId, attempt }

@@ -34,7 +34,8 @@ export interface Round {
 
 /**
  * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
- * ERROR and in no cell when none is left. Undefined when nobody is to build it: no cell is left, it is being deleted, or another owns it.
+ * ERROR and in no cell when none is left. Undefined when the server is not to be built: no cell is left, it is being
+ * deleted, or another saga owns it.
  */
 export async function assignNextCell(
   tx: Tx,

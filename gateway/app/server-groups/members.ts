@@ -34,7 +34,7 @@ export function noSuchGroup(id: string): Failure {
   return new Failure('invalid', `Instance group ${id} could not be found.`)
 }
 
-/** What a cell is told of the group. */
+/** The group's rule as a cell gets it. */
 export function ruleOf({ id, policy, maxPerHost }: ServerGroup): ServerGroupRule {
   return { id, policy, maxPerHost: maxPerHost ?? 1 }
 }
@@ -113,7 +113,8 @@ export async function leaveServerGroups(tx: Tx, serverIds: readonly string[]): P
 
 /**
  * True when a server whose cell refused it may go to another as far as its group is concerned: a group whose servers
- * must be together moves only while no other of them is anywhere. Nobody joins or leaves it until the transaction ends.
+ * must be together moves only while no other member is in a cell. Members cannot join or leave the group until the
+ * transaction ends.
  */
 export async function mayLeaveCell(
   tx: Tx,
@@ -126,7 +127,7 @@ export async function mayLeaveCell(
   return (await serversInCells(tx, others)) === 0
 }
 
-/** Where the group of a server that is nowhere has others of it; null: it is in none. */
+/** Locks the group of a server that is in no cell; returns its policy and the cell of its members; null: the server is in no group. */
 export async function placeOfGroup(
   tx: Tx,
   group: ServerGroupRule | undefined,

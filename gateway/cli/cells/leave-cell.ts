@@ -11,8 +11,8 @@ export interface LeaveOptions extends CloudOptions {
 }
 
 /**
- * Afterwards the cell is not known any more, its credentials are worth nothing, and what ran of it here has ended. Throws `conflict` while it has
- * servers. A dry run tells what would leave, and whether it may.
+ * Afterwards the cell is unknown to the gateways, its credentials are worthless, and its processes on this machine
+ * have ended. Throws `conflict` while it has servers. A dry run prints what would leave, and whether it may.
  */
 export async function leaveCell(
   operator: Operator,

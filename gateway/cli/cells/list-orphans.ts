@@ -34,7 +34,7 @@ const ADOPTED: Listing<AnswerOf<operations['adoptOrphan']>> = {
   ],
 }
 
-/** Shows the servers of a cell that are nobody's, takes one in, or has the cell end one. */
+/** Shows the servers of a cell that the gateways do not know, adopts one, or has the cell delete one. */
 export async function listOrphans(
   operator: Operator,
   cell: string,

@@ -86,7 +86,7 @@ describe('authRequest', () => {
     })
   })
 
-  test('says what is missing, and which kinds there are', () => {
+  test('says which settings are missing, and which kinds there are', () => {
     expect(() => asked({ username: 'ann' })).toThrow('Cloud one has no password. Set OS_PASSWORD')
     expect(() => asked(AUTH, 'v3oidcpassword')).toThrow('The auth_type v3oidcpassword of cloud one')
   })

@@ -10,7 +10,7 @@ export interface CloudOptions {
   readonly insecure?: true
 }
 
-/** Whom to be where, and whether to believe its certificate. */
+/** The account and endpoint of a cloud, and how its certificate is verified. */
 export interface CloudConfig {
   readonly name: string
   /** Names of openstacksdk, such as `auth_url` and `project_name`. */

@@ -47,7 +47,7 @@ test('a certificate is believed when it is named, or when any is', async () => {
   expect(await heard({ isInsecure: true })).toBe('heard')
 })
 
-test('any other is not, and the reason is told', async () => {
+test('any other is not, and the reason is shown', async () => {
   await expect(heard({})).rejects.toMatchObject({
     kind: 'unavailable',
     message: expect.stringContaining('self-signed certificate'),

@@ -10,7 +10,7 @@ import { seconds } from '../option-values.ts'
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'Hosts: where servers run')
   addReading(host, operator)
-  addStrangers(host, operator)
+  addUnmanagedGuests(host, operator)
   addCordoning(host, operator)
   addDraining(host, operator)
   addShuttingOut(host, operator)
@@ -36,7 +36,7 @@ function addReading(host: Command, operator: Operator): void {
     })
 }
 
-function addStrangers(host: Command, operator: Operator): void {
+function addUnmanagedGuests(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('guests <host>')), './weir host guests lab-1')
     .description('List unmanaged guests of a host; ./weir server adopt adopts one')
     .action(async (name: string, options: HostOptions) => {

@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import type { Operator } from '../operator.ts'
 import type { PlacementOptions } from '../servers/explain-placement.ts'
 
-/** What is asked about a server that is there is what was decided: it has a flavor, and was to go somewhere. */
+/** Refuses the options of a placement for an existing server: `why` explains the decision taken for it, which has its own. */
 function assertNoOptions(name: string, options: PlacementOptions): void {
   const given = (['flavor', 'image', 'zone', 'network', 'host'] as const).find(
     (option) => options[option] !== undefined,

@@ -6,7 +6,7 @@ import type { BundleFile } from './bundle-file.ts'
 /** Of what has no end, that many. */
 const NEWEST = 1_000
 
-/** Everything the API tells of the whole cloud, a file each. What cannot be had becomes the reason why. */
+/** All data of the API about the whole cloud, a file each. A request that fails becomes the reason why. */
 export async function collectFromCloud(
   open: () => Promise<Session>,
 ): Promise<readonly BundleFile[]> {

@@ -3,7 +3,7 @@ import { redactText } from './redact-text.ts'
 
 const SEED = `SA${'A'.repeat(56)}`
 
-test('what is secret is gone from JSON, from lines of JSON and from plain lines', () => {
+test('secrets are removed from JSON, from lines of JSON and from plain lines', () => {
   const whole = redactText(JSON.stringify({ cells: [{ name: 'north', account: { seed: 'abc' } }] }))
   expect(JSON.parse(whole)).toEqual({
     cells: [{ name: 'north', account: { seed: '[redacted]' } }],

@@ -15,7 +15,7 @@ export interface BundleOptions extends CloudOptions {
 
 const OWNER_ONLY = 0o600
 
-/** Afterwards there is an archive of what is known of the cloud and of the deployment here, without secrets. */
+/** Afterwards there is an archive of the state of the cloud and of the deployment here, without secrets. */
 export async function writeBundle(operator: Operator, options: BundleOptions): Promise<void> {
   const stamp = new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)
   const { file = `weir-debug-${stamp}.tar.gz` } = options

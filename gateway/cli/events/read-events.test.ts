@@ -3,8 +3,8 @@ import { readEvents } from './read-events.ts'
 
 const message = (id: string) => `id: ${id}\nevent: server.state\ndata: {"id":"${id}"}\n\n`
 
-/** What is told of a stream that says this piece by piece and then breaks off. */
-async function told(...pieces: readonly string[]) {
+/** The events read from a stream that sends these pieces and then breaks off. */
+async function readAll(...pieces: readonly string[]) {
   const texts = pieces.values()
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull: (controller) => {
@@ -25,14 +25,14 @@ async function told(...pieces: readonly string[]) {
 test('tells every event once and where to go on, however the stream is cut into pieces', async () => {
   const whole = `retry: 1000\n\nid: 4\n\n${message('5')}${message('7')}id: 9\n\n: alive\n\n`
   const ids = ['5', '7']
-  expect(await told(whole, 'id: 12\n\n')).toEqual({ ids, upTo: '9' })
-  expect(await told(...whole.split(''))).toEqual({ ids, upTo: '7' })
+  expect(await readAll(whole, 'id: 12\n\n')).toEqual({ ids, upTo: '9' })
+  expect(await readAll(...whole.split(''))).toEqual({ ids, upTo: '7' })
 })
 
 test('goes on before a message that broke off', async () => {
-  expect(await told(message('5'), 'id: 7\nevent: server.state\nda')).toEqual({
+  expect(await readAll(message('5'), 'id: 7\nevent: server.state\nda')).toEqual({
     ids: ['5'],
     upTo: '5',
   })
-  expect(await told('id: 7\n')).toEqual({ ids: [], upTo: '1' })
+  expect(await readAll('id: 7\n')).toEqual({ ids: [], upTo: '1' })
 })

@@ -12,8 +12,8 @@ const SILENCE_MS = 30_000
 const BROKEN_OFF = { done: true, value: undefined } as const
 
 /**
- * What a stream that was asked for what follows `after` tells, until it ends, breaks off or falls silent. Whoever asks
- * again for what follows the last `upTo` is told nothing twice and misses nothing.
+ * The events of a stream after `after`, until it ends, breaks off or sends nothing for too long. A reader that asks
+ * again for events after the last `upTo` gets none twice and misses none.
  */
 export async function* readEvents(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,

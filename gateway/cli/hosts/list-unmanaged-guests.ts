@@ -18,7 +18,7 @@ const LISTING: Listing<components['schemas']['UnmanagedGuest']> = {
   ],
 }
 
-/** Shows the guests on a host's backend that are nobody's. */
+/** Shows the unmanaged guests of a host's backend. */
 export async function listUnmanagedGuests(
   operator: Operator,
   name: string,

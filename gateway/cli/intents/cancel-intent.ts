@@ -2,7 +2,7 @@ import type { CloudOptions } from '../cloud/cloud-config.ts'
 import { openSession } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 
-/** Afterwards it is not carried out. Throws `not-found` once somebody has begun to. */
+/** Afterwards it is not carried out. Throws `not-found` once a gateway has begun to carry it out. */
 export async function cancelIntent(
   operator: Operator,
   id: string,

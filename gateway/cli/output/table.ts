@@ -11,7 +11,7 @@ export interface Column<Row> {
 }
 
 const GAP = '  '
-/** What is not known, or is not there. */
+/** Shown for a value that is unknown or absent. */
 const NOTHING = '-'
 
 /** Rows under their heads; numbers to the right. Without rows there is nothing to show. */

@@ -72,7 +72,7 @@ test('ages are in the largest unit that fits', () => {
   expect(age(null, now)).toBeNull()
 })
 
-test('a bar shows a share, never more than all of it', () => {
+test('a bar shows a share, at most the whole', () => {
   expect(bar(5, 10)).toBe('█████░░░░░  50%')
   expect(bar(20, 10)).toBe('██████████ 100%')
   expect(bar(0, 0)).toBe('░░░░░░░░░░   0%')

@@ -15,11 +15,11 @@ export interface Listing<Row> {
   readonly columns: readonly Column<Row>[]
   /** By which other commands find it. */
   readonly nameOf: (row: Row) => string
-  /** What several of it are called: an empty list says that there are none. */
+  /** The plural of the object: an empty list says that there are none. */
   readonly plural: string
 }
 
-/** A part of what is shown of a single thing. */
+/** A part of the view of a single object. */
 export interface Part {
   readonly heading: string
   readonly view: Pick<View, 'text'>
@@ -37,7 +37,7 @@ export function listView<Row>(rows: readonly Row[], listing: Listing<Row>): View
   }
 }
 
-/** A single thing, with everything that is known of it. */
+/** The view of a single object, with all fields. */
 export function fieldsView<Row>(row: Row, { columns, nameOf }: Listing<Row>): View {
   return {
     data: row,

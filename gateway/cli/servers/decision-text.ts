@@ -21,10 +21,10 @@ const DECIMALS = 3
 export function decisionText(decision: Decision, isWide: boolean, style: Style): string {
   const { filters, scores, lost_claims } = decision
   const lost = lost_claims.length === 0 ? '' : `  filled up meanwhile: ${lost_claims.join(', ')}\n`
-  const told = isWide ? filters : filters.filter(({ refused }) => refused > 0)
+  const shown = isWide ? filters : filters.filter(({ refused }) => refused > 0)
   return [
     heading(decision, style),
-    indented(renderTable(told, FILTERS, style)),
+    indented(renderTable(shown, FILTERS, style)),
     indented(renderTable(scores, scoreColumns(scores), style)),
     lost,
   ].join('')

@@ -9,7 +9,7 @@ export interface VerifyOptions extends ViewOptions {
   readonly dryRun?: true
 }
 
-/** Shows whether all who know of a server say the same of it; fails where they do not. With `fix` what is shown is put right first. */
+/** Shows whether all records of a server agree; fails where they do not. With `fix` the index is corrected first. */
 export async function verifyServer(
   operator: Operator,
   wanted: string,

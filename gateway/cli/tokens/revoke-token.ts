@@ -2,7 +2,7 @@ import type { CloudOptions } from '../cloud/cloud-config.ts'
 import { openSession } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 
-/** Afterwards nobody can join with the token of this id. What has joined with it stays. */
+/** Afterwards the token of this id is refused. Cells and hosts that joined with it stay. */
 export async function revokeToken(
   operator: Operator,
   id: string,

@@ -48,7 +48,7 @@ function loadColumns(names: ReadonlyMap<string, string>): readonly Column<Host>[
   ]
 }
 
-/** The share used of what is nearest to its end. */
+/** The used share of the resource that is closest to exhaustion. */
 function load({ used, total }: Host): number {
   if (total === null) return 0
   const shares = [

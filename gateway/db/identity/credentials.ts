@@ -46,7 +46,7 @@ export async function countCredentials(tx: Tx, userId: string): Promise<number> 
   return row?.n ?? 0
 }
 
-/** Throws `conflict` for an id that there is: that of an access key is made of it. */
+/** Throws `conflict` for an id that exists: the id of an EC2 credential is derived from its access key. */
 export async function insertCredential(tx: Tx, credential: StoredCredential): Promise<void> {
   try {
     await tx.orm.insert(table).values(credential)

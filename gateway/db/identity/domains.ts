@@ -32,7 +32,7 @@ export async function findDomainByName(db: Executor, name: string): Promise<Doma
   return row
 }
 
-/** The domain, which nobody changes or deletes until the transaction ends. */
+/** The domain, locked until the transaction ends. */
 export async function lockDomain(tx: Tx, id: string): Promise<Domain | undefined> {
   const [row] = await tx.orm.select().from(domains).where(eq(domains.id, id)).for('update')
   return row

@@ -35,7 +35,7 @@ export async function listGroups(
   return rows.map((row) => ({ ...row, extra: row.extra as Extra }))
 }
 
-/** The group, which nobody changes or deletes until the transaction ends. */
+/** The group, locked until the transaction ends. */
 export async function lockGroup(tx: Tx, id: string): Promise<Group | undefined> {
   await tx.orm.select({ id: groups.id }).from(groups).where(eq(groups.id, id)).for('update')
   return findGroup(tx, id)

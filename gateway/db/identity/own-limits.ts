@@ -35,7 +35,7 @@ export async function findOwnLimit(db: Executor, id: string): Promise<OwnLimit |
   return (await select(db, eq(table.id, id), 1))[0]
 }
 
-/** False when the owner has one of what is registered. */
+/** False when the owner has a limit for this registered limit already. */
 export async function insertOwnLimit(
   tx: Tx,
   registeredId: string,

@@ -84,7 +84,7 @@ function idsOf(list: string): readonly string[] {
   return list === '' ? [] : list.split(',')
 }
 
-/** The project, which nobody changes or deletes, or makes children of, until the transaction ends. */
+/** The project, locked until the transaction ends: it is neither changed nor deleted, and gets no children. */
 export async function lockProject(tx: Tx, id: string): Promise<Project | undefined> {
   await tx.orm.select({ id: projects.id }).from(projects).where(eq(projects.id, id)).for('update')
   return findProject(tx, id)

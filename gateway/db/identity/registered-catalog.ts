@@ -75,7 +75,7 @@ export async function putService(db: Executor, service: RegisteredService): Prom
   await db.orm.insert(services).values(service).onDuplicateKeyUpdate({ set: service })
 }
 
-/** Afterwards the service and its endpoints are not registered, and nothing of it is limited. */
+/** Afterwards the service, its endpoints and its limits are gone. */
 export async function deleteService(tx: Tx, id: string): Promise<void> {
   await tx.orm.delete(endpoints).where(eq(endpoints.serviceId, id))
   const limitsOfIt = tx.orm

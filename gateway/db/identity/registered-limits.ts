@@ -33,7 +33,7 @@ export async function findRegisteredLimit(
   return row && limitOf(row)
 }
 
-/** The id of what is registered of the resource, which then stays as long as the transaction lasts. */
+/** The id of the registered limit of the resource, which stays as long as the transaction lasts. */
 export async function lockRegisteredLimit(
   tx: Tx,
   { serviceId, regionId, name }: LimitedResource,
@@ -57,7 +57,7 @@ export async function updateRegisteredLimit(tx: Tx, limit: RegisteredLimit): Pro
   await tx.orm.update(table).set(rowOf(limit)).where(eq(table.id, limit.id))
 }
 
-/** True while projects or domains have limits of their own of it. */
+/** True while projects or domains have limits of their own for this registered limit. */
 export async function isLimitReferenced(tx: Tx, id: string): Promise<boolean> {
   await tx.orm.select({ id: table.id }).from(table).where(eq(table.id, id)).for('update')
   const [own] = await tx.orm

@@ -44,7 +44,7 @@ export async function findRole(db: Executor, id: string): Promise<Role | undefin
   return row && roleOf(row)
 }
 
-/** The role, which nobody changes or deletes until the transaction ends. */
+/** The role, locked until the transaction ends. */
 export async function lockRole(tx: Tx, id: string): Promise<Role | undefined> {
   const [row] = await tx.orm.select().from(roles).where(eq(roles.id, id)).for('update')
   return row && roleOf(row)

@@ -65,7 +65,7 @@ export async function insertToken(db: Executor, record: TokenRecord): Promise<vo
   await db.run(INSERT, { ...rest, scopeType: scope.type, scopeId: scope.id })
 }
 
-/** Afterwards the token is gone, and every gateway will hear of it. Revoking it again changes nothing. */
+/** Afterwards the token is gone, and every gateway will learn so. Revoking it again changes nothing. */
 export async function revokeToken(db: Database, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const { affectedRows } = await tx.run(DELETE, { id })
@@ -80,7 +80,7 @@ export type TokenMatch =
   | { readonly trustIds: readonly string[] }
   | { readonly scope: { readonly type: ScopeType; readonly ids: readonly string[] } }
 
-/** Afterwards those tokens are gone; gateways hear of it by the revocation that the transaction must record. */
+/** Afterwards those tokens are gone; gateways learn so by the revocation that the transaction must record. */
 export async function deleteTokens(tx: Tx, match: TokenMatch): Promise<void> {
   await tx.orm.delete(tokens).where(isMeant(match))
 }
@@ -106,7 +106,10 @@ export async function purgeTokens(db: Executor, before: Date, limit: number): Pr
   return result.affectedRows
 }
 
-/** Afterwards neither the users of the domain, nor whom they lent roles, nor anybody in it or its projects has a token. */
+/**
+ * Afterwards these have no token: the users of the domain, users they lent roles to, and users with roles in the
+ * domain or its projects.
+ */
 export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void> {
   const idsIn = (table: typeof users | typeof projects) =>
     tx.orm.select({ id: table.id }).from(table).where(eq(table.domainId, domainId))
@@ -126,7 +129,7 @@ export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void
     )
 }
 
-/** Afterwards nobody is logged in. Only while no gateway runs: none is told. */
+/** Afterwards no token is valid. Only while no gateway runs, because gateways are not notified. */
 export async function deleteAllTokens(db: Executor): Promise<void> {
   await db.orm.delete(tokens)
 }

@@ -10,7 +10,7 @@ export async function findTrust(db: Executor, id: string): Promise<Trust | undef
   return row && trustOf(row)
 }
 
-/** Nobody deletes the trust until the transaction ends; false when it is not there. */
+/** Locks the trust until the transaction ends; false when it does not exist. */
 export async function lockTrust(tx: Tx, id: string): Promise<boolean> {
   return (await idsOf(tx, eq(table.id, id))).length > 0
 }

@@ -96,7 +96,7 @@ export async function findLogin(db: Executor, who: UserReference): Promise<Login
   return row === undefined ? undefined : { user: userOf(row), passwordHash: row.password_hash }
 }
 
-/** The user, whom nobody changes or deletes until the transaction ends. */
+/** The user, locked until the transaction ends. */
 export async function lockUser(tx: Tx, id: string): Promise<User | undefined> {
   await tx.orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update')
   return findUser(tx, id)

@@ -27,8 +27,8 @@ export const cellMappings = mysqlTable('cell_mappings', {
   appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),
   /** Set until a full copy of the cell has been read. */
   needsResync: boolean('needs_resync').notNull().default(true),
-  /** As was told last: its silence is an event once, whichever gateway notices. */
-  isDark: boolean('is_dark').notNull().default(false),
+  /** The last announced state: a cell's silence is one event, whichever gateway notices. */
+  isUnreachable: boolean('is_dark').notNull().default(false),
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
   summary: json('summary'),
@@ -59,7 +59,10 @@ export const cellAccounts = mysqlTable(
   (t) => [index('cell_accounts_by_cell').on(t.cellId)],
 )
 
-/** Every key that acts on the bus as a cell or as a host of it: one row per join, whatever was signed for it since. */
+/**
+ * Every key that acts on the bus as a cell or as one of its hosts: one row per join, however often its credential was
+ * renewed.
+ */
 export const busKeys = mysqlTable(
   'bus_keys',
   {
@@ -80,7 +83,7 @@ export const joinTokens = mysqlTable(
   'join_tokens',
   {
     id: uuid('id').primaryKey(),
-    /** SHA-256 of the secret; the secret itself is told once. */
+    /** SHA-256 of the secret; only the first answer has the secret itself. */
     secretHash: token('secret_hash').notNull().unique(),
     // What joins with it has these ids and names.
     cellId: uuid('cell_id').notNull(),
@@ -110,7 +113,7 @@ export const hostIndex = mysqlTable(
     serial: int('serial').notNull().autoincrement().unique(),
     createdAt: time('created_at').notNull(),
   },
-  // A host is of one cell: what is asked for by its id alone is never another cell's.
+  // A host belongs to one cell: a request by the host's id alone never reaches another cell's.
   (t) => [
     primaryKey({ columns: [t.cellId, t.hostId] }),
     uniqueIndex('host_index_host').on(t.hostId),

@@ -1,12 +1,12 @@
 import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, token, uuid } from '#common/db/columns.ts'
 
-/** Consoles that somebody may open, once, or has open: the row of one that nobody has open any more goes. */
+/** Consoles that may be opened, once, or are open: the row is removed when the console is closed. */
 export const consoleSessions = mysqlTable(
   'console_sessions',
   {
     id: uuid('id').primaryKey(),
-    /** SHA-256 of the token; the token itself is told once. */
+    /** SHA-256 of the token; only the first answer has the token itself. */
     tokenHash: token('token_hash').notNull().unique(),
     /** SHA-256 of the token of identity with which it was asked for: the console ends with it. */
     callerTokenHash: token('caller_token_hash').notNull(),
@@ -19,7 +19,7 @@ export const consoleSessions = mysqlTable(
     projectId: token('project_id').notNull(),
     /** The token opens nothing afterwards. */
     expiresAt: time('expires_at').notNull(),
-    /** Renewed by the gateway that has it open; null: nobody has opened it. */
+    /** Renewed by the gateway that serves the console; null: the console has not been opened. */
     aliveUntil: time('alive_until'),
   },
   (t) => [

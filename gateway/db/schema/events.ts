@@ -1,7 +1,7 @@
 import { bigint, index, int, mediumtext, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, token, uuid } from '#common/db/columns.ts'
 
-/** What has happened and has no number yet: written with what it tells of, and moved to `events` once committed. */
+/** Events without a number yet: written with the change that they describe, and moved to `events` once committed. */
 export const eventInbox = mysqlTable('event_inbox', {
   id: bigint('id', { mode: 'number' }).autoincrement().primaryKey(),
   type: token('type', 32).notNull(),

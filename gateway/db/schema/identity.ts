@@ -120,7 +120,7 @@ export const roles = mysqlTable(
   (t) => [uniqueIndex('roles_name').on(t.domainId, t.name)],
 )
 
-/** Whoever has the prior role has the implied one, too. */
+/** A user with the prior role has the implied one, too. */
 export const impliedRoles = mysqlTable(
   'implied_roles',
   {
@@ -307,7 +307,7 @@ export const registeredLimits = mysqlTable(
   ],
 )
 
-/** What one project or domain may have of it instead. */
+/** The limit of one project or domain, in place of the registered one. */
 export const ownLimits = mysqlTable(
   'own_limits',
   {
@@ -353,7 +353,10 @@ export const tokens = mysqlTable(
   ],
 )
 
-/** The number of the last revocation, one row. Whoever revokes holds its lock until commit, so numbers appear in order. */
+/**
+ * The number of the last revocation, one row. A transaction that revokes holds its lock until commit, so numbers
+ * appear in order.
+ */
 export const revocationCounter = mysqlTable('revocation_counter', {
   id: int('id').primaryKey(),
   last: bigint('last', { mode: 'number' }).notNull(),

@@ -22,7 +22,7 @@ export const images = mysqlTable(
     owner: token('owner').notNull(),
     diskFormat: token('disk_format', 20),
     containerFormat: token('container_format', 20),
-    /** Of the content, or of what is staged to become it. */
+    /** The size of the content, or of the content that is staged. */
     sizeBytes: bigint('size', { mode: 'number' }),
     virtualSizeBytes: bigint('virtual_size', { mode: 'number' }),
     md5: token('checksum', 32),
@@ -33,11 +33,14 @@ export const images = mysqlTable(
     isProtected: boolean('protected').notNull(),
     isHidden: boolean('os_hidden').notNull(),
     properties: json('properties').$type<Readonly<Record<string, string>>>().notNull(),
-    /** Whoever fills the image now; only this upload may finish it. */
+    /** The upload that fills the image now; only this upload may finish it. */
     uploadId: uuid('upload_id'),
     /** Renewed by the upload; past it the upload is dead and another may begin. */
     uploadExpiresAt: time('upload_expires_at'),
-    /** The server that the image is being made from, or that is shelved in it; null once it is nobody's but its owner's. */
+    /**
+     * The server that the image is being made from, or that is shelved in it; null once the image belongs to its
+     * owner alone.
+     */
     snapshotOf: uuid('snapshot_of'),
     /** image, backup or shelve. */
     snapshotFor: token('snapshot_for', 8),
@@ -98,7 +101,7 @@ export const metadefNamespaces = mysqlTable('metadef_namespaces', {
   updatedAt: time('updated_at').notNull(),
 })
 
-/** Imports, due and past; whoever holds the lease of one that runs works on it. */
+/** Imports, due and past; the holder of the lease of a running one works on it. */
 export const imageTasks = mysqlTable(
   'image_tasks',
   {

@@ -47,7 +47,7 @@ export const networkSegments = mysqlTable(
   (t) => [primaryKey({ columns: [t.networkId, t.cellId] })],
 )
 
-/** With whom a network is shared; `*` stands for every project, which the network's row says as well. */
+/** The project a network is shared with; `*` stands for every project, which the network's row says as well. */
 export const rbacPolicies = mysqlTable(
   'rbac_policies',
   {
@@ -125,7 +125,7 @@ export const ports = mysqlTable(
   ],
 )
 
-/** The key is what makes an address belong to one port: whoever inserts the row has it. */
+/** The key makes an address belong to one port: the port whose row is inserted first. */
 export const portAddresses = mysqlTable(
   'port_addresses',
   {

@@ -26,7 +26,7 @@ export const flavors = mysqlTable(
     swapMb: int('swap_mb').notNull(),
     rxtxFactor: double('rxtx_factor').notNull(),
     isPublic: boolean('is_public').notNull(),
-    /** Hidden from users and refused at boot, while servers of it live on. */
+    /** Hidden from users and refused at boot, while servers with this flavor exist. */
     isDisabled: boolean('is_disabled').notNull().default(false),
     description: text('description'),
     extraSpecs: json('extra_specs').$type<Readonly<Record<string, string>>>().notNull(),

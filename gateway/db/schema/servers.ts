@@ -27,7 +27,7 @@ export const instanceMappings = mysqlTable(
     isResizing: boolean('is_resizing').notNull().default(false),
     /** It was deleted softly, and is not yet gone or known to be back. */
     isKept: boolean('is_kept').notNull().default(false),
-    /** False while it is deleted softly: `cores` and `ramMb` are then what is charged when it comes back. */
+    /** False while the server is soft-deleted: `cores` and `ramMb` are then the amounts charged when it is restored. */
     isCharged: boolean('is_charged').notNull().default(true),
     /** Null while no cell has it, and when none could build it. */
     cellId: uuid('cell_id'),
@@ -66,7 +66,7 @@ export const requestSpecs = mysqlTable('request_specs', {
   sealedUserData: mediumtext('sealed_user_data'),
   /** What the user puts into the guest as files. */
   sealedFiles: mediumtext('sealed_files'),
-  /** Erased once the guest has run: nobody needs it again. */
+  /** Erased once the guest has run: it is needed no more. */
   sealedPassword: text('sealed_password'),
 })
 
@@ -175,7 +175,7 @@ export const serverActions = mysqlTable(
     requestId: token('request_id').notNull(),
     action: token('action').notNull(),
     projectId: token('project_id').notNull(),
-    /** Null: nobody asked, its cell began it. */
+    /** Null: no user asked for it, its cell began it. */
     userId: token('user_id'),
     message: text('message'),
     startedAt: time('started_at').notNull(),
@@ -206,7 +206,7 @@ export const serverActionEvents = mysqlTable(
   ],
 )
 
-/** Every change of a server's host or size, as its cell tells it. `id` is what clients know it by. */
+/** Every change of a server's host or size, as its cell reports it. `id` is the one that clients see. */
 export const serverMigrations = mysqlTable(
   'server_migrations',
   {

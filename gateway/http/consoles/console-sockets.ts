@@ -61,7 +61,7 @@ export function serveConsoleSockets(
   }
 }
 
-/** Opens the console a request asks for. What is refused uses no token up, but for what its host refuses. */
+/** Opens the console a request names. A refused request does not use up its token, except where the host refuses. */
 async function admit(
   { consoles }: Gateway,
   linksOf: LinksSource,

@@ -5,7 +5,7 @@ const POWER_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(POWER_STATES).map(([name, number]) => [number, name]),
 )
 
-/** A guest of nobody as the federation API shows it. */
+/** An unmanaged guest as the federation API shows it. */
 export function unmanagedGuestView({
   id,
   name,

@@ -5,7 +5,7 @@ import { accessRuleView } from './access-rule.ts'
 import { zonelessTime } from './keystone-time.ts'
 import { reference } from './references.ts'
 
-/** Without the secret, which nobody can show again. */
+/** Without the secret, which cannot be shown again. */
 export function applicationCredentialView(
   credential: CredentialView,
   links: Links,

@@ -21,7 +21,10 @@ const extension = (
   links: [],
 })
 
-/** Only what is served. Clients take an alias as a promise: without `router` none of them asks for floating IPs. */
+/**
+ * Only extensions that are served. Clients take an alias as a promise: without `router` none of them asks for
+ * floating IPs.
+ */
 export const EXTENSIONS: readonly Extension[] = [
   extension(
     'availability_zone',

@@ -22,7 +22,7 @@ export function networkView(network: Network, requester: Requester) {
   }
 }
 
-/** A network of another project that is neither everyone's nor external is seen by those alone whom a policy lets. */
+/** A network of another project that is neither shared nor external is visible only to callers whom a policy lets. */
 function isSharedWith({ projectId, isExternal }: Network, requester: Requester): boolean {
   return !isExternal && !requester.isAdmin && projectId !== requester.projectId
 }

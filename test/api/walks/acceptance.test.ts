@@ -33,7 +33,7 @@ async function ask(walked: Walked, version: Microversion, body?: unknown): Promi
   return clientFor(walked).call(walked.operation.method, path, body, { version })
 }
 
-/** Keypairs are of whoever asks; everything else an administrator may see. */
+/** Keypairs belong to the caller; everything else an administrator may see. */
 function clientFor({ operation }: Walked): ApiClient {
   return operation.policy.startsWith('os_compute_api:os-keypairs') ? world.owner : world.admin
 }
@@ -53,9 +53,9 @@ async function walk(
   return problems
 }
 
-const told = ({ status, body }: Answer<Loose>) => `${status} ${messageOf(body)}`
+const statusAndMessage = ({ status, body }: Answer<Loose>) => `${status} ${messageOf(body)}`
 
-/** What a valid request is answered: with a success, or that nobody has what it is to change. */
+/** The answer to a valid request: a success, or that the object to be changed does not exist. */
 function isAsExpected(walked: Walked, status: number): boolean {
   const { operation, id } = walked
   if (operation.isRefused) return status >= 400
@@ -68,7 +68,7 @@ describe.each(presentDocuments())('%s', (name) => {
   test('accepts what is valid', async () => {
     const problems = await walk(name, async (walked, version) => {
       const answer = await ask(walked, version, meantBody(walked, version, world.targets))
-      return isAsExpected(walked, answer.status) ? [] : [told(answer)]
+      return isAsExpected(walked, answer.status) ? [] : [statusAndMessage(answer)]
     })
     expect(problems).toEqual([])
   })
@@ -78,7 +78,9 @@ describe.each(presentDocuments())('%s', (name) => {
       const body = validBody(walked, version)
       if (body === undefined || !walked.operation.path.includes('{')) return []
       const answer = await ask(walked, version, body)
-      return /Invalid input|is not known/.test(messageOf(answer.body)) ? [told(answer)] : []
+      return /Invalid input|is not known/.test(messageOf(answer.body))
+        ? [statusAndMessage(answer)]
+        : []
     })
     expect(problems).toEqual([])
   })
@@ -114,7 +116,7 @@ describe.each(presentDocuments())('%s', (name) => {
       const path = pathOf(walked, (s, p) => world.targets(s, p, version) ?? NOBODY)
       const answer = await clientFor(walked).get(`${path}?misspelt=1`, { version })
       const isRefused = answer.status === 400 && messageOf(answer.body).includes("'misspelt'")
-      return isRefused === isStrict ? [] : [told(answer)]
+      return isRefused === isStrict ? [] : [statusAndMessage(answer)]
     })
     expect(problems).toEqual([])
   })
@@ -127,14 +129,14 @@ describe.each(presentDocuments())('%s', (name) => {
         const [there = version] = described.turningPoints(operation)
         const answer = await ask(walked, version, validBody(walked, there))
         if (answer.status !== operation.absentAs)
-          problems.push(`${id} at ${version}: ${told(answer)}`)
+          problems.push(`${id} at ${version}: ${statusAndMessage(answer)}`)
       }
     }
     expect(problems).toEqual([])
   })
 })
 
-test('nothing half-made is left of it all', async () => {
+test('nothing half-made is left by the requests', async () => {
   await expectInvariants(world.cloud)
 })
 
@@ -165,7 +167,8 @@ async function strangeFields(
       const isNamed = messageOf(answer.body).includes(`'${field}' is not known`)
       // Of several forms of an object, none fits.
       const isNoForm = messageOf(answer.body).includes('none of the permitted forms')
-      if (answer.status !== 400 || !(isNamed || isNoForm)) problems.push(`${field} ${told(answer)}`)
+      if (answer.status !== 400 || !(isNamed || isNoForm))
+        problems.push(`${field} ${statusAndMessage(answer)}`)
     }
   return problems
 }

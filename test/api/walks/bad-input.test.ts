@@ -105,6 +105,6 @@ test(
   LIMIT_MS,
 )
 
-test('nothing half-made is left of it all', async () => {
+test('nothing half-made is left by the requests', async () => {
   await expectInvariants(world.cloud)
 })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const OTHER = ':other'
-/** No other cloud has this service, so nobody else says who may. */
+/** No other cloud has this service, so there is no upstream rule. */
 const OUR_SERVICE = 'federation:'
 
 test('every rule is the default of its service, or differs on purpose', () => {
@@ -36,7 +36,7 @@ test('every rule is the default of its service, or differs on purpose', () => {
   expect(problems).toEqual([])
 })
 
-/** A request that changes nothing: of what nobody has, or the caller's own project, and of no valid body. */
+/** A request that changes nothing: it names an unknown object, or the caller's own project, and has no valid body. */
 async function statusFor(walked: Walked, caller: Caller): Promise<number> {
   const { method } = walked.operation
   const version = walked.described.turningPoints(walked.operation).at(-1)!
@@ -48,7 +48,7 @@ async function statusFor(walked: Walked, caller: Caller): Promise<number> {
   return (await world.admin.call(method, path, body, { version, headers })).status
 }
 
-/** What is of the caller's own project, and to whom it is refused without any. */
+/** Objects of the caller's own project, and the callers that are refused without a project. */
 const OF_A_PROJECT = new Map<string, (caller: Caller) => boolean>([
   ['compute showLimits', (caller) => !MAY.admin(caller)],
   ['compute listProxiedSecurityGroups', () => true],
@@ -76,7 +76,7 @@ function mayAsk({ service, operation, id }: Walked, caller: Caller): boolean | u
   return may && (caller.scope === 'project' || !OF_A_PROJECT.get(id)?.(caller))
 }
 
-test('every operation is refused to whom its rule does not mean, and to nobody else', async () => {
+test('every operation is refused to callers outside its rule, and to no other caller', async () => {
   const problems: string[] = []
   for (const walked of WALKED) {
     if (walked.operation.policy === PUBLIC_POLICY) continue

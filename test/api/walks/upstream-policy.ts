@@ -4,14 +4,14 @@ import type { Who } from '#gateway/app/policy.ts'
 /** A default of Nova, Keystone, Glance, Neutron or Placement (August 2026), and which of our callers it means. */
 interface UpstreamDefault {
   readonly check: string
-  /** `manager`: like `member`, from the role above it. `nobody`: not even administrators. */
+  /** `manager`: like `member`, from the role above it. `nobody`: no caller, administrators included. */
   readonly who: Who | 'manager' | 'nobody'
   /** Who may where the thing is the caller's own, if that makes a difference. */
   readonly own?: Who
   readonly rules: readonly string[]
 }
 
-/** Whom a rule allows instead of its upstream default, on purpose. */
+/** The callers that a rule allows instead of its upstream default, on purpose. */
 interface Difference {
   readonly check: string
   readonly who: Who

@@ -25,7 +25,7 @@ export const WALKED: readonly Walked[] = presentDocuments().flatMap((service) =>
 /** Answers what is to stand for a parameter of a path. */
 export type Fill = (service: DocumentName, parameter: string) => string
 
-/** An id of the right form that nobody has. */
+/** An id of the right form that no object has. */
 export const NOBODY = '0dd0dd0d-0dd0-4dd0-8dd0-0dd00dd00dd0'
 
 /** The path of an operation from the root of the port. */

@@ -77,8 +77,8 @@ function noticing(
     ])
     // Whichever fails, what was begun comes to its end first: it is to be undone next.
     await Promise.allSettled([probing, during])
-    const [read, told] = await probing
-    return { read, asked: told }
+    const [read, answered] = await probing
+    return { read, asked: answered }
   }
 }
 

@@ -27,7 +27,7 @@ export interface Results {
   readonly listOfAll: ListFigures
   readonly bootsPerSecond: { readonly one: number; readonly all: number }
   readonly choices: ChoiceFigures
-  /** While nobody asks anything: with one cell, and with all of them. */
+  /** Without requests: with one cell, and with all of them. */
   readonly idleWithOne: Readonly<Record<string, IdleFigures>>
   readonly idleWithAll: Readonly<Record<string, IdleFigures>>
   /** While servers change in all cells, at rates that stay the same. */

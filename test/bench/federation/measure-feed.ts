@@ -15,7 +15,7 @@ import { cpuSeconds } from '../proc.ts'
 import { GLOBAL_DATABASE, type Product } from '../product.ts'
 import type { AddedCell } from './add-cells.ts'
 
-/** What each process uses of one core while servers change at a steady rate, and nobody asks for anything. */
+/** What each process uses of one core while servers change at a steady rate, and no request is sent. */
 export interface FeedFigures {
   readonly changesPerSecond: number
   readonly cpuPercent: Readonly<Record<string, number>>

@@ -7,7 +7,7 @@ export interface ListFigures {
   readonly p99Ms: number
 }
 
-/** One asks after the other: what is measured is the list, and not who waits for whom. */
+/** Requests are sent one after the other: the list is measured, and not the wait for other requests. */
 const CONCURRENCY = 1
 const WARM_UP_MS = 3_000
 /** Of one round. */

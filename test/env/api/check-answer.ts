@@ -84,9 +84,9 @@ function isRouters(answer: unknown): boolean {
 }
 
 function plainProblems(status: number, answer: unknown): readonly string[] {
-  const { detail, status: told } = (answer ?? {}) as { detail?: unknown; status?: unknown }
+  const { detail, status: bodyStatus } = (answer ?? {}) as { detail?: unknown; status?: unknown }
   const problems = typeof detail === 'string' && detail.length > 0 ? [] : ['no detail']
-  return told === status ? problems : [...problems, 'its status is not its status']
+  return bodyStatus === status ? problems : [...problems, 'its status is not its status']
 }
 
 function placementProblems(status: number, answer: unknown): readonly string[] {

@@ -21,7 +21,7 @@ export async function checkedAnswer(asked: Asked, response: Response): Promise<u
   return answer
 }
 
-/** The response itself, whose content nobody has read: of a success only that the document has it is checked. */
+/** The response itself, whose body is unread: of a success only that the document has it is checked. */
 export async function checkedStream(asked: Asked, response: Response): Promise<Response> {
   if (response.status >= 400) await checkedAnswer(asked, response.clone())
   else check(asked, response.status, undefined)

@@ -59,7 +59,7 @@ export async function showServer(
   return body.server
 }
 
-/** Resolves with the server once it has this status; an ERROR nobody waits for ends the wait at once. */
+/** Resolves with the server once it has this status; an unexpected ERROR ends the wait at once. */
 export async function untilStatus(
   client: ApiClient,
   id: string,
@@ -98,7 +98,7 @@ export function act(
   return client.post(`${SERVERS}/${id}/action`, action, options)
 }
 
-/** Resolves once nobody is changing the server any more, with its fields for administrators. */
+/** Resolves once no saga holds the server any more, with its fields for administrators. */
 export async function untilSettled(cloud: Cloud, id: string): Promise<Server> {
   return waitFor(
     `server ${id} to be at rest`,

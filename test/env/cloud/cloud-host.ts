@@ -30,9 +30,9 @@ export class CloudHost {
     this.#backend().faults.set(faults)
   }
 
-  /** Afterwards a guest that is nobody's is on the backend. */
-  plant(stranger: UnmanagedGuest): void {
-    this.#backend().plant(stranger)
+  /** Afterwards an unmanaged guest is on the backend. */
+  plant(guest: UnmanagedGuest): void {
+    this.#backend().plant(guest)
   }
 
   /** Ids of the guests that are there, running or not, whatever faults are set. */

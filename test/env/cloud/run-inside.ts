@@ -15,7 +15,7 @@ export async function runInside(
     },
     kill: async () => {
       for (const wire of wires) wire.set('refuse')
-      // What a dead program has to say on its way out is nobody's business.
+      // The last output of a dead program does not matter.
       await Promise.resolve(running[Symbol.asyncDispose]()).catch(() => {})
     },
   }

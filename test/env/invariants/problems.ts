@@ -12,7 +12,7 @@ export function problemsOf(snapshot: Snapshot): readonly string[] {
   ]
 }
 
-/** A state is nobody's when its saga is gone, and unfinished while it is not. */
+/** A state is left behind when its saga is gone, and unfinished while it is not. */
 function unrest({ sagas, mappings, index, cells }: Snapshot): readonly string[] {
   const open = [...sagas, ...cells.flatMap((cell) => cell.sagas)]
   return [

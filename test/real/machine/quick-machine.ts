@@ -19,8 +19,8 @@ createServer((socket) => {
 }).listen(Number(SERIAL_PORT), '127.0.0.1')
 
 const script = from === 'n' ? await text(`${BOOT_URL}/boot.ipxe?mac=${MAC}`) : ''
-const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
-const [task, url] = [told('task'), told('url')]
+const parameter = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
+const [task, url] = [parameter('task'), parameter('url')]
 if (task !== undefined && url !== undefined) await perform(task, url)
 else if (await isBootable()) say('READY\r\n')
 
@@ -43,7 +43,7 @@ async function perform(name: string, taskUrl: string): Promise<void> {
 
 async function write(taskUrl: string): Promise<string> {
   const hashes = [await written(`${taskUrl}/image`, 0)]
-  const patches = told('patches')?.split(',') ?? []
+  const patches = parameter('patches')?.split(',') ?? []
   for (const [nth, patch] of patches.entries())
     hashes.push(await written(`${taskUrl}/patches/${nth}`, Number(patch.split(':')[0])))
   return hashes.join('\n')

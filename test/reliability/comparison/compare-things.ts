@@ -58,9 +58,9 @@ function unasked(type: ThingType, things: readonly ApiThing[], record: RunRecord
     const ids = made.map(({ id }) => id).join(', ')
     if (asked.every((entry) => outcomeOf(entry) === 'refused'))
       return [{ kind: 'wrong answer', text: `${type} ${ids} was refused and is there`, requests }]
-    const told = asked.some((entry) => outcomeOf(entry) === 'done')
-    if (!told && made.length === 1) return []
-    const text = `${type} ${ids} came from what ${told ? 'was answered with another' : 'asked once'}`
+    const isAnswered = asked.some((entry) => outcomeOf(entry) === 'done')
+    if (!isAnswered && made.length === 1) return []
+    const text = `${type} ${ids} came from what ${isAnswered ? 'was answered with another' : 'asked once'}`
     return [{ kind: 'doubled', text, requests }]
   })
 }
@@ -70,8 +70,8 @@ function wrongFields(type: ThingType, { id, fields }: ApiThing, record: RunRecor
   return Object.entries(fields).flatMap(([field, value]): Wrong[] => {
     const possible = finalState(record, thing, field)
     if (!isImpossible(possible, value)) return []
-    const told = [...possible.values].map((each) => JSON.stringify(each)).join(' or ')
-    const text = `${type} ${id} has ${field} ${JSON.stringify(value)}, answered was ${told}`
+    const allowed = [...possible.values].map((each) => JSON.stringify(each)).join(' or ')
+    const text = `${type} ${id} has ${field} ${JSON.stringify(value)}, answered was ${allowed}`
     return [{ kind: 'wrong answer', text, requests: requestsOf(record.of(thing, field)) }]
   })
 }

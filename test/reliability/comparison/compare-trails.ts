@@ -50,7 +50,7 @@ function wrongAudit(entry: Entry, statuses: readonly number[]): Wrong[] {
   return statuses[0] === status ? [] : wrong(`${what} is on the audit's record with ${statuses[0]}`)
 }
 
-/** Whoever signs in has no token yet, and is nobody on record. */
+/** A user who logs in has no token yet, and is recorded without a name. */
 function isAudited({ method, path }: Entry): boolean {
   return !READING.has(method) && !path.endsWith('/auth/tokens')
 }

@@ -130,7 +130,7 @@ describe('servers', () => {
     ])
   })
 
-  test('one of a boot that was not answered is no wrong, two of it are', () => {
+  test('one server of a boot without an answer is right, two are wrong', () => {
     booted({ status: 0, writes: [] })
     const servers = [server(), server({ id: OTHER, addresses: [] })]
 
@@ -256,7 +256,7 @@ describe('ports, ledgers and trails', () => {
     ])
   })
 
-  test('room that nobody holds, or that a host does not count, is found', () => {
+  test('allocations without a server, or that a host does not count, are found', () => {
     const held = { consumerId: SERVER, provider: 'north-1', resourceClass: 'VCPU', used: 1 }
     const allocations = [held, { ...held, consumerId: OTHER }]
 

@@ -28,7 +28,7 @@ const SEVERAL_MAX = 4
 /** As many of the processes at once as leave some that still run. */
 const STORM = 8
 const KEEP_UP_EVERY_MS = 200
-/** Longer than what anything waits for by itself; whoever has not recovered by then is noted with this. */
+/** Longer than any wait in the code; what has not recovered by then is recorded with this. */
 const RECOVERY_LIMIT_MS = 60_000
 
 /** Makes things go wrong, one at a time and several at once, and keeps count; all is put right again in the end. */

@@ -66,7 +66,7 @@ test('a reading may find what a request that is still on its way would write', (
   expect(mayRead('new', [20, 30])).toBe(true)
 })
 
-test('what was not answered may come at any time later, what nobody listened to never', () => {
+test('an unanswered request may take effect at any time later, one that was not received never', () => {
   wrote('old', [0, 10])
   wrote('lost', [20, 30], 0, 'ECONNRESET')
   wrote('unsent', [40, 50], 0, 'ECONNREFUSED')

@@ -51,7 +51,7 @@ export interface Entry {
 /** `unknown`: it may have been carried out, may be still, and may never be. */
 export type Outcome = 'done' | 'refused' | 'unknown'
 
-/** Nobody listened, so nothing was sent. */
+/** The server did not listen, so nothing was sent. */
 const NEVER_SENT = 'ECONNREFUSED'
 
 export function outcomeOf({ status, message }: Pick<Entry, 'status' | 'message'>): Outcome {

@@ -24,19 +24,19 @@ export interface Doer {
   readonly assets: Assets
 }
 
-export interface BootWish {
+export interface BootRequest {
   readonly zone?: string
   readonly gateway?: GatewayAddress
 }
 
 /** Asks for a server; returns its id, or undefined where none was promised. */
-export async function boot(doer: Doer, wish: BootWish = {}): Promise<string | undefined> {
+export async function boot(doer: Doer, request: BootRequest = {}): Promise<string | undefined> {
   const { session, project } = doer
-  const call = bootCall(doer, wish)
+  const call = bootCall(doer, request)
   const mayRepeat = session.setting.random.next() < 0.3
   const key: Record<string, string> = mayRepeat ? { 'idempotency-key': randomUUID() } : {}
   for (let tries = 0; tries < (mayRepeat ? TRIES : 1); tries += 1) {
-    const { status, body } = await session.call({ ...call, headers: key }, wish.gateway)
+    const { status, body } = await session.call({ ...call, headers: key }, request.gateway)
     if (status === 202) {
       const { id } = (body as { readonly server: { readonly id: string } }).server
       project.servers.add(id)
@@ -47,7 +47,7 @@ export async function boot(doer: Doer, wish: BootWish = {}): Promise<string | un
   return undefined
 }
 
-function bootCall({ session, project, assets }: Doer, { zone }: BootWish): Call {
+function bootCall({ session, project, assets }: Doer, { zone }: BootRequest): Call {
   const { random } = session.setting
   const name = `server-${randomUUID()}`
   const port = random.next() < 0.06 ? pickKnown(random, project.ports) : undefined

@@ -108,16 +108,16 @@ export class Session {
     const { startMs: fromMs, endMs: untilMs } = reading
     const could = possible(record, { thing, field, fromMs, untilMs })
     if (!isImpossible(could, value)) return
-    const told = [...could.values].map((each) => JSON.stringify(each)).join(' or ')
+    const allowed = [...could.values].map((each) => JSON.stringify(each)).join(' or ')
     const entry = record.entries.findLast(({ startMs }) => startMs === fromMs)
     if (entry === undefined) return
     record.addWrong(
       entry,
-      `${thing} was read with ${field} ${JSON.stringify(value)}, it was ${told}`,
+      `${thing} was read with ${field} ${JSON.stringify(value)}, it was ${allowed}`,
     )
   }
 
-  /** A server that was promised and that nobody has asked to delete is never "not found". */
+  /** A server that was promised and that no user has asked to delete is never "not found". */
   #checkMissing(entry: Entry): void {
     const [, id] = /^\/compute\/v2\.1\/servers\/([0-9a-f-]{36})$/.exec(entry.path) ?? []
     if (entry.status !== 404 || id === undefined) return

@@ -2,14 +2,17 @@ import type { Tx } from '#common/db/database.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
-import { tellEnded } from '../../action-event.ts'
+import { queueActionEnd } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { Instance } from '../../instance.ts'
 import { building } from './building.ts'
 import { ACTIVATE, type Ended, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
-/** Afterwards the server is active, or as it was where it was taken in, what it was built from is forgotten, and the gateway is told. */
+/**
+ * Afterwards the server is active, or as it was where it was adopted, its build is erased, and the gateways receive
+ * its state.
+ */
 export const activate: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: ACTIVATE,
@@ -46,7 +49,7 @@ function active(call: BootCall): Instance {
 }
 
 function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
-  tellEnded(tx, deps, to, {
+  queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: 'build',
     startedAt: params.startedAt,
@@ -56,7 +59,7 @@ function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   return { outcome: 'ended' }
 }
 
-/** What is built runs; what is taken in, or has recovered by itself, may be off or frozen. */
+/** A guest that was built runs; one that was adopted, or has recovered by itself, may be off or paused. */
 export function stateOf(powerState: number): VmState {
   if (powerState === POWER_STATES.running) return 'active'
   return powerState === POWER_STATES.paused ? 'paused' : 'stopped'

@@ -10,7 +10,7 @@ import type { Conductor } from '../../conductor.ts'
 import { type Ended, failureOf, GIVE_UP, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
-/** Afterwards the cell has nothing of the attempt, and the gateway is told that another cell may try. */
+/** Afterwards the cell has nothing of the attempt, and the gateways learn that another cell may try. */
 export const giveUpStep: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: GIVE_UP,

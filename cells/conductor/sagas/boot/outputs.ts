@@ -64,7 +64,7 @@ export function mayTryAgain(call: BootCall, nth: number): boolean {
   return before?.outcome === 'failed' && !before.isFinal
 }
 
-/** Why there is no server in the end; undefined while there may be one, or when nobody wants it any more. */
+/** Why there is no server in the end; undefined while there may be one, or when it is to be deleted. */
 export function failureOf(call: BootCall): string | undefined {
   const { claimed, spawned } = latest(call)
   const isOver = claimed.outcome === 'none' || spawned?.outcome === 'failed'

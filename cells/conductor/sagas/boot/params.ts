@@ -4,7 +4,7 @@ import type { OperationRef, ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../../../placement/resources.ts'
 import type { Conductor } from '../../conductor.ts'
 
-/** All but what is to be built, which stands in the instance's row until the boot is over. */
+/** All but the build, which is in the instance's row until the boot is over. */
 export interface BootParams {
   readonly operation: OperationRef
   readonly projectId: string

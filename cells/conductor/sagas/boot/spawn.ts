@@ -8,7 +8,7 @@ import { destroyOnHost } from '../../destroy-on-host.ts'
 import { claimOf, type Spawned, spawnOf, spawnStep } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
-/** Afterwards the server runs on the host of the nth claim, or nothing of it is there. */
+/** Afterwards the server runs on the host of the nth claim, or the host has nothing of the server. */
 export function spawn(nth: number): RemoteStep<Conductor, BootParams> {
   return {
     kind: 'remote',
@@ -52,7 +52,7 @@ function spawned(outcome: HostOutcome): Spawned {
         ...(outcome.machineNics && { machineNics: outcome.machineNics }),
       }
     case 'failed':
-      // What is wrong with the request is wrong on every host.
+      // An invalid request is invalid on every host.
       return {
         outcome: 'failed',
         reason: reasonOf(outcome),

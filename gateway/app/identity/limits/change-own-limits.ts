@@ -15,8 +15,8 @@ import type { LimitOwner, OwnLimit } from './limit.ts'
 import { noSuchLimit } from './read-limits.ts'
 
 /**
- * Afterwards all of them hold, or none. Throws `invalid` for an owner there is not, `forbidden` for what is not
- * registered, `conflict` for what the owner has a limit of.
+ * Afterwards all of the limits hold, or none. Throws `invalid` for an owner that does not exist, `forbidden` for a
+ * resource without a registered limit, `conflict` for a resource that the owner has a limit of.
  */
 export async function createOwnLimits(
   identity: Identity,

@@ -19,7 +19,7 @@ export interface LimitOwner {
   readonly id: string
 }
 
-/** How much one project or domain may have of what is registered; -1 is unlimited. */
+/** How much one project or domain may have of a registered resource; -1 is unlimited. */
 export interface OwnLimit {
   readonly id: string
   readonly resource: LimitedResource

@@ -15,7 +15,7 @@ export type DiskFormat = (typeof DISK_FORMATS)[number]
 /** What a content must be: of this format, or harmless, whatever its format. */
 export type WantedFormat = DiskFormat | 'any'
 
-/** What was seen of a content without reading all of it. */
+/** The beginning of a content, and its size: enough to tell its format without reading the rest. */
 export interface Sample {
   /** The first bytes, at most HEAD_BYTES; all there is when the content is shorter. */
   readonly head: Buffer

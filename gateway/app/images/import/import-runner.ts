@@ -16,7 +16,7 @@ const RUNNING_MAX = { 'web-download': 8, 'glance-direct': 2 } as const
 const STOPPED = 'The import stopped the program that did it.'
 const METHODS = ['glance-direct', 'web-download'] as const
 
-/** Works on imports until disposed; those it leaves are for whoever finds them next. */
+/** Works on imports until disposed; unfinished imports are taken up by another gateway. */
 export class ImportRunner implements AsyncDisposable {
   readonly #images: Images
   readonly #log: Logger
@@ -32,7 +32,7 @@ export class ImportRunner implements AsyncDisposable {
     this.#apart = apart
   }
 
-  /** Begins what is due, as far as there is room. `ended` is called when there is room again. */
+  /** Begins due imports, as far as there is room. `ended` is called when there is room again. */
   reconciler(ended: () => void): Reconciler {
     this.#ended = ended
     return { name: 'image imports', everyMs: EVERY_MS, round: () => this.#begin() }

@@ -22,7 +22,7 @@ export function checkImportUrl(text: string, rules: ImportRules): URL {
   const url = URL.parse(text)
   const usual = url === null ? undefined : SCHEME_PORTS[url.protocol]
   if (url === null || usual === undefined) throw refused('only http and https URLs can be imported')
-  // What is in a URL is shown in the task and logged by servers on the way.
+  // Every part of a URL is shown in the task and logged by servers on the way.
   if (url.username !== '' || url.password !== '') throw refused('it holds credentials')
   const port = url.port === '' ? usual : Number(url.port)
   if (!rules.ports.includes(port)) throw refused(`port ${port} is not allowed`)

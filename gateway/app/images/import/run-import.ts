@@ -26,8 +26,8 @@ const INTERRUPTED = 'The import was interrupted too often.'
 const KEPT_MS = 172_800_000
 
 /**
- * Afterwards the task has succeeded and its image is active, or it has failed and the image is `queued` again with
- * nothing left of the content. What is no fault of the content is thrown: the task is then taken up again.
+ * Afterwards the task has succeeded and its image is active, or it has failed and the image is `queued` again without
+ * content. Throws failures that are no fault of the content: the task is then taken up again.
  */
 export async function runImport(
   images: Images,

@@ -227,7 +227,7 @@ const DEFINED: readonly BuiltIn[] = [
 
 const dated = <T>(fields: T) => ({ ...fields, createdAt: SINCE, updatedAt: SINCE })
 
-/** Definitions of the service itself: everybody sees them, and nobody changes them. */
+/** Definitions of the service itself: every user sees them, and no user changes them. */
 export const BUILT_IN: readonly Namespace[] = DEFINED.map(({ on, properties, ...fields }) => ({
   ...fields,
   visibility: 'public',

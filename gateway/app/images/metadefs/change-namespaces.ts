@@ -24,7 +24,7 @@ const NAMESPACES_MAX = 500
 /** Of all parts of one, in characters of JSON: it is read and written whole. */
 const PARTS_MAX = 262_144
 
-/** What is said of a namespace by itself. */
+/** The fields of a namespace without its parts. */
 export type NamespaceFields = Pick<
   Namespace,
   'name' | 'displayName' | 'description' | 'visibility' | 'isProtected'
@@ -61,7 +61,10 @@ export async function createNamespace(
   return namespace
 }
 
-/** Afterwards this is said of it, and nothing else; its parts stay. Throws `conflict` for a new name that is taken. */
+/**
+ * Afterwards the namespace has these fields, and no others; its parts stay. Throws `conflict` for a new name that is
+ * taken.
+ */
 export async function replaceNamespace(
   deps: Deps,
   requester: Requester,
@@ -88,7 +91,10 @@ export async function removeNamespace(
   })
 }
 
-/** Afterwards it is what `next` makes of it. Throws `not-found`, `forbidden` for one of the service, `over-quota`. */
+/**
+ * Afterwards the namespace is as `next` returns it. Throws `not-found`, `forbidden` for a namespace of the service,
+ * `over-quota`.
+ */
 export async function changeNamespace(
   { db, clock }: Deps,
   requester: Requester,

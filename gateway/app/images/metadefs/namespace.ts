@@ -37,7 +37,7 @@ export interface NamespaceHead {
   readonly displayName: string | null
   readonly description: string | null
   readonly visibility: 'public' | 'private'
-  /** True: neither it nor a part of it can be deleted. */
+  /** True: neither the namespace nor a part of it can be deleted. */
   readonly isProtected: boolean
   /** A project. */
   readonly owner: string
@@ -46,7 +46,7 @@ export interface NamespaceHead {
   readonly updatedAt: Date
 }
 
-/** Glance's metadata definitions: what properties there are, to choose from. They bind nobody. */
+/** Glance's metadata definitions: the properties that users can choose from. Other properties stay allowed. */
 export interface Namespace extends NamespaceHead {
   readonly properties: readonly PropertyDefinition[]
   readonly objects: readonly ObjectDefinition[]

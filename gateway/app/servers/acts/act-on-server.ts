@@ -12,7 +12,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { refuseAction } from './refuse-action.ts'
 import { type ServerAct, storedAct } from './server-act.ts'
 
-/** Within a request's patience; what is not answered by then goes on without it. */
+/** Less than a client waits for its request; an act without an answer by then goes on in the background. */
 const WAIT_MS = 15_000
 /**
  * What Nova has accepted before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without
@@ -22,7 +22,7 @@ const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelv
 
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
- * state that forbids it, or while another request changes the server; `unavailable` while its cell is dark;
+ * state that forbids it, or while another request changes the server; `unavailable` while its cell is unreachable;
  * `unsupported` for what its host cannot do; and what `check` throws of a server that may be acted on.
  */
 export async function actOnServer(

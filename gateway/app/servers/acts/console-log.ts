@@ -6,8 +6,8 @@ import { placedServer } from '../boot/placed-server.ts'
 const BYTES_MAX = 1_048_576
 
 /**
- * What the guest wrote to its console, Latin-1 for its bytes; the last `lines` of it when given. Throws `not-found`;
- * `conflict` for a server in no cell; `unavailable` while its cell is dark.
+ * The guest's console output, Latin-1 for its bytes; its last `lines` when given. Throws `not-found`; `conflict` for
+ * a server in no cell; `unavailable` while its cell is unreachable.
  */
 export async function consoleLog(
   compute: Compute,

@@ -30,10 +30,10 @@ export async function deleteShown(
   server: ServerRecord,
 ): Promise<void> {
   refuseLocked(server, context)
-  // Asked for before: whoever does it goes on.
+  // An earlier request deletes it, and goes on.
   if (server.taskState === 'deleting') return
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
-  if (cell?.isAlive === false) {
+  if (cell?.isReachable === false) {
     await acceptIntent(compute.db, context, server, 'delete')
     return
   }

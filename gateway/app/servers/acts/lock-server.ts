@@ -33,8 +33,8 @@ export async function lockServer(
 }
 
 /**
- * Afterwards the server is not locked. A lock of the other side, administrators and owner, is opened only by whom the
- * override's rule allows. Throws `not-found`, `forbidden`.
+ * Afterwards the server is not locked. A lock of the other side, administrators and owner, is opened only for callers
+ * whom the override's rule allows. Throws `not-found`, `forbidden`.
  */
 export async function unlockServer(
   deps: LockDeps,
@@ -53,7 +53,7 @@ function lockerOf({ projectId }: ServerRecord, context: RequestContext): 'owner'
   return projectId === context.projectId ? 'owner' : 'admin'
 }
 
-/** Writes the change together with the record of it. */
+/** Writes the change together with its record. */
 function written({ db, clock }: LockDeps, context: RequestContext, action: 'lock' | 'unlock') {
   return (server: ServerRecord, change: ServerChange): Promise<boolean> =>
     db.transaction(async (tx) => {

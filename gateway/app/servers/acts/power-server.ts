@@ -8,7 +8,7 @@ import { refuseAction } from './refuse-action.ts'
 
 /**
  * Afterwards the server's cell has accepted to start or stop it; one that cannot be reached is asked when it is back,
- * and the server shows that. Throws as `actOnServer`, but not `unavailable` for a dark cell.
+ * and the server shows that. Throws as `actOnServer`, but not `unavailable` for an unreachable cell.
  */
 export async function powerServer(
   compute: Compute,
@@ -18,7 +18,7 @@ export async function powerServer(
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
-  if (cell?.isAlive !== false) return actOnServer(compute, context, id, { name: action })
+  if (cell?.isReachable !== false) return actOnServer(compute, context, id, { name: action })
   refuseAction(asIntended(server), context, action)
   return acceptIntent(compute.db, context, server, action)
 }

@@ -9,9 +9,9 @@ import { canonicalIp } from '../../networks/ip.ts'
 import type { RequestContext } from '../../request-context.ts'
 import type { Rebuilt } from '../../sagas/act-plan.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
-import { buildAnew } from '../boot/build-anew.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import { limitFiles } from '../boot/limit-files.ts'
+import { rebuildUnplaced } from '../boot/rebuild-unplaced.ts'
 import { refuseImageAgainstFlavor } from '../boot/refuse-image-against-flavor.ts'
 import { sanitizeHostname } from '../boot/server-names.ts'
 import { limitMetadata } from '../edit/limit-metadata.ts'
@@ -20,7 +20,7 @@ import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
 
-/** What is undefined stays as it is. */
+/** Undefined fields stay as they are. */
 export interface RebuildRequest {
   readonly imageRef: string
   readonly password: string
@@ -42,7 +42,7 @@ export interface RebuildRequest {
   readonly trustedCertificates: readonly string[] | null | undefined
 }
 
-/** What a client is told of at once, whether the cell has told of it or not. */
+/** The fields that a client sees changed at once, before the cell has reported the change. */
 export interface AcceptedRebuild {
   readonly userData: string | null
   readonly shown: Rebuilt
@@ -76,7 +76,7 @@ export async function rebuildServer(
   const sealedFiles = files.length === 0 ? null : seal(JSON.stringify(files), 'files')
   const sealed = { spec, shown, sealedPassword, sealedUserData, sealedFiles }
   const keepsUserData = request.userData === undefined
-  if (server.cellId === null) await buildAnew(compute, context, server, sealed)
+  if (server.cellId === null) await rebuildUnplaced(compute, context, server, sealed)
   else
     await actOnServer(compute, context, id, {
       name: 'rebuild',
@@ -90,7 +90,7 @@ function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestS
   return secrets.open(sealedUserData, sealingPurpose(serverId, 'user-data'))
 }
 
-/** What the cell is told, which is all of the server as it is now; and of that what the request changes. */
+/** The act as the cell gets it, which has the whole server as it is now; and the part that the request changes. */
 async function wanted(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
   context: RequestContext,
@@ -156,7 +156,7 @@ async function wanted(
   }
 }
 
-/** What is said of it and no record of it shows. */
+/** The fields that the request set and no record of the server shows. */
 function remarksAfter(
   server: ServerRecord,
   { spec }: RequestSpec,
@@ -168,7 +168,7 @@ function remarksAfter(
   return { tags: [...server.tags], ...others, ...certificates }
 }
 
-/** Without what is undefined. */
+/** The same object without its undefined fields. */
 function said(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -4,7 +4,10 @@ import type { Requester } from '../../requester.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { refuseLocked } from './refuse-locked.ts'
 
-/** Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock is told of first, as in Nova. */
+/**
+ * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
+ * Nova.
+ */
 export function refuseAction(
   server: ServerRecord,
   requester: Requester,

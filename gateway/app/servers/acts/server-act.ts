@@ -33,7 +33,7 @@ type OpenAct =
   | SteerAct
   | { readonly name: PlannedAction; readonly plan: ActPlan }
 
-/** What is done with a server that a cell has. */
+/** The acts on a server that is in a cell. */
 export type ServerAct =
   | OpenAct
   /** `image` null: the server's own. */

@@ -5,7 +5,7 @@ import { placedServer } from '../boot/placed-server.ts'
 
 /**
  * What the guest has used so far. Throws `not-found`; `conflict` for a server in no cell, or whose guest is off;
- * `unavailable` while its cell is dark; `unsupported` for what its host cannot count.
+ * `unavailable` while its cell is unreachable; `unsupported` for what its host cannot count.
  */
 export async function serverDiagnostics(
   compute: Compute,

@@ -63,7 +63,7 @@ export async function unshelveServer(
   await actOnServer(compute, context, id, { name: 'unshelve', plan })
 }
 
-/** A shelved server comes back in its own cell, which alone has what is known of it, and in the zone it is bound to. */
+/** A shelved server comes back in its own cell, which alone has its saved state, and in the zone it is bound to. */
 async function refuseHost(
   { db, cells }: Compute,
   { id, cellId }: ServerRecord,

@@ -12,7 +12,7 @@ export interface AskedFor {
   readonly trustedCertificates: readonly string[] | null
 }
 
-/** What the scheduler was told when the server was made, every value in a list, as Nova keeps it. */
+/** The scheduler hints given when the server was made, every value in a list, as Nova keeps it. */
 export type SchedulerHints = Readonly<Record<string, readonly string[]>>
 
 /** What a request asks for; null where that is nothing, as of most servers. */
@@ -23,7 +23,7 @@ export function askedFor(spec: Omit<BuildSpec, 'nics'>, hints: SchedulerHints): 
   return isNothing && isEmpty(hints) && isEmpty(imageProperties) ? null : asked
 }
 
-/** What a request says of it that a later one may say otherwise. */
+/** The parts of a request that a later request may change. */
 export function askedOf({
   zone,
   image,

@@ -1,6 +1,6 @@
 import type { ImageFile, ImageSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 
-/** What a cell is told of a server, but for the secrets and for the ticket, which is made for one cell. */
+/** A server as a cell gets it, but for the secrets and for the ticket, which is made for one cell. */
 export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPassword' | 'image'> {
   readonly image: Omit<ImageSnapshot, 'ticket' | 'kernel' | 'ramdisk'> & {
     readonly [name in 'kernel' | 'ramdisk']?: Omit<ImageFile, 'ticket'>

@@ -12,12 +12,12 @@ type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
 const LOOK_EVERY_MS = 250
-/** What removes a cell that is dark or whose hosts are not heard yet: it may be there in a moment. */
+/** What removes a cell that is unreachable or whose hosts are not heard yet: it may be there in a moment. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
 
 /**
  * A cell for each of `count` equal servers, each choice knowing of those before it. Hosts that were up a short while ago
- * are waited for, where none else is left. Throws `unavailable` when every cell is dark, or those hosts do not come back in
+ * are waited for, where none else is left. Throws `unavailable` when every cell is unreachable, or those hosts do not come back in
  * time: asking again later makes sense, unlike when none fits.
  */
 export async function chooseCells(
@@ -26,7 +26,7 @@ export async function chooseCells(
   required: CellRequirements,
   count: number,
 ): Promise<readonly CellChoice[]> {
-  refuseAllDark(deps.cells.cells())
+  refuseAllUnreachable(deps.cells.cells())
   const { clock } = deps
   for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
     const choices = await chooseNow(deps, db, required, count)
@@ -80,10 +80,10 @@ async function chooseAmong(
   return choices
 }
 
-/** Throws `unavailable` when every cell is dark. */
-export function refuseAllDark(cells: readonly Cell[]): void {
+/** Throws `unavailable` when every cell is unreachable. */
+export function refuseAllUnreachable(cells: readonly Cell[]): void {
   const enabled = cells.filter((cell) => cell.isEnabled)
-  if (enabled.length === 0 || enabled.some((cell) => cell.isAlive)) return
+  if (enabled.length === 0 || enabled.some((cell) => cell.isReachable)) return
   throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')
 }
 

@@ -14,11 +14,11 @@ import { refuseUnsupported } from './refuse-unsupported.ts'
 import type { ServerRequest } from './server-request.ts'
 import { startServers } from './start-servers.ts'
 
-/** What a client is told of servers that were accepted. */
+/** The answer to a request whose servers were accepted. */
 export interface PromisedServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
-  /** Null where the request is a repeat: the password was told once. */
+  /** Null where the request is a repeat: only the first answer has the password. */
   readonly adminPassword: string | null
   readonly securityGroups: readonly string[]
 }
@@ -30,7 +30,7 @@ const SERVERS_MAX = 500
 
 /**
  * Promises as many servers as asked for, or as many as the quota leaves, but not fewer than the least asked for. A
- * repeat under the same idempotency key is told what the first request made, and makes nothing.
+ * repeat under the same idempotency key returns the servers of the first request, and makes nothing.
  */
 export async function createServers(
   boot: Boot,

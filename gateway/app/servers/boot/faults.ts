@@ -14,8 +14,9 @@ export interface LastCell {
 const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
 
 /**
- * What a server shows when no cell is left that could build it: Nova's words, and which filter left nobody. The
- * details are for operators. `choice`: the decision that found no cell; `last`: of the cell asked before.
+ * The fault of a server when no cell is left that could build it: Nova's words, and the filter that removed the last
+ * cell. The details are for operators. `choice`: the decision that found no cell; `last`: the refusal of the cell
+ * asked before.
  */
 export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault {
   const filter = choice.filters.at(-1)

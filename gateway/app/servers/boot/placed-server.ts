@@ -7,7 +7,7 @@ import { showServer } from '../list/show-server.ts'
 
 /**
  * A server and the cell that has it, which can be asked now. `check` comes before anything is said of the cell.
- * Throws `not-found`; `conflict` for a server in no cell; `unavailable` while the cell is dark.
+ * Throws `not-found`; `conflict` for a server in no cell; `unavailable` while the cell is unreachable.
  */
 export async function placedServer(
   { db, cells }: Pick<ComputeDeps, 'db' | 'cells'>,
@@ -19,7 +19,7 @@ export async function placedServer(
   check(server)
   const cell = server.cellId === null ? undefined : cells.cell(server.cellId)
   if (cell === undefined) throw new Failure('conflict', `Instance ${server.id} is not ready`)
-  if (!cell.isAlive)
+  if (!cell.isReachable)
     throw new Failure(
       'unavailable',
       `Cell ${cell.name} of instance ${server.id} cannot be reached at the moment. Please try again when it is back; until then only deleting, starting and stopping it, and changing its name, description, metadata, tags and lock, are accepted.`,

@@ -46,7 +46,7 @@ const RESERVATION_LENGTH = 8
 
 /**
  * Decides everything about `count` servers of a request and writes nothing. Throws what Nova answers for what cannot
- * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is dark.
+ * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is unreachable.
  */
 export async function planServers(
   boot: Boot,

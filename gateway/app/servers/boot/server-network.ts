@@ -44,7 +44,7 @@ export interface ServerNetwork {
    * NICs they are there.
    */
   bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
-  /** What a cell is told of the server's NIC on this port; undefined when it has none there. */
+  /** The server's NIC on this port as a cell gets it; undefined when it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
   /** Afterwards the port of a NIC that was plugged in is bound to the server's host, and shows whether it works there. */
   bindNic(tx: Tx, serverId: string, portId: string): Promise<void>

@@ -10,7 +10,7 @@ const place = (availabilityZone: string, host: string | null = null) =>
 test.each([
   ['north', null, { zone: 'north', host: null, isForced: false }],
   ['north', 'h1', { zone: 'north', host: 'h1', isForced: false }],
-  // Whoever forces a host gets it, whatever zone stands before it.
+  // A forced host is used even if another zone stands before it.
   ['nova:h1', null, { zone: null, host: 'h1', isForced: true }],
   ['north:h1:node', null, { zone: null, host: 'h1', isForced: true }],
   ['nova::node', null, { zone: null, host: 'node', isForced: true }],

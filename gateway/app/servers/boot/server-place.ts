@@ -16,8 +16,8 @@ const FORCED_HOST = 'os_compute_api:servers:create:forced_host'
 const REQUESTED_DESTINATION = 'compute:servers:create:requested_destination'
 
 /**
- * The zone and host a request insists on. `zone:host` and a host of its own are for those whom `enforce`, which
- * throws `forbidden`, lets. Throws `invalid` for a zone no cell has.
+ * The zone and host that a request requires. `zone:host` and a host of its own are for callers whom `enforce` lets;
+ * it throws `forbidden` for others. Throws `invalid` for a zone no cell has.
  */
 export function placeOf(
   request: Pick<ServerRequest, 'availabilityZone' | 'host' | 'hypervisorHostname'>,
@@ -58,7 +58,7 @@ export async function cellsForPlace(
 
 function refuseUnknownZone(zone: string, cells: readonly Cell[]): void {
   const isKnown = cells.some(({ summary }) => summary?.zones.includes(zone))
-  // A cell that was never heard may have it; whoever is asked then says so.
+  // A cell without heartbeats yet may have the host; the cell refuses the request if it does not.
   const mayBeKnown = cells.some(({ summary }) => summary === undefined)
   if (!isKnown && !mayBeKnown)
     throw new Failure('invalid', 'The requested availability zone is not available')

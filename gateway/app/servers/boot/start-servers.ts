@@ -74,7 +74,7 @@ const QUICK: Way = {
   },
 }
 
-/** Looks, and says what is in the way. */
+/** Reads the rows concerned first, so that its failures name the port or quota that is in the way. */
 const THOROUGH: Way = {
   nics: (tx, order, row) => order.nics.allocate(tx, row.id, row.requestedZone),
   charge: (tx, order) => chargeQuota(tx, order.servers[0]!.row, quotaDeltas(order)),
@@ -122,7 +122,7 @@ async function record(
   if (order.key !== null)
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   queueMappings(tx, begun.map(mappingOf))
-  // Before quotas: whoever deletes servers locks their group first, too.
+  // Before quotas: deletes of servers lock the group first, too.
   await joinGroup(tx, order)
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []

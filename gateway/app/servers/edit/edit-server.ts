@@ -5,7 +5,7 @@ import type { Requester } from '../../requester.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 
-/** Decides on what is true now; undefined: nothing has to be changed. Throws for what must not be. */
+/** Decides on the server as it is now; undefined: nothing has to be changed. Throws for a change that is not allowed. */
 export type ServerDecision = (
   server: ServerRecord,
 ) => ServerChange | undefined | Promise<ServerChange | undefined>

@@ -46,8 +46,8 @@ export async function deleteTags(db: Executor, requester: Requester, id: string)
 }
 
 /**
- * Afterwards the server has the tag; false when it had it before. Throws `invalid` for what is no tag and for one too
- * many, else as `replaceTags`.
+ * Afterwards the server has the tag; false when it had it before. Throws `invalid` for text that is no tag and for
+ * one too many, else as `replaceTags`.
  */
 export async function addTag(
   db: Executor,

@@ -33,7 +33,7 @@ export interface AttachDeps {
 /**
  * Afterwards the guest has the NIC, and the server its port. Throws `not-found` for server, port or network;
  * `invalid` for what cannot be had; `conflict` for a port or address in use, or in a state that forbids it;
- * `unavailable` while its cell is dark; `unsupported` for what its host cannot do.
+ * `unavailable` while its cell is unreachable; `unsupported` for what its host cannot do.
  */
 export async function attachInterface(
   { compute, networks }: AttachDeps,
@@ -82,7 +82,7 @@ async function planned(
     ...(fixedIp === undefined ? {} : { fixedIp }),
     ...(tag === undefined ? {} : { tag }),
   }
-  // The port is the server's project's, whoever asks.
+  // The port belongs to the server's project, not to the requester's.
   const owner = { projectId: server.projectId, isAdmin: false }
   const request = { networks: isNamed ? [nic] : undefined, securityGroups: [], serversMax: 1 }
   const plan = await planNics(networks, owner, request).catch((error: unknown) => {

@@ -9,7 +9,7 @@ import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { type ChangeNicParams, changeNicSaga } from '../../sagas/change-nic.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 
-/** Within a request's patience; what is not answered by then goes on without it. */
+/** Less than a client waits for its request; a change without an answer by then goes on in the background. */
 const WAIT_MS = 15_000
 
 export interface NicChange extends Pick<ChangeNicParams, 'action' | 'portId'> {

@@ -7,7 +7,7 @@ import { serverInterface } from './server-interfaces.ts'
 
 /**
  * Afterwards the guest loses the NIC. Throws `not-found`, also for a port that is not the server's; `conflict` in a
- * state that forbids it; `unavailable` while its cell is dark; `unsupported` for what its host cannot do.
+ * state that forbids it; `unavailable` while its cell is unreachable; `unsupported` for what its host cannot do.
  */
 export async function detachInterface(
   compute: Compute,

@@ -40,7 +40,7 @@ function ofProject(projectId: string): ListScope {
   return { projectId, conditions: [{ is: 'equal', field: 'project', anyOf: [projectId] }] }
 }
 
-/** Throws `forbidden`: what is deleted is shown to administrators only. */
+/** Throws `forbidden`: only administrators see deleted servers. */
 export function refuseDeleted(context: RequestContext): void {
   if (!context.isAdmin)
     throw new Failure('forbidden', 'Only administrators may list deleted instances')

@@ -10,7 +10,7 @@ import { sealingPurpose } from '../../sagas/build-request.ts'
 import type { FoundServer, ServerRecord } from './server-record.ts'
 import { showServer, visibleServer } from './show-server.ts'
 
-/** What is shown of servers to those who may see where they are. */
+/** The fields of servers for callers who may see their hosts. */
 export interface ServerExtras {
   /** Nova's words; '' for a server on no host. */
   hostStatus(server: ServerRecord): 'UP' | 'DOWN' | 'MAINTENANCE' | 'UNKNOWN' | ''
@@ -46,7 +46,7 @@ export async function serverExtras(
   )
 }
 
-/** A server, and what of it the caller may see beside it. */
+/** A server, and the further fields of it that the caller may see. */
 export interface ShownServer {
   readonly server: FoundServer
   readonly extras: ServerExtras | undefined

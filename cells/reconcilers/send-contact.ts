@@ -7,16 +7,16 @@ import { askHost } from '../conductor/ask-host.ts'
 const EVERY_MS = 1_000
 
 /** Every host knows when a gateway was last in touch, if its guests are to stop where none is. */
-export function tellContact({ conductor }: Cell): Reconciler {
+export function sendContact({ conductor }: Cell): Reconciler {
   const { hosts, gateways, fenceAfterMs } = conductor
-  /** Hosts remember what they were told last: where guests need not stop, once is enough. */
+  /** Hosts keep the last contact they received: where guests need not stop, once is enough. */
   const released = new Set<HostId>()
   return {
-    name: 'tell-contact',
+    name: 'send-contact',
     everyMs: EVERY_MS,
     round: async () => {
       const ageMs = gateways.takeAge()
-      if (ageMs === undefined) return { told: 0 }
+      if (ageMs === undefined) return { sent: 0 }
       const due = hosts.all().filter((host) => hosts.isUp(host) && !released.has(host.id))
       const asked = { fenceAfterMs, ageMs }
       const answers = await Promise.allSettled(
@@ -25,7 +25,7 @@ export function tellContact({ conductor }: Cell): Reconciler {
           if (fenceAfterMs === 0) released.add(id)
         }),
       )
-      return { told: answers.filter(({ status }) => status === 'fulfilled').length }
+      return { sent: answers.filter(({ status }) => status === 'fulfilled').length }
     },
   }
 }

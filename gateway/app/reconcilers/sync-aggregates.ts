@@ -4,10 +4,10 @@ import { type AggregateDeps, pushAggregates } from '../aggregates/push-aggregate
 const EVERY_MS = 10_000
 
 /** Every cell knows which aggregates its hosts are in, also one that was away when they changed. */
-export function tellAggregates(deps: AggregateDeps): Reconciler {
+export function syncAggregates(deps: AggregateDeps): Reconciler {
   return {
-    name: 'tell aggregates',
+    name: 'sync aggregates',
     everyMs: EVERY_MS,
-    round: async () => ({ told: await pushAggregates(deps) }),
+    round: async () => ({ pushed: await pushAggregates(deps) }),
   }
 }

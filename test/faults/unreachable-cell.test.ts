@@ -56,7 +56,7 @@ describe('with one cell killed', () => {
   beforeAll(async () => {
     for (const process of cloud.cell('north').processes) await process.kill()
     await waitFor(
-      'both gateways to notice that a cell is dark',
+      'both gateways to notice that a cell is unreachable',
       async () => {
         const answers = [
           await demo.get(SERVERS, { gateway: 0 }),
@@ -78,7 +78,7 @@ describe('with one cell killed', () => {
     expect(await names(query)).toEqual(expected)
   })
 
-  test('pages and markers reach over the servers of the dark cell', async () => {
+  test('pages and markers reach over the servers of the unreachable cell', async () => {
     const order = 'sort_key=display_name&sort_dir=asc&limit=2'
 
     expect(await names(`${order}&marker=${ids.get('a')}`)).toEqual(['b', 'c'])
@@ -86,15 +86,15 @@ describe('with one cell killed', () => {
   })
 
   test('what is stale says so in a header, what is not does not', async () => {
-    const dark = await demo.get(`${SERVERS}/${ids.get('a')}`)
+    const shown = await demo.get(`${SERVERS}/${ids.get('a')}`)
     const bright = await demo.get(`${SERVERS}/${ids.get('b')}`)
 
-    expect(dark.headers[STALE]).toMatch(/^\d+/)
+    expect(shown.headers[STALE]).toMatch(/^\d+/)
     expect(bright.headers[STALE]).toBeUndefined()
-    expect(dark.body).toMatchObject({ server: { status: 'ACTIVE', name: 'a' } })
+    expect(shown.body).toMatchObject({ server: { status: 'ACTIVE', name: 'a' } })
   })
 
-  test('new servers go to the other cell; those for the dark cell alone get 503', async () => {
+  test('new servers go to the other cell; those for the unreachable cell alone get 503', async () => {
     const server = await activeServer(cloud, demo, { name: 'new' })
     expect(server['OS-EXT-AZ:availability_zone']).toBe('south')
 
@@ -111,7 +111,7 @@ describe('with one cell killed', () => {
     const statuses = [
       await demo.put(path, { server: { name: 'renamed' } }),
       await demo.post(`${path}/metadata`, { metadata: { key: 'value' } }),
-      await demo.put(`${path}/tags/dark`, undefined, { version: '2.26' }),
+      await demo.put(`${path}/tags/kept`, undefined, { version: '2.26' }),
       await act(demo, ids.get('c') ?? '', { lock: null }),
     ].map(({ status }) => status)
 
@@ -119,7 +119,7 @@ describe('with one cell killed', () => {
     expect(await showServer(demo, ids.get('c') ?? '', '2.26')).toMatchObject({
       name: 'renamed',
       metadata: { key: 'value' },
-      tags: ['dark'],
+      tags: ['kept'],
       locked: true,
     })
     expect((await act(demo, ids.get('c') ?? '', { unlock: null })).status).toBe(202)

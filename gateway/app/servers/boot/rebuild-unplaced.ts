@@ -10,26 +10,26 @@ import { operationIds } from '../../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../../sagas/retry-build.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { askedOf } from './asked-for.ts'
-import { refuseAllDark } from './choose-cells.ts'
+import { refuseAllUnreachable } from './choose-cells.ts'
 
-/** What a server is to be, and to show. */
-export interface Anew extends Omit<RequestSpec, 'serverId'> {
+/** The request that the server is built from, and the fields to show. */
+export interface UnplacedRebuild extends Omit<RequestSpec, 'serverId'> {
   readonly shown: Rebuilt
 }
 
 /**
  * Afterwards a server that is in no cell is being built in one, with the ports and the quota it has; where none fits it is in
  * ERROR again, and says why. A host that was insisted on was one of the cell it lost. Throws `conflict` where another
- * request changes it, `unavailable` when every cell is dark.
+ * request changes it, `unavailable` when every cell is unreachable.
  */
-export async function buildAnew(
+export async function rebuildUnplaced(
   compute: Compute,
   context: RequestContext,
   server: ServerRecord,
-  { spec, shown, ...sealed }: Anew,
+  { spec, shown, ...sealed }: UnplacedRebuild,
 ): Promise<void> {
   const { id: serverId, attempt } = server
-  refuseAllDark(compute.cells.cells())
+  refuseAllUnreachable(compute.cells.cells())
   await compute.sagas.start(retryBuildSaga, {
     subject: serverId,
     params: { serverId, attempt, operationIds: operationIds() },

@@ -3,7 +3,7 @@ import type { Network, Subnet } from '../../db/network.ts'
 import type { Requester } from '../requester.ts'
 import { checkAddress } from './allocate-address.ts'
 import { contains, formatIp, parseCidr, parseIp } from './ip.ts'
-import type { AddressWish } from './place-port.ts'
+import type { AddressRequest } from './place-port.ts'
 
 /** An entry of a port's `fixed_ips`: a subnet, an address, or both. */
 export interface RequestedAddress {
@@ -14,16 +14,16 @@ export interface RequestedAddress {
 const ADDRESSES_MAX = 5
 
 /**
- * What a port that has the addresses `present` asks for in terms of the network's subnets. Throws `invalid` for what
- * the network does not have.
+ * The addresses that a request names, each with its subnet; the port has the addresses `present`. Throws `invalid` for
+ * subnets and addresses that are not of the network.
  */
-export function addressWishes(
+export function addressRequests(
   network: Network,
   subnets: readonly Subnet[],
   requester: Requester,
   asked: readonly RequestedAddress[],
   present: readonly string[] = [],
-): readonly AddressWish[] {
+): readonly AddressRequest[] {
   if (asked.length > ADDRESSES_MAX)
     throw new Failure(
       'invalid',
@@ -35,14 +35,14 @@ export function addressWishes(
   // Neutron's create_port:fixed_ips:ip_address: on a shared network only its owner picks addresses.
   if (choosesAddress && !requester.isAdmin && network.projectId !== requester.projectId)
     throw new Failure('forbidden', 'Only the owner of the network may choose an ip_address on it.')
-  return asked.map((entry) => wishOf(network, subnets, entry))
+  return asked.map((entry) => requestOf(network, subnets, entry))
 }
 
-function wishOf(
+function requestOf(
   network: Network,
   subnets: readonly Subnet[],
   { subnet_id: subnetId, ip_address: text }: RequestedAddress,
-): AddressWish {
+): AddressRequest {
   if (subnetId === undefined && text === undefined)
     throw new Failure('invalid', 'Invalid input for fixed_ips: subnet_id or ip_address is needed.')
   const ip = text === undefined ? undefined : parseIp(text, 'ip_address')

@@ -6,7 +6,7 @@ import { isPreempted, latest } from './outputs.ts'
 import type { BootParams } from './params.ts'
 
 /** Afterwards who asks what became of the build learns that a delete ended it. */
-export const tellPreempted: LocalStep<Conductor, BootParams> = {
+export const reportPreempted: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: 'tell-preempted',
   when: isPreempted,

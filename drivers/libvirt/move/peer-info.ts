@@ -1,0 +1,33 @@
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { Failure } from '#common/errors.ts'
+
+/** What the source of a live migration sends to the destination: the sizes of the guest's disks in bytes. */
+export const Announced = Type.Object({
+  root: Type.Integer(),
+  ephemeral: Type.Optional(Type.Integer()),
+  swap: Type.Optional(Type.Integer()),
+})
+export type Announced = Static<typeof Announced>
+
+/** What the destination of a live migration sends to the source: its libvirt, its identity, and its folder of disks. */
+export const Expected = Type.Object({
+  uri: Type.String(),
+  cellId: Type.String(),
+  hostId: Type.String(),
+  stateDirectory: Type.String(),
+})
+export type Expected = Static<typeof Expected>
+
+/** Throws `invalid` for text that no host of this version sends. */
+export function parsePeerInfo<T extends typeof Announced | typeof Expected>(
+  schema: T,
+  text: string,
+): Static<T> {
+  const info: unknown = JSON.parse(text)
+  if (Value.Check(schema, info)) return info
+  throw new Failure(
+    'invalid',
+    'The other host sent information about the migration that this release cannot read.',
+  )
+}
