@@ -1,8 +1,8 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { createPool, type Pool, type PoolConnection } from 'mysql2'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
-import { destroyStalledConnections } from './destroy-stalled-connections.ts'
 import { dropStatementMetadata } from './drop-statement-metadata.ts'
+import { endSilentConnections } from './end-silent-connections.ts'
 import { execute, executeCompound, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -159,6 +159,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     connectTimeout: CONNECT_TIMEOUT_MS,
     timezone: 'Z',
     enableKeepAlive: true,
+    gracefulEnd: true,
     maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
   })
   dropStatementMetadata(pool)
@@ -169,7 +170,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     connection.query("SET SESSION sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')")
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
-  destroyStalledConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
+  endSilentConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
   return pool
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { rssMiB } from '../proc.ts'
 import type { Product } from '../product.ts'
@@ -14,6 +15,8 @@ export interface Held {
 }
 
 const BATCH = 500
+/** V8 gives back what was garbage, and the pools their connections, once a process has had nothing to do for some time. */
+const REST_MS = 90_000
 const LOOK_EVERY = 1_000
 const BYTES_PER_MIB = 2 ** 20
 const STATUS = `select lower(variable_name) as name, variable_value as value
@@ -37,7 +40,10 @@ export async function readHeld(product: Product, boots: number): Promise<Held> {
   }
 }
 
-/** Boots servers with a network and deletes them, as many as asked for, and looks after every thousand. */
+/**
+ * Boots servers with a network and deletes them, as many as asked for, and looks after every thousand, and once more when
+ * all has rested.
+ */
 export async function measureMemory(
   product: Product,
   boots: number,
@@ -53,5 +59,7 @@ export async function measureMemory(
     progress(`${done} booted and deleted ...`)
     looks.push(await readHeld(product, done))
   }
-  return looks
+  progress('Waiting until all has rested ...')
+  await sleep(REST_MS)
+  return [...looks, await readHeld(product, boots)]
 }
