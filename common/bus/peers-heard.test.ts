@@ -33,3 +33,14 @@ test('peers are remembered in a bounded number: the one heard longest ago is for
   expect(peers.hears('second')).toBe(false)
   expect(peers.hears('first')).toBe(true)
 })
+
+test('a peer whose messages are too long together is not heard for the rest of the second', () => {
+  let now = 0
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
+  const peers = new PeersHeard(clock, createLogger('test', 'error'), 100, 10)
+
+  expect([6, 4, 1].map((bytes) => peers.hears('long', bytes))).toEqual([true, true, false])
+  expect(peers.hears('other', 10)).toBe(true)
+  now = 1_000
+  expect(peers.hears('long', 10)).toBe(true)
+})

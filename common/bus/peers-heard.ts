@@ -10,6 +10,7 @@ const MINUTE_MS = 60_000
 interface Heard {
   second: number
   inSecond: number
+  bytesInSecond: number
   toldAt: number
   untold: number
 }
@@ -19,23 +20,35 @@ export class PeersHeard {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #perSecond: number
+  readonly #bytesPerSecond: number
   readonly #peers = new LRUCache<string, Heard>({ max: PEERS_MAX })
 
-  /** `perSecond`: messages of one peer; those above are dropped, so each must be said again by itself. */
-  constructor(clock: Clock, log: Logger, perSecond: number) {
+  /**
+   * `perSecond`: messages of one peer, and `bytesPerSecond`: their bytes; those above are dropped, so each must be
+   * said again by itself.
+   */
+  constructor(
+    clock: Clock,
+    log: Logger,
+    perSecond: number,
+    bytesPerSecond = Number.POSITIVE_INFINITY,
+  ) {
     this.#clock = clock
     this.#log = log
     this.#perSecond = perSecond
+    this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Counts a message. False: this peer says too much, and it is to be dropped unread. */
-  hears(peer: string): boolean {
+  /** Counts a message of so many bytes. False: this peer says too much, and it is to be dropped unread. */
+  hears(peer: string, bytes = 0): boolean {
     const heard = this.#of(peer)
     const second = Math.floor(this.#clock.elapsed() / SECOND_MS)
-    if (heard.second !== second) Object.assign(heard, { second, inSecond: 0 })
+    if (heard.second !== second) Object.assign(heard, { second, inSecond: 0, bytesInSecond: 0 })
     heard.inSecond += 1
-    if (heard.inSecond <= this.#perSecond) return true
-    this.#tell(peer, heard, { perSecond: this.#perSecond }, 'peer says too much')
+    heard.bytesInSecond += bytes
+    const { inSecond, bytesInSecond } = heard
+    if (inSecond <= this.#perSecond && bytesInSecond <= this.#bytesPerSecond) return true
+    this.#tell(peer, heard, { inSecond, bytesInSecond }, 'peer says too much')
     return false
   }
 
@@ -47,7 +60,7 @@ export class PeersHeard {
   #of(peer: string): Heard {
     const known = this.#peers.get(peer)
     if (known !== undefined) return known
-    const fresh = { second: 0, inSecond: 0, toldAt: -MINUTE_MS, untold: 0 }
+    const fresh = { second: 0, inSecond: 0, bytesInSecond: 0, toldAt: -MINUTE_MS, untold: 0 }
     this.#peers.set(peer, fresh)
     return fresh
   }

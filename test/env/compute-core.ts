@@ -7,7 +7,7 @@ import { workContext } from '#common/context.ts'
 import { Database, type Transactional } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId } from '#common/ids.ts'
-import { createLogger } from '#common/log.ts'
+import { createLogger, type Logger } from '#common/log.ts'
 import { Secrets } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
@@ -97,6 +97,7 @@ export class CoreEnv implements AsyncDisposable {
     processName?: string
     apart?: Pick<Apart, 'run'>
     cellDeadlineMs?: number
+    log?: Logger
     onBus?: (nats: NatsConnection) => void
   } = {}): Promise<RunningCompute & { readonly nats: NatsConnection }> {
     const credentialsFile = await this.bus.gatewayCredentialsFile()

@@ -7,7 +7,7 @@ import type { CellHeartbeat, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import { notedNetwork } from './indexed-servers.ts'
 import { HONEST_SUMMARY } from './scripted-cell.ts'
 
-type Callback = (error: Error | null, message: { json(): unknown }) => void
+type Callback = (error: Error | null, message: ReturnType<typeof feedMessage>) => void
 type Read = CellAnswer<'feed.read'>
 
 /** One gateway's feed of one cell, with a bus, a clock and a cell that do only what the test says. */
@@ -109,7 +109,7 @@ export class FeedWorld {
   }
 
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
-    this.live().callback(null, { json: () => ({ incarnation, rows }) })
+    this.live().callback(null, feedMessage({ incarnation, rows }))
   }
 
   live() {
@@ -138,4 +138,9 @@ export class FeedWorld {
     this.copies.length = 0
     this.nudges = 0
   }
+}
+
+/** A message of the bus with this in it. */
+export function feedMessage(said: object) {
+  return { data: Buffer.from(JSON.stringify(said)), json: (): unknown => said }
 }

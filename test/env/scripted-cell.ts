@@ -152,7 +152,12 @@ export class ScriptedCell implements AsyncDisposable {
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
     const sent = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
     const batch = this.#saying({ incarnation, rows: sent })
-    this.#nats.publish(eventSubject(this.id, 'feed'), JSON.stringify(batch))
+    this.publishText(JSON.stringify(batch))
+  }
+
+  /** As its feed, whatever it says. */
+  publishText(text: string): void {
+    this.#nats.publish(eventSubject(this.id, 'feed'), text)
   }
 
   /** Changes what is known of an instance, as a new version of it. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
@@ -125,6 +126,29 @@ test('a gateway whose subscription hears nothing listens again', async () => {
 
   await env.until(a, ({ vmState }) => vmState === 'stopped')
   cell.appear()
+})
+
+test('a cell that publishes nonsense fills no log, and what it says besides is applied', async () => {
+  const lines: string[] = []
+  const to = { write: (line: string) => void lines.push(line) }
+  const other = await env.core({ log: createLogger('feed', 'warn', to) })
+  await core[Symbol.asyncDispose]()
+  core = other
+  const [a] = (await accepted(1)) as [string]
+
+  const told = () => lines.filter((line) => line.includes('breaks the contract')).length
+  const mutter = () => {
+    cell.publishText('{"x":1}')
+    return told()
+  }
+  await expect.poll(mutter).toBeGreaterThan(0)
+
+  for (let nth = 0; nth < 2_000; nth += 1) mutter()
+  cell.say([instance(cell.active(a))])
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'active' })
+  expect(told()).toBe(1)
 })
 
 test('another incarnation of the cell’s database is copied, and may lower a version', async () => {

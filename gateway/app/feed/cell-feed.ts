@@ -1,10 +1,10 @@
-import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
+import { PeersHeard } from '#common/bus/peers-heard.ts'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import { checked } from '#openapi/wire/checked.ts'
-import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
+import type { CellHeartbeat, FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { isMissed } from '../../cell-client/cell.ts'
 import type { CellRef } from '../../cell-client/client.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyRows, endedWork } from './apply-rows.ts'
-import { FeedQueue } from './feed-queue.ts'
+import { FeedQueue, readBatch } from './feed-queue.ts'
 import { resync } from './resync.ts'
 
 export interface CellFeedOptions {
@@ -36,6 +36,12 @@ const LEASE_TTL_MS = 5_000
 const LEASE_RENEW_MS = 1_500
 /** Rows per transaction, and per question to the cell. */
 const ROWS_MAX = 1_000
+/**
+ * What one cell may publish in a second, so that none takes the time and the log of the others: a busy one publishes a
+ * tenth of it. What is above it, and a batch that no cell makes, is left unread and asked for.
+ */
+const BATCHES_PER_SECOND = 500
+const BYTES_PER_SECOND = 8 * 2 ** 20
 /** How long applied rows may wait for the cell to hear that it can drop them. */
 const ACKNOWLEDGE_MS = 5_000
 /** Questions in one round; whatever is left is for the next. */
@@ -50,6 +56,7 @@ export class CellFeed implements AsyncDisposable {
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
   readonly #held: HeldLease
+  readonly #peers: PeersHeard
   #leaseCheckedAt = Number.NEGATIVE_INFINITY
   #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
@@ -66,6 +73,7 @@ export class CellFeed implements AsyncDisposable {
     const { deps, cell, holder } = options
     const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
     this.#held = new HeldLease(deps.db, deps.clock, terms)
+    this.#peers = new PeersHeard(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
   }
 
   /** A heartbeat said how far the cell's feed has come. */
@@ -150,22 +158,31 @@ export class CellFeed implements AsyncDisposable {
   }
 
   #listen(): Subscription {
-    const { nats, cell, deps, nudge } = this.#options
+    const { nats, cell } = this.#options
     this.#mustRead = true
     this.#unheard = 0
     return nats.subscribe(eventSubject(cell.id, 'feed'), {
       callback: (error, message) => {
-        if (error !== null) return
-        this.#unheard = 0
-        try {
-          this.#queue.push(checked(FeedBatch, message.json(), 'feed batch'))
-        } catch (cause) {
-          deps.log.error({ cell: cell.name, ...errorFields(cause) }, 'feed not understood')
-          this.#mustRead = true
-        }
-        nudge()
+        if (error === null) this.#take(message)
       },
     })
+  }
+
+  /** What is not taken is asked for with the next heartbeat at the latest. */
+  #take(message: Msg): void {
+    const { cell, nudge } = this.#options
+    this.#unheard = 0
+    if (!this.#peers.hears(cell.id, message.data.length)) {
+      this.#mustRead = true
+      return
+    }
+    try {
+      this.#queue.push(readBatch(message))
+    } catch (cause) {
+      this.#peers.notHeeded(cell.id, { cell: cell.name, ...errorFields(cause) })
+      this.#mustRead = true
+    }
+    nudge()
   }
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
@@ -224,7 +241,8 @@ export class CellFeed implements AsyncDisposable {
         this.#options.nudge()
         return count
       }
-      const rows = answer.rows.filter(({ n }) => n > after)
+      // No more than was asked for, or one transaction could be as long as the cell likes.
+      const rows = answer.rows.filter(({ n }) => n > after).slice(0, ROWS_MAX)
       if (rows.length > 0) await this.#apply(rows)
       count += rows.length
       // A page may end early, where its bytes would be too many.

@@ -1,8 +1,28 @@
-import type { FeedBatch, FeedRow } from '#openapi/wire/feed.ts'
+import type { Msg } from '@nats-io/transport-node'
+import { PAGE_MAX_BYTES } from '#common/bus/within-bytes.ts'
+import { Failure } from '#common/errors.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import type { FeedPosition } from '../../db/cell-mappings.ts'
 
 /** More waiting rows than this are dropped: they can be asked for again. */
 const WAITING_MAX = 20_000
+
+/** Of one batch that is read. A cell publishes half of these bytes, unless one row is longer, and a fifth of these rows. */
+const BATCH_BYTES_MAX = 2 * PAGE_MAX_BYTES
+const BATCH_ROWS_MAX = 1_000
+
+/** Throws `invalid` for what no cell publishes. Its length is looked at first: reading it takes time from all others. */
+export function readBatch(message: Msg): FeedBatch {
+  const bytes = message.data.length
+  if (bytes > BATCH_BYTES_MAX)
+    throw new Failure('invalid', `A feed batch of ${bytes} bytes; ${BATCH_BYTES_MAX} are read.`)
+  const batch = checked(FeedBatch, message.json(), 'feed batch')
+  const count = batch.rows.length
+  if (count > BATCH_ROWS_MAX)
+    throw new Failure('invalid', `A feed batch of ${count} rows; ${BATCH_ROWS_MAX} are read.`)
+  return batch
+}
 
 /** Published batches that wait to be applied. */
 export class FeedQueue {

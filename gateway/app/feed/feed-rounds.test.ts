@@ -3,7 +3,7 @@ import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
-import { FeedWorld } from '#test/env/feed-world.ts'
+import { FeedWorld, feedMessage } from '#test/env/feed-world.ts'
 import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
@@ -238,13 +238,44 @@ test('work that ended has an event with its cell', async () => {
 test('rows that cannot be read are logged, and asked for', async () => {
   await world.settle()
 
-  world.live().callback(null, { json: () => ({ rows: 'none' }) })
+  world.live().callback(null, feedMessage({ rows: 'none' }))
 
   expect(world.logged.at(-1)).toMatchObject({
-    level: 'error',
-    message: 'feed not understood',
+    level: 'warn',
+    message: 'word of a peer not heeded',
     fields: { cell: 'north' },
   })
+  expect(world.nudges).toBe(1)
+  await world.round()
+  expect(world.reads).toHaveLength(1)
+})
+
+test.each([
+  ['of more rows than any cell publishes', 1_001, 0],
+  ['longer than any cell publishes', 1, 2 ** 20],
+])('a batch %s is not taken, and asked for', async (_what, count, bytes) => {
+  await world.settle()
+  const { body } = await changed()
+  const rows = world.commit(...Array.from({ length: count }, () => body))
+  const batch = { incarnation: world.incarnation, rows, later: 'x'.repeat(bytes) }
+
+  world.live().callback(null, feedMessage(batch))
+  await world.round()
+
+  expect(world.told('warn')).toEqual(['word of a peer not heeded'])
+  expect(world.reads).not.toEqual([])
+})
+
+test('what a cell publishes beyond its share is not taken, and asked for after a heartbeat', async () => {
+  await world.settle()
+  for (let nth = 0; nth < 500; nth += 1) world.publish([])
+  world.nudges = 0
+  const { body } = await changed()
+  world.publish(world.commit(body))
+
+  expect(world.told('warn')).toEqual(['peer says too much'])
+  expect(world.nudges).toBe(0)
+  world.beat()
   expect(world.nudges).toBe(1)
   await world.round()
   expect(world.reads).toHaveLength(1)
@@ -253,7 +284,7 @@ test('rows that cannot be read are logged, and asked for', async () => {
 test('a subscription the bus reports an error of changes nothing', async () => {
   await world.settle()
 
-  world.live().callback(new Error('no permission'), { json: () => ({}) })
+  world.live().callback(new Error('no permission'), feedMessage({}))
 
   expect(world.logsOf('error')).toEqual([])
   expect(world.nudges).toBe(0)
