@@ -12,8 +12,9 @@ import {
   addAggregateHost as add,
   removeAggregateHost as removeHost,
 } from '../../app/aggregates/change-members.ts'
+import type { Aggregate } from '../../db/aggregates.ts'
 import type { Handler } from '../../http/operation.ts'
-import { aggregateView, newAggregateView } from '../../views/aggregate.ts'
+import { plainTime } from '../../views/time.ts'
 
 const addAggregateHost: Handler<operations['addAggregateHost']> = async (call) => {
   const { app, params, body } = call
@@ -84,4 +85,27 @@ export const aggregateHandlers = {
   setAggregateMetadata,
   showAggregate,
   updateAggregate,
+}
+
+/** An aggregate as it is named when it is made. */
+function newAggregateView({ id, uuid, name, metadata, createdAt, updatedAt }: Aggregate) {
+  return {
+    id,
+    uuid,
+    name,
+    availability_zone: metadata['availability_zone'] ?? null,
+    created_at: plainTime(createdAt),
+    updated_at: updatedAt === null ? null : plainTime(updatedAt),
+    deleted: false,
+    deleted_at: null,
+  }
+}
+
+/** An aggregate at its widest. */
+function aggregateView(aggregate: Aggregate) {
+  return {
+    ...newAggregateView(aggregate),
+    hosts: aggregate.hosts.map(({ name }) => name),
+    metadata: aggregate.metadata,
+  }
 }

@@ -1,9 +1,10 @@
 import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/compute.gen.ts'
-import { createConsole } from '../../app/consoles/create-console.ts'
+import type { ConsolePlace } from '../../app/consoles/console-session.ts'
+import { type CreatedConsole, createConsole } from '../../app/consoles/create-console.ts'
 import { showConsole } from '../../app/consoles/show-console.ts'
+import type { Links } from '../../http/links.ts'
 import type { Handler } from '../../http/operation.ts'
-import { consoleTokenView, consoleUrl } from '../../views/console.ts'
 import { isSince } from '../../views/since.ts'
 
 const createRemoteConsole: Handler<operations['createRemoteConsole']> = async (call) => {
@@ -48,4 +49,22 @@ export const consoleHandlers = {
   createRemoteConsole,
   showConsoleToken,
   ...consoleActionHandlers,
+}
+
+/** Token and name stand behind `#`, which a browser keeps to itself: they are in no log of a proxy or server. */
+function consoleUrl({ kind, serverName, token }: CreatedConsole, links: Links): string {
+  const query = new URLSearchParams({ token, server: serverName })
+  return `${links.to(`/console/${kind}`)}#${query.toString()}`
+}
+
+/** Where the bytes are had: at the gateway, which alone reaches the host. */
+function consoleTokenView({ serverId }: ConsolePlace, links: Links) {
+  const { hostname, port, protocol } = new URL(links.root)
+  const usual = protocol === 'https:' ? 443 : 80
+  return {
+    instance_uuid: serverId,
+    host: hostname,
+    port: port === '' ? usual : Number(port),
+    internal_access_path: null,
+  }
 }

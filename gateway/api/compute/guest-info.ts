@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import type { WireTopology } from '#openapi/wire/lookup.ts'
 import { isAllowed } from '../../app/policy.ts'
 import { serverDiagnostics } from '../../app/servers/acts/server-diagnostics.ts'
 import { serverTopology } from '../../app/servers/acts/server-topology.ts'
@@ -6,7 +7,6 @@ import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 import { diagnosticsView } from '../../views/diagnostics.ts'
 import { isSince } from '../../views/since.ts'
-import { topologyView } from '../../views/topology.ts'
 
 /** None is ever kept, see `showServerPassword`. */
 const clearServerPassword: Handler = async (call) => {
@@ -40,4 +40,20 @@ export const guestInfoHandlers = {
   showServerDiagnostics,
   showServerPassword,
   showServerTopology,
+}
+
+/** Guests here have no threads that are each other's siblings. `showsHost`: which of the host's CPUs and nodes it has. */
+function topologyView(topology: WireTopology | null, showsHost: boolean) {
+  return {
+    nodes: (topology?.nodes ?? []).map(({ vcpus, memoryMb, hostNode, pins }) => ({
+      memory_mb: memoryMb,
+      siblings: [],
+      vcpu_set: vcpus,
+      ...(showsHost && {
+        ...(hostNode !== null && { host_node: hostNode }),
+        cpu_pinning: Object.fromEntries(pins.map((cpu, index) => [String(vcpus[index]), cpu])),
+      }),
+    })),
+    pagesize_kb: topology?.pageKib ?? null,
+  }
 }

@@ -1,13 +1,15 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import {
+  type CreatedKeypair,
   createKeypair as create,
   listKeypairs as listPage,
   deleteKeypair as remove,
   showKeypair as show,
 } from '../../app/keypairs/keypairs.ts'
+import type { Keypair, StoredKeypair } from '../../db/keypairs.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
-import { createdKeypairView, keypairSummary, keypairView } from '../../views/keypair.ts'
+import { plainTime } from '../../views/time.ts'
 import { nextPageLinks } from './page.ts'
 
 const createKeypair: Handler<operations['createKeypair']> = async (call) => {
@@ -44,3 +46,29 @@ const showKeypair: Handler<operations['showKeypair']> = async (call) => {
 }
 
 export const keypairHandlers = { createKeypair, deleteKeypair, listKeypairs, showKeypair }
+
+function keypairSummary({ name, type, publicKey, fingerprint }: Keypair) {
+  return { name, type, public_key: publicKey, fingerprint }
+}
+
+function keypairView(keypair: StoredKeypair) {
+  return {
+    ...keypairSummary(keypair),
+    id: keypair.serial,
+    user_id: keypair.userId,
+    created_at: plainTime(keypair.createdAt),
+    updated_at: null,
+    deleted: false as const,
+    deleted_at: null,
+  }
+}
+
+/** The one answer that has the private key, where one was made. */
+function createdKeypairView(keypair: CreatedKeypair) {
+  const { userId, privateKey } = keypair
+  return {
+    ...keypairSummary(keypair),
+    user_id: userId,
+    ...(privateKey !== undefined && { private_key: privateKey }),
+  }
+}

@@ -8,12 +8,16 @@ import {
   quotaLimits,
 } from '../../app/quotas/quota-limits.ts'
 import { checkQuotaProject } from '../../app/quotas/quota-project.ts'
-import { quotaUsage } from '../../app/quotas/quota-usage.ts'
+import { type QuotaUsage, quotaUsage } from '../../app/quotas/quota-usage.ts'
 import { resetQuota } from '../../app/quotas/reset-quota.ts'
+import {
+  QUOTA_RESOURCES,
+  type QuotaLimits,
+  type QuotaResource,
+} from '../../app/quotas/resources.ts'
 import { updateQuota } from '../../app/quotas/update-quota.ts'
 import { updateQuotaClass } from '../../app/quotas/update-quota-class.ts'
 import type { Handler } from '../../http/operation.ts'
-import { absoluteLimitsView, quotaDetailView } from '../../views/quota.ts'
 
 const deleteQuotaSet: Handler<operations['deleteQuotaSet']> = async (call) => {
   const { app, params, query } = call
@@ -81,4 +85,45 @@ export const quotaHandlers = {
   showQuotaSetDetail,
   updateQuotaClassSet,
   updateQuotaSet,
+}
+
+interface LimitAndUse {
+  readonly limit: number
+  readonly in_use: number
+  readonly reserved: number
+}
+
+/** Limits with the use of them. Nothing is ever reserved: use is counted when a request is accepted. */
+function quotaDetailView(projectId: string, limits: QuotaLimits, usage: QuotaUsage) {
+  const entries = QUOTA_RESOURCES.map(
+    (resource) =>
+      [resource, { limit: limits[resource], in_use: usage[resource], reserved: 0 }] as const,
+  )
+  const byResource = Object.fromEntries(entries) as Record<QuotaResource, LimitAndUse>
+  return { id: projectId, ...byResource }
+}
+
+/** `absolute` of the limits, at its widest. */
+function absoluteLimitsView(limits: QuotaLimits, usage: QuotaUsage) {
+  return {
+    maxTotalInstances: limits.instances,
+    maxTotalCores: limits.cores,
+    maxTotalRAMSize: limits.ram,
+    maxTotalKeypairs: limits.key_pairs,
+    maxServerMeta: limits.metadata_items,
+    maxServerGroups: limits.server_groups,
+    maxServerGroupMembers: limits.server_group_members,
+    maxImageMeta: limits.metadata_items,
+    maxPersonality: limits.injected_files,
+    maxPersonalitySize: limits.injected_file_content_bytes,
+    maxSecurityGroups: limits.security_groups,
+    maxSecurityGroupRules: limits.security_group_rules,
+    maxTotalFloatingIps: limits.floating_ips,
+    totalInstancesUsed: usage.instances,
+    totalCoresUsed: usage.cores,
+    totalRAMUsed: usage.ram,
+    totalServerGroupsUsed: usage.server_groups,
+    totalFloatingIpsUsed: usage.floating_ips,
+    totalSecurityGroupsUsed: usage.security_groups,
+  }
 }

@@ -5,9 +5,9 @@ import {
   deleteServerGroup as remove,
   showServerGroup as show,
 } from '../../app/server-groups/server-groups.ts'
+import type { ServerGroup } from '../../db/server-groups.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
-import { serverGroupView } from '../../views/server-group.ts'
 
 const createServerGroup: Handler<operations['createServerGroup']> = async (call) => {
   const { app, context, body } = call
@@ -44,4 +44,20 @@ export const serverGroupHandlers = {
   deleteServerGroup,
   listServerGroups,
   showServerGroup,
+}
+
+/** A group at its widest. */
+function serverGroupView(group: ServerGroup) {
+  const { id, name, policy, maxPerHost, members, projectId, userId } = group
+  return {
+    id,
+    name,
+    members,
+    metadata: {},
+    project_id: projectId,
+    user_id: userId,
+    policies: [policy],
+    policy,
+    rules: maxPerHost === null ? {} : { max_server_per_host: maxPerHost },
+  }
 }

@@ -7,10 +7,10 @@ import {
   serverInterface,
   serverInterfaces,
 } from '../../app/servers/interfaces/server-interfaces.ts'
+import type { ServerRecord } from '../../app/servers/list/server-record.ts'
 import { showServer } from '../../app/servers/list/show-server.ts'
+import type { Port } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
-import { interfaceView } from '../../views/interface-attachment.ts'
-import { networkAddressesView } from '../../views/network-addresses.ts'
 import { proxiedGroupView } from '../../views/proxied-security-group.ts'
 import { gone } from './gone.ts'
 
@@ -79,4 +79,28 @@ export const serverNetworkHandlers = {
   listServerVirtualInterfaces: gone,
   showServerAddresses,
   showServerInterface,
+}
+
+/** A NIC of a server, by its port. */
+function interfaceView(port: Port) {
+  return {
+    net_id: port.networkId,
+    port_id: port.id,
+    mac_addr: port.macAddress,
+    port_state: port.status as 'ACTIVE' | 'BUILD' | 'DOWN',
+    fixed_ips: port.fixedIps.map(({ subnetId, address }) => ({
+      ip_address: address,
+      subnet_id: subnetId,
+    })),
+    tag: port.nicTag,
+  }
+}
+
+/** A server's addresses without what they are used for. */
+function networkAddressesView(addresses: ServerRecord['addresses']) {
+  const entries = Object.entries(addresses).map(([network, listed]) => [
+    network,
+    listed.map(({ addr, version }) => ({ addr, version })),
+  ])
+  return Object.fromEntries(entries) as Record<string, { addr: string; version: 4 | 6 }[]>
 }

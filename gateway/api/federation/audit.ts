@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { auditPage } from '../../app/audit/audit-page.ts'
+import type { NumberedRecord } from '../../db/audit-records.ts'
 import type { Handler } from '../../http/operation.ts'
-import { auditRecordView } from '../../views/federation/audit-record.ts'
 
 const LIMIT = 100
 
@@ -17,4 +17,23 @@ export const listAudit: Handler<operations['listAudit']> = async ({ app, query }
   }
   const { records, next } = await auditPage(app.db, filter, limit, cursor)
   return { body: { records: records.map(auditRecordView), next } }
+}
+
+const FAILURE = 400
+
+/** An audit record as the federation API shows it. */
+function auditRecordView(record: NumberedRecord) {
+  const { n, at, userId, userName, projectId, action, target, status, requestId } = record
+  return {
+    id: String(n),
+    at: at.toISOString(),
+    user_id: userId,
+    user_name: userName,
+    project_id: projectId,
+    action,
+    target,
+    outcome: status < FAILURE ? ('success' as const) : ('failure' as const),
+    status,
+    request_id: requestId,
+  }
 }

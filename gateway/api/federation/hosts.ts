@@ -1,18 +1,20 @@
-import { apiStatus } from '#common/states/instance-states.ts'
+import { apiStatus, POWER_STATES } from '#common/states/instance-states.ts'
 import type { operations } from '#openapi/federation.gen.ts'
+import type { UnmanagedGuest } from '#openapi/wire/host.ts'
 import { adoptGuest as adopt } from '../../app/adoption/adopt-guest.ts'
 import { listUnmanagedGuests as list } from '../../app/adoption/unmanaged-guests.ts'
 import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import { findOperatedHost, hostPage, hostServerPage } from '../../app/federation/hosts.ts'
 import { shutOutHost as shutOut } from '../../app/federation/shut-out-host.ts'
+import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
 import { setService } from '../../app/hosts/services.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { drainHost as drain } from '../../app/operations/drain-host.ts'
+import type { HostRecord } from '../../db/host-list.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
-import { hostTag, hostView } from '../../views/federation/host.ts'
 import { operationView } from '../../views/federation/operation.ts'
-import { unmanagedGuestView } from '../../views/federation/unmanaged-guest.ts'
+import { resources } from '../../views/federation/resources.ts'
 
 /** POST /v1/hosts/{host}/adopt */
 export const adoptGuest: Handler<operations['adoptGuest']> = async (call) => {
@@ -101,4 +103,48 @@ export const updateHost: Handler<operations['updateHost']> = async (call) => {
   const change = { isDisabled, ...(disabledReason === undefined ? {} : { disabledReason }) }
   const host = await setService(app.compute, context, found, change)
   return { body: hostView(host, app.compute.cells), headers: { ETag: hostTag(host) } }
+}
+
+/** A host as the federation API shows it. */
+function hostView(host: HostRecord, cells: Cells) {
+  const { cellId, view } = host
+  return {
+    id: view.hostId,
+    name: view.name,
+    cell_id: cellId,
+    zone: view.zone,
+    driver: view.driver,
+    is_simulated: view.simulated,
+    capabilities: view.capabilities,
+    is_up: isHostUp(host, cells),
+    down_reason: view.down,
+    is_cordoned: view.isDisabled,
+    cordon_reason: view.disabledReason,
+    last_seen_at: new Date(view.lastSeenAt).toISOString(),
+    total: view.inventory === null ? null : resources(view.inventory),
+    used: resources(view.used),
+    ratios: resources(view.ratios),
+    servers: view.used.instances,
+  }
+}
+
+/** Changes with everything its cell says of the host. */
+function hostTag({ view }: HostRecord): string {
+  return `"${view.version}"`
+}
+
+const POWER_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(POWER_STATES).map(([name, number]) => [number, name]),
+)
+
+/** An unmanaged guest as the federation API shows it. */
+function unmanagedGuestView({ id, name, powerState, vcpus, memoryMb, rootGb }: UnmanagedGuest) {
+  return {
+    id,
+    name,
+    power_state: POWER_NAMES.get(powerState) ?? 'nostate',
+    vcpus,
+    memory_mb: memoryMb,
+    disk_gb: rootGb,
+  }
 }

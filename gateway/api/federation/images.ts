@@ -1,8 +1,11 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../app/cells/operated-cells.ts'
-import { imageCopies } from '../../app/federation/image-copies.ts'
+import {
+  type HostCopy,
+  imageCopies,
+  type UnreachableHost,
+} from '../../app/federation/image-copies.ts'
 import type { Handler } from '../../http/operation.ts'
-import { imageCopyView, unreachableHostView } from '../../views/federation/image-copy.ts'
 
 /** GET /v1/images/{image}/copies */
 export const listImageCopies: Handler<operations['listImageCopies']> = async (call) => {
@@ -21,4 +24,23 @@ export const listImageCopies: Handler<operations['listImageCopies']> = async (ca
       silent: hosts,
     },
   }
+}
+
+/** A host's copy of an image as the federation API shows it. */
+function imageCopyView({ cell, host, name, sizeBytes }: HostCopy) {
+  return {
+    cell_id: cell.id,
+    cell: cell.name,
+    ...hostNames(host),
+    name,
+    size_bytes: sizeBytes,
+  }
+}
+
+function unreachableHostView({ host, reason }: UnreachableHost) {
+  return { ...hostNames(host), reason }
+}
+
+function hostNames({ view }: HostCopy['host']) {
+  return { host_id: view.hostId, host: view.name }
 }

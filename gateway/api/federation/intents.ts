@@ -1,8 +1,13 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../app/cells/operated-cells.ts'
-import { assertMayNameCell, cancelIntent as cancel, intentPage } from '../../app/intents/intents.ts'
+import {
+  assertMayNameCell,
+  cancelIntent as cancel,
+  intentPage,
+  type ListedIntent,
+} from '../../app/intents/intents.ts'
+import type { Requester } from '../../app/requester.ts'
 import type { Handler } from '../../http/operation.ts'
-import { intentView } from '../../views/federation/intent.ts'
 
 /** DELETE /v1/intents/{intent} */
 export const cancelIntent: Handler<operations['cancelIntent']> = async (call) => {
@@ -27,4 +32,19 @@ export const listIntents: Handler<operations['listIntents']> = async (call) => {
   search.set('cursor', next)
   const href = links.to(`${raw.path}?${search.toString()}`)
   return { body, headers: { Link: `<${href}>; rel="next"` } }
+}
+
+/** An intent as the federation API shows it; where a server is, is an operator's business. */
+function intentView(intent: ListedIntent, { isAdmin }: Pick<Requester, 'isAdmin'>) {
+  return {
+    id: intent.id,
+    server_id: intent.serverId,
+    cell_id: isAdmin ? intent.cellId : null,
+    project_id: intent.projectId,
+    user_id: intent.userId,
+    action: intent.action,
+    wish: intent.action,
+    request_id: intent.work.requestId,
+    created_at: intent.createdAt.toISOString(),
+  }
 }

@@ -1,8 +1,7 @@
 import type { operations } from '#openapi/federation.gen.ts'
+import type { NewNode, NodeView } from '#openapi/wire/node.ts'
 import { addNode as add, askNodes, findNode } from '../../app/nodes.ts'
 import type { Handler } from '../../http/operation.ts'
-import { newNode } from '../../views/federation/new-node.ts'
-import { nodeView } from '../../views/federation/node.ts'
 
 /** POST /v1/hosts/{host}/nodes */
 export const addNode: Handler<operations['addNode']> = async ({ app, context, params, body }) => {
@@ -49,4 +48,60 @@ export const updateNode: Handler<operations['updateNode']> = async (call) => {
   const ask = { name: params.node, reason: body.maintenance }
   const node = await askNodes(app.compute, context, params.host, 'node-maintain', ask)
   return { body: nodeView(params.host, node) }
+}
+
+type Body = operations['addNode']['requestBody']['content']['application/json']
+
+const IPMI_PORT = 623
+
+/** What a client says of a machine, in the words of the wire. */
+function newNode(body: Body): NewNode {
+  const { name, mac_address, uses_efi = false, resource_class, traits, bmc } = body
+  return {
+    name,
+    macAddress: mac_address,
+    usesEfi: uses_efi,
+    ...(resource_class === undefined ? {} : { resourceClass: resource_class }),
+    ...(traits === undefined ? {} : { traits: [...traits] }),
+    ...(bmc === undefined ? {} : { bmc: newBmc(bmc) }),
+  }
+}
+
+function newBmc(bmc: NonNullable<Body['bmc']>): NonNullable<NewNode['bmc']> {
+  const { address, port = IPMI_PORT, user, password, privilege = 'administrator' } = bmc
+  const { cipher_suite } = bmc
+  const suite = cipher_suite === undefined ? {} : { cipherSuite: cipher_suite }
+  return { address, port, user, password, privilege, ...suite }
+}
+
+/** A machine of a host as the federation API shows it. */
+function nodeView(hostId: string, node: NodeView) {
+  const { name, macAddress, usesEfi, bmc, state, failure, maintenance, serverId, isOn } = node
+  return {
+    name,
+    host_id: hostId,
+    mac_address: macAddress,
+    uses_efi: usesEfi,
+    bmc,
+    state,
+    failure,
+    maintenance,
+    server_id: serverId,
+    is_on: isOn,
+    resource_class: node.resourceClass,
+    traits: node.traits,
+    parts: node.parts && partsView(node.parts),
+  }
+}
+
+function partsView(parts: NonNullable<NodeView['parts']>) {
+  const { cpus, cpuModel, architecture, memoryMb, disks, macAddresses } = parts
+  return {
+    cpus,
+    cpu_model: cpuModel,
+    architecture,
+    memory_mb: memoryMb,
+    disks: disks.map(({ name, sizeBytes }) => ({ name, size_bytes: sizeBytes })),
+    mac_addresses: macAddresses,
+  }
 }

@@ -1,10 +1,24 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { projectQuota } from '../../app/federation/project-quota.ts'
+import {
+  type ProjectQuota,
+  projectQuota,
+  type ResourceQuota,
+} from '../../app/federation/project-quota.ts'
 import type { Handler } from '../../http/operation.ts'
-import { projectQuotaView } from '../../views/federation/project-quota.ts'
 
 /** GET /v1/projects/{project}/quota */
 export const showProjectQuota: Handler<operations['showProjectQuota']> = async (call) => {
   const { app, context, params } = call
   return { body: projectQuotaView(await projectQuota(app, context, params.project)) }
+}
+
+/** The quota of a project as the federation API shows it. */
+function projectQuotaView({ projectId, name, resources }: ProjectQuota) {
+  return { project_id: projectId, project: name, resources: resources.map(resourceQuotaView) }
+}
+
+/** A limit may have been set below what is used; nothing is left then. */
+function resourceQuotaView(quota: ResourceQuota) {
+  const { limit, used } = quota
+  return { ...quota, left: limit === null ? null : Math.max(0, limit - used) }
 }

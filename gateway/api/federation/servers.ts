@@ -1,14 +1,18 @@
+import type { CellId } from '#common/ids.ts'
+import { apiStatus } from '#common/states/instance-states.ts'
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell, listOperatedCells } from '../../app/cells/operated-cells.ts'
 import { chainOf } from '../../app/federation/chain.ts'
+import type { Phase } from '../../app/federation/phases.ts'
 import { repairServer as repair } from '../../app/federation/repair-server.ts'
 import { operatedServerPage } from '../../app/federation/servers.ts'
-import { traceOfServer } from '../../app/federation/trace.ts'
+import { type TracedServer, traceOfServer } from '../../app/federation/trace.ts'
 import { verifyServer as verify } from '../../app/federation/verify-server.ts'
+import type { Cells } from '../../app/hosts/host-state.ts'
+import type { ServerRecord } from '../../app/servers/list/server-record.ts'
 import { findVisibleServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
-import { operatedServerView } from '../../views/federation/server.ts'
-import { traceView } from '../../views/federation/trace.ts'
+import { decisionViews } from '../../views/federation/decision.ts'
 
 const LIMIT = 1_000
 
@@ -52,4 +56,51 @@ export const verifyServer: Handler<operations['verifyServer']> = async (call) =>
   const { app, context, params } = call
   const { serverId, findings } = await verify(app.compute, context, params.server)
   return { body: { server_id: serverId, findings: [...findings] } }
+}
+
+/** A server as operators list it; `cellNames` by the cells' ids. */
+function operatedServerView(server: ServerRecord, cellNames: ReadonlyMap<CellId, string>) {
+  const { cellId, vmState, taskState, flavor } = server
+  return {
+    id: server.id,
+    name: server.name,
+    project_id: server.projectId,
+    user_id: server.userId,
+    status: apiStatus(vmState, taskState),
+    task_state: taskState,
+    cell: cellId === null ? null : (cellNames.get(cellId) ?? null),
+    cell_id: cellId,
+    host: server.host,
+    zone: server.zone,
+    flavor: {
+      name: flavor.name,
+      vcpus: flavor.vcpus,
+      memory_mb: flavor.memoryMb,
+      disk_gb: flavor.rootGb + flavor.ephemeralGb,
+    },
+    image_id: server.imageId,
+    fault: server.fault?.message ?? null,
+    created_at: server.createdAt.toISOString(),
+    updated_at: server.updatedAt.toISOString(),
+  }
+}
+
+/** How a server came to where it is, as the federation API shows it. */
+function traceView({ server, chain, decisions, phases }: TracedServer, cells: Cells) {
+  const { id, cellId, host, vmState, fault } = server
+  return {
+    server_id: id,
+    ...chain,
+    cell_id: cellId,
+    cell: cellId === null ? null : (cells.cell(cellId)?.name ?? null),
+    host,
+    state: vmState,
+    fault: fault === null ? null : `${fault.message} ${fault.details}`.trimEnd(),
+    decisions: decisionViews(decisions),
+    phases: phases.map(phaseView),
+  }
+}
+
+function phaseView({ name, startedAt, tookMs, result }: Phase) {
+  return { name, started_at: new Date(startedAt).toISOString(), took_ms: tookMs, result }
 }

@@ -6,9 +6,9 @@ import {
   deleteJoinToken as remove,
 } from '../../app/federation/join-tokens.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
+import type { JoinTokenRecord } from '../../db/join-tokens.ts'
 import { joinUrl } from '../../http/join-url.ts'
 import type { Handler } from '../../http/operation.ts'
-import { joinTokenView } from '../../views/federation/join-token.ts'
 
 const LIFETIME_S = 3_600
 
@@ -42,5 +42,20 @@ export const listJoinTokens: Handler<operations['listJoinTokens']> = async ({ ap
   const tokens = await list(app.db)
   return {
     body: { tokens: tokens.map((token) => joinTokenView(token, joinUrl(app.config, links))) },
+  }
+}
+
+/** A join token as the federation API shows it: never its secret. */
+function joinTokenView(token: JoinTokenRecord, gateway: string) {
+  return {
+    id: token.id,
+    cell: token.cellName,
+    cell_id: token.cellId,
+    host: token.hostName,
+    host_id: token.hostId,
+    created_at: token.createdAt.toISOString(),
+    expires_at: token.expiresAt.toISOString(),
+    used_at: token.usedAt?.toISOString() ?? null,
+    gateway,
   }
 }

@@ -1,13 +1,17 @@
-import type { operations } from '#openapi/identity.gen.ts'
+import type { ApplicationCredential, operations } from '#openapi/identity.gen.ts'
 import {
+  type CredentialView,
   createCredential,
   credentialsOf,
   oneCredential,
   removeCredential,
 } from '../../app/identity/application-credentials.ts'
 import { parseKeystoneTime } from '../../app/identity/parse-keystone-time.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
-import { applicationCredentialView } from '../../views/identity/application-credential.ts'
+import { accessRuleView } from '../../views/identity/access-rule.ts'
+import { zonelessTime } from '../../views/identity/keystone-time.ts'
+import { reference } from '../../views/identity/references.ts'
 import { listBody } from './list-body.ts'
 
 /** POST /v3/users/{user_id}/application_credentials */
@@ -64,4 +68,26 @@ export async function showApplicationCredential(
   const { user_id, application_credential_id } = params
   const found = await oneCredential(app.identity, context, user_id, application_credential_id)
   return { body: { application_credential: applicationCredentialView(found, links) } }
+}
+
+/** Without the secret, which cannot be shown again. */
+function applicationCredentialView(
+  credential: CredentialView,
+  links: Links,
+): ApplicationCredential {
+  const { id, userId, projectId, name, description, roles, expiresAt, unrestricted } = credential
+  const { accessRules } = credential
+  return {
+    id,
+    name,
+    description,
+    project_id: projectId,
+    user_id: userId,
+    roles: roles.map(reference),
+    expires_at: expiresAt === null ? null : zonelessTime(expiresAt),
+    unrestricted,
+    system: null,
+    ...(accessRules !== null && { access_rules: accessRules.map(accessRuleView) }),
+    links: { self: links.to(`/identity/v3/users/${userId}/application_credentials/${id}`) },
+  }
 }

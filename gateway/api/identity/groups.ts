@@ -1,4 +1,4 @@
-import type { operations } from '#openapi/identity.gen.ts'
+import type { Group as GroupBody, operations } from '#openapi/identity.gen.ts'
 import {
   addMember,
   changeGroup,
@@ -13,8 +13,9 @@ import {
   requireMember,
   usersInGroup,
 } from '../../app/identity/groups.ts'
+import type { Group } from '../../app/identity/model.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
-import { groupView } from '../../views/identity/group.ts'
 import { userView } from '../../views/identity/user.ts'
 import { listBody } from './list-body.ts'
 import { listQuery } from './list-query.ts'
@@ -119,4 +120,9 @@ export async function updateGroup(
     extra,
   })
   return { body: { group: groupView(group, links) } }
+}
+
+function groupView({ id, name, description, domain, extra }: Group, links: Links): GroupBody {
+  const self = links.to(`/identity/v3/groups/${id}`)
+  return { ...extra, id, name, domain_id: domain.id, description, links: { self } }
 }

@@ -1,8 +1,14 @@
-import type { operations } from '#openapi/identity.gen.ts'
+import type { Inference as InferenceBody, InferredRole, operations } from '#openapi/identity.gen.ts'
 import { endImplication, implyRole } from '../../app/identity/change-roles.ts'
-import { allInferences, inferenceOf, oneInference } from '../../app/identity/roles.ts'
+import type { Role } from '../../app/identity/model.ts'
+import {
+  allInferences,
+  type Inference,
+  inferenceOf,
+  oneInference,
+} from '../../app/identity/roles.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
-import { inferenceView, inferredRole } from '../../views/identity/inference.ts'
 
 /** PUT /v3/roles/{role_id}/implies/{implied_role_id} */
 export async function addImpliedRole(
@@ -73,4 +79,15 @@ export async function showImpliedRole(
       links: { self: links.to(raw.path) },
     },
   }
+}
+
+function inferenceView({ prior, implies }: Inference, links: Links): InferenceBody {
+  return {
+    prior_role: inferredRole(prior, links),
+    implies: implies.map((role) => inferredRole(role, links)),
+  }
+}
+
+function inferredRole({ id, name, description }: Role, links: Links): InferredRole {
+  return { id, name, description, links: { self: links.to(`/identity/v3/roles/${id}`) } }
 }

@@ -1,4 +1,8 @@
-import type { operations } from '#openapi/identity.gen.ts'
+import type {
+  Limit,
+  operations,
+  RegisteredLimit as RegisteredLimitBody,
+} from '#openapi/identity.gen.ts'
 import {
   changeOwnLimit,
   createOwnLimits,
@@ -9,6 +13,7 @@ import {
   createRegisteredLimits as create,
   removeRegisteredLimit,
 } from '../../app/identity/limits/change-registered-limits.ts'
+import type { LimitedResource, OwnLimit, RegisteredLimit } from '../../app/identity/limits/limit.ts'
 import { ownerOf } from '../../app/identity/limits/owner-of.ts'
 import {
   ENFORCEMENT_MODEL,
@@ -17,8 +22,8 @@ import {
   ownLimitPage,
   registeredLimitPage,
 } from '../../app/identity/limits/read-limits.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
-import { limitView, registeredLimitView } from '../../views/identity/limit.ts'
 import { listBody } from './list-body.ts'
 
 /** POST /v3/limits */
@@ -190,4 +195,32 @@ async function updateRegisteredLimit(
     ...(description !== undefined && { description }),
   })
   return { body: { registered_limit: registeredLimitView(changed, links) } }
+}
+
+function registeredLimitView(limit: RegisteredLimit, links: Links): RegisteredLimitBody {
+  const { id, resource, defaultLimit, description } = limit
+  return {
+    id,
+    ...resourceView(resource),
+    default_limit: defaultLimit,
+    description,
+    links: { self: links.to(`/identity/v3/registered_limits/${id}`) },
+  }
+}
+
+function limitView(limit: OwnLimit, links: Links): Limit {
+  const { id, resource, owner, resourceLimit, description } = limit
+  return {
+    id,
+    ...resourceView(resource),
+    resource_limit: resourceLimit,
+    description,
+    project_id: owner.type === 'project' ? owner.id : null,
+    domain_id: owner.type === 'domain' ? owner.id : null,
+    links: { self: links.to(`/identity/v3/limits/${id}`) },
+  }
+}
+
+function resourceView({ serviceId, regionId, name }: LimitedResource) {
+  return { service_id: serviceId, region_id: regionId, resource_name: name }
 }

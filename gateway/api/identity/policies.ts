@@ -6,8 +6,9 @@ import {
   onePolicy,
   removePolicy,
 } from '../../app/identity/policies.ts'
+import type { StoredPolicy } from '../../db/identity/policies.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
-import { policyView } from '../../views/identity/policy.ts'
 import { listBody } from './list-body.ts'
 import { listQuery } from './list-query.ts'
 
@@ -60,4 +61,9 @@ export const policyHandlers = {
   showPolicy: show,
   updatePolicy: update,
   deletePolicy: remove,
+}
+
+/** Rules of another service, with what it added. */
+function policyView({ id, type, blob, extra }: StoredPolicy, links: Links) {
+  return { ...extra, id, type, blob, links: { self: links.to(`/identity/v3/policies/${id}`) } }
 }

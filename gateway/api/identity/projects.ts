@@ -1,10 +1,11 @@
 import { Failure } from '#common/errors.ts'
-import type { operations } from '#openapi/identity.gen.ts'
+import type { operations, ProjectShown, Relatives } from '#openapi/identity.gen.ts'
 import {
   changeProject,
   createProject as makeProject,
   removeProject,
 } from '../../app/identity/change-projects.ts'
+import type { Project } from '../../app/identity/model.ts'
 import {
   allProjects,
   isProject,
@@ -12,9 +13,9 @@ import {
   projectsOfUser,
   relativesOf,
 } from '../../app/identity/projects.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { projectView } from '../../views/identity/project.ts'
-import { relativesView } from '../../views/identity/relatives.ts'
 import { immutableOf } from './immutable-of.ts'
 import { listBody } from './list-body.ts'
 import { listQuery } from './list-query.ts'
@@ -123,4 +124,39 @@ export async function updateProject(
     extra,
   })
   return { body: { project: projectView(project, links) } }
+}
+
+/** Which relatives are asked for, and how. */
+interface RelativesAsked {
+  readonly parents: 'list' | 'ids' | undefined
+  readonly subtree: 'list' | 'ids' | undefined
+}
+
+/** The projects above and below one, as lists of projects or as ids nested in each other. */
+function relativesView(
+  project: Project,
+  { above, below }: { readonly above: readonly Project[]; readonly below: readonly Project[] },
+  { parents, subtree }: RelativesAsked,
+  links: Links,
+): Pick<ProjectShown, 'parents' | 'subtree'> {
+  const listOf = (all: readonly Project[]) => all.map((it) => ({ project: projectView(it, links) }))
+  return {
+    ...(parents !== undefined && {
+      parents: parents === 'list' ? listOf(above) : idsAbove(project),
+    }),
+    ...(subtree !== undefined && {
+      subtree: subtree === 'list' ? listOf(below) : idsBelow(project.id, below),
+    }),
+  }
+}
+
+/** The nearest outermost, the domain innermost. */
+function idsAbove({ ancestors, domain }: Project): Relatives {
+  return [domain.id, ...ancestors].reduce<Relatives>((inner, id) => ({ [id]: inner }), null)
+}
+
+function idsBelow(id: string, all: readonly Project[]): Relatives {
+  const children = all.filter(({ parentId }) => parentId === id)
+  if (children.length === 0) return null
+  return Object.fromEntries(children.map((child) => [child.id, idsBelow(child.id, all)]))
 }

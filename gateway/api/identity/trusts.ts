@@ -1,16 +1,19 @@
-import type { operations } from '#openapi/identity.gen.ts'
+import type { operations, Trust as TrustBody } from '#openapi/identity.gen.ts'
 import { unpaged } from '../../app/identity/listed.ts'
 import { parseKeystoneTime } from '../../app/identity/parse-keystone-time.ts'
+import type { Trust } from '../../app/identity/trust.ts'
 import {
   createTrust,
+  type FullTrust,
   oneRoleOfTrust,
   oneTrust,
   removeTrust,
   trustsSeenBy,
 } from '../../app/identity/trusts.ts'
+import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
+import { keystoneTime } from '../../views/identity/keystone-time.ts'
 import { roleView } from '../../views/identity/role.ts'
-import { fullTrustView, trustView } from '../../views/identity/trust.ts'
 import { listBody } from './list-body.ts'
 
 type List = operations['listTrusts']
@@ -75,4 +78,30 @@ export const trustHandlers = {
   deleteTrust: remove,
   listTrustRoles: listRoles,
   showTrustRole: showRole,
+}
+
+/** As lists show it: without its roles. */
+function trustView(trust: Trust, links: Links): TrustBody {
+  return {
+    id: trust.id,
+    trustor_user_id: trust.trustorUserId,
+    trustee_user_id: trust.trusteeUserId,
+    project_id: trust.projectId,
+    impersonation: trust.impersonation,
+    expires_at: trust.expiresAt === null ? null : keystoneTime(trust.expiresAt),
+    remaining_uses: trust.remainingUses,
+    redelegation_count: trust.redelegationCount,
+    redelegated_trust_id: trust.redelegatedTrustId,
+    deleted_at: null,
+    links: { self: links.to(`/identity/v3/OS-TRUST/trusts/${trust.id}`) },
+  }
+}
+
+function fullTrustView(trust: FullTrust, links: Links): TrustBody {
+  const self = links.to(`/identity/v3/OS-TRUST/trusts/${trust.id}/roles`)
+  return {
+    ...trustView(trust, links),
+    roles: trust.roles.map((role) => roleView(role, links)),
+    roles_links: { self, previous: null, next: null },
+  }
 }

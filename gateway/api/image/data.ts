@@ -2,11 +2,11 @@ import type { operations } from '#openapi/image.gen.ts'
 import { fillSnapshot } from '../../app/images/fill-snapshot.ts'
 import { openStream, readableContent, readContentByTicket } from '../../app/images/read-content.ts'
 import { uploadContent } from '../../app/images/upload-content.ts'
+import type { ImageContent } from '../../db/image.ts'
 import { byteRange } from '../../http/byte-range.ts'
 import { isNoneMatch } from '../../http/entity-tag.ts'
 import { octetStream } from '../../http/octet-stream.ts'
 import type { Handler } from '../../http/operation.ts'
-import { contentHeaders, contentTag, partHeaders } from '../../views/image/content.ts'
 
 /** GET /internal/images/{image_id}/file */
 export const downloadImageWithTicket: Handler<operations['downloadImageWithTicket']> = async (
@@ -50,4 +50,31 @@ export const uploadImage: Handler<operations['uploadImage']> = async (call) => {
   const upload = { imageId: params.image_id, ...octetStream(raw) }
   await uploadContent(app.images, context, upload)
   return {}
+}
+
+/** Headers of a download, as Glance sends them: the MD5 in hexadecimal. */
+function contentHeaders(content: ImageContent): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': String(content.sizeBytes),
+    'Content-MD5': content.md5,
+    'Accept-Ranges': 'bytes',
+    ETag: contentTag(content),
+  }
+}
+
+/** The entity tag of a content (RFC 9110): the same bytes have the same. */
+function contentTag({ sha256 }: ImageContent): string {
+  return `"${sha256}"`
+}
+
+/** What differs when only a part is sent. */
+function partHeaders(
+  { sizeBytes }: ImageContent,
+  { first, last }: { readonly first: number; readonly last: number },
+): Readonly<Record<string, string>> {
+  return {
+    'Content-Length': String(last - first + 1),
+    'Content-Range': `bytes ${first}-${last}/${sizeBytes}`,
+  }
 }

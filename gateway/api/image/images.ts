@@ -8,10 +8,10 @@ import {
 } from '../../app/images/set-active.ts'
 import { updateImage as update } from '../../app/images/update-image.ts'
 import { visibleImage } from '../../app/images/visible-image.ts'
+import type { Image } from '../../db/image.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { imageView } from '../../views/image/image.ts'
-import { imageListView } from '../../views/image/image-list.ts'
 import { IMPORT_HEADERS } from '../../views/image/info.ts'
 
 /** POST /v2/images */
@@ -62,4 +62,22 @@ export const showImage: Handler<operations['showImage']> = async (call) => {
 export const updateImage: Handler<operations['updateImage']> = async (call) => {
   const { app, context, params, body } = call
   return { body: imageView(await update(app.images, context, params.image_id, body)) }
+}
+
+/** A page of images; `search` is the query it was asked with. openstacksdk takes the version off `next`. */
+function imageListView(images: readonly Image[], nextMarker: string | undefined, search: string) {
+  return {
+    images: images.map(imageView),
+    first: pathWith(search, undefined),
+    ...(nextMarker === undefined ? {} : { next: pathWith(search, nextMarker) }),
+    schema: '/v2/schemas/images',
+  }
+}
+
+function pathWith(search: string, marker: string | undefined): string {
+  const query = new URLSearchParams(search)
+  if (marker === undefined) query.delete('marker')
+  else query.set('marker', marker)
+  const text = query.toString()
+  return text === '' ? '/v2/images' : `/v2/images?${text}`
 }

@@ -6,8 +6,9 @@ import {
   removeImageMember as remove,
   setImageMember,
 } from '../../app/images/members.ts'
+import type { ImageMember } from '../../db/image-members.ts'
 import type { Handler } from '../../http/operation.ts'
-import { memberView } from '../../views/image/member.ts'
+import { zonedTime } from '../../views/time.ts'
 
 /** POST /v2/images/{image_id}/members */
 export const addImageMember: Handler<operations['addImageMember']> = async (call) => {
@@ -41,4 +42,16 @@ export const updateImageMember: Handler<operations['updateImageMember']> = async
   const { app, context, params, body } = call
   const change = { id: params.image_id, member: params.member_id, status: body.status }
   return { body: memberView(await setImageMember(app.images, context, change)) }
+}
+
+/** A member as Glance shows it. */
+function memberView(member: ImageMember) {
+  return {
+    member_id: member.member,
+    image_id: member.imageId,
+    status: member.status,
+    created_at: zonedTime(member.createdAt),
+    updated_at: zonedTime(member.updatedAt),
+    schema: '/v2/schemas/member',
+  }
 }

@@ -1,14 +1,14 @@
 import type { operations } from '#openapi/network.gen.ts'
-import { listZones } from '../../app/hosts/hosts.ts'
+import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
+import { listZones, type Zone } from '../../app/hosts/hosts.ts'
 import { allHypervisors } from '../../app/hosts/hypervisors.ts'
 import { findAgent } from '../../app/networks/find-agent.ts'
 import { type FilterKinds, pageOf } from '../../app/networks/list-query.ts'
 import { matchFilters } from '../../app/networks/match-filters.ts'
+import type { HostRecord } from '../../db/host-list.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { agentView } from '../../views/network/agent.ts'
 import { EXTENSIONS, extensionNamed } from '../../views/network/extensions.ts'
-import { networkZoneView } from '../../views/network/zone.ts'
 import { pick } from './pick.ts'
 
 const AGENT_FILTERS: FilterKinds = {
@@ -55,4 +55,40 @@ export const showAgent: Handler<operations['showAgent']> = async ({ app, params,
 /** GET /v2.0/extensions/{alias} */
 export const showExtension: Handler<operations['showExtension']> = async (call) => {
   return { body: { extension: extensionNamed(call.params.alias) } }
+}
+
+/** A host as Neutron shows the agent that does the network's work on one. */
+function agentView(host: HostRecord, cells: Cells) {
+  const { view, createdAt } = host
+  return {
+    id: view.hostId,
+    agent_type: 'Compute host' as const,
+    binary: 'weir-compute' as const,
+    topic: 'N/A',
+    host: view.name,
+    availability_zone: view.zone,
+    alive: isHostUp(host, cells),
+    admin_state_up: !view.isDisabled,
+    created_at: agentTime(createdAt.getTime()),
+    started_at: agentTime(view.startedAt),
+    heartbeat_timestamp: agentTime(view.lastSeenAt),
+    description: null,
+    configurations: {
+      driver: view.driver,
+      filters_ports: view.capabilities.includes('firewall'),
+    },
+  }
+}
+
+function agentTime(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** A zone as the network service shows it. */
+function networkZoneView({ name, isAvailable }: Zone) {
+  return {
+    name,
+    resource: 'network' as const,
+    state: isAvailable ? ('available' as const) : ('unavailable' as const),
+  }
 }

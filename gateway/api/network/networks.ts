@@ -4,9 +4,11 @@ import { deleteNetwork as remove } from '../../app/networks/delete-network.ts'
 import { listNetworks as listPage } from '../../app/networks/list-networks.ts'
 import { updateNetwork as update } from '../../app/networks/update-network.ts'
 import { visibleNetwork } from '../../app/networks/visible.ts'
+import type { Requester } from '../../app/requester.ts'
+import type { Network } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { networkView } from '../../views/network/network.ts'
+import { describedView } from '../../views/network/described.ts'
 import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
@@ -58,4 +60,29 @@ export const updateNetwork: Handler<operations['updateNetwork']> = async (call) 
     wantedRevision(raw),
   )
   return { body: { network: networkView(changed, context) } }
+}
+
+/** A network; which cells it reaches is shown to administrators. */
+function networkView(network: Network, requester: Requester) {
+  const cells = network.isEverywhere ? null : network.cellIds
+  return {
+    ...describedView(network),
+    admin_state_up: network.isUp,
+    status: 'ACTIVE' as const,
+    shared: network.isShared || isSharedWith(network, requester),
+    'router:external': network.isExternal,
+    mtu: network.mtu,
+    port_security_enabled: network.hasPortSecurity,
+    subnets: network.subnetIds,
+    availability_zone_hints: [],
+    availability_zones: [],
+    ipv4_address_scope: null,
+    ipv6_address_scope: null,
+    ...(requester.isAdmin ? { 'weir:cells': cells } : {}),
+  }
+}
+
+/** A network of another project that is neither shared nor external is visible only to callers whom a policy lets. */
+function isSharedWith({ projectId, isExternal }: Network, requester: Requester): boolean {
+  return !isExternal && !requester.isAdmin && projectId !== requester.projectId
 }

@@ -4,9 +4,11 @@ import { deletePort as remove } from '../../app/networks/delete-port.ts'
 import { listPorts as listPage } from '../../app/networks/list-ports.ts'
 import { updatePort as update } from '../../app/networks/update-port.ts'
 import { visiblePort } from '../../app/networks/visible.ts'
+import type { Requester } from '../../app/requester.ts'
+import type { Port } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { portView } from '../../views/network/port.ts'
+import { describedView } from '../../views/network/described.ts'
 import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
@@ -54,4 +56,36 @@ export const updatePort: Handler<operations['updatePort']> = async (call) => {
     wantedRevision(raw),
   )
   return { body: { port: portView(changed, context) } }
+}
+
+/** A port; where it is plugged in is shown to administrators. */
+function portView(port: Port, requester: Requester) {
+  return {
+    ...describedView(port),
+    network_id: port.networkId,
+    mac_address: port.macAddress,
+    admin_state_up: port.isUp,
+    status: port.status as 'ACTIVE' | 'BUILD' | 'DOWN',
+    device_id: port.deviceId,
+    device_owner: port.deviceOwner,
+    fixed_ips: port.fixedIps.map(({ subnetId, address }) => ({
+      subnet_id: subnetId,
+      ip_address: address,
+    })),
+    security_groups: port.securityGroupIds,
+    port_security_enabled: port.hasPortSecurity,
+    allowed_address_pairs: [],
+    extra_dhcp_opts: [],
+    'binding:vnic_type': 'normal',
+    ...(requester.isAdmin ? bindingView(port) : {}),
+  }
+}
+
+function bindingView(port: Port) {
+  return {
+    'binding:host_id': port.hostName,
+    'binding:vif_type': port.hostName === '' ? ('unbound' as const) : ('bridge' as const),
+    'binding:profile': {},
+    'binding:vif_details': {},
+  }
 }

@@ -1,13 +1,15 @@
 import type { operations } from '#openapi/network.gen.ts'
 import {
   listQuotas as listAll,
+  type NetworkResource,
+  type ProjectQuotas,
+  type QuotaState,
   resetQuotas,
   showDefaultQuotas,
   showQuotas,
   updateQuotas,
 } from '../../app/networks/quotas.ts'
 import type { Handler } from '../../http/operation.ts'
-import { projectQuotaView, quotaDetailsView, quotaView } from '../../views/network/quota.ts'
 
 /** DELETE /v2.0/quotas/{project_id} */
 export const deleteQuota: Handler<operations['deleteQuota']> = async (call) => {
@@ -46,4 +48,38 @@ export const updateQuota: Handler<operations['updateQuota']> = async (call) => {
   const { app, context, params, body } = call
   const quotas = await updateQuotas(app.networks, context, params.project_id, body.quota)
   return { body: { quota: quotaView(quotas) } }
+}
+
+type Quotas = Readonly<Record<NetworkResource, QuotaState>>
+
+/** Limits alone. */
+function quotaView(quotas: Quotas) {
+  return {
+    network: quotas.network.limit,
+    subnet: quotas.subnet.limit,
+    port: quotas.port.limit,
+    rbac_policy: quotas.rbac_policy.limit,
+    security_group: quotas.security_group.limit,
+    security_group_rule: quotas.security_group_rule.limit,
+  }
+}
+
+function projectQuotaView({ projectId, quotas }: ProjectQuotas) {
+  return { project_id: projectId, tenant_id: projectId, ...quotaView(quotas) }
+}
+
+/** Limits and use; nothing is ever reserved, as use rises in the transaction that makes the object. */
+function quotaDetailsView(quotas: Quotas) {
+  return {
+    network: detailsOf(quotas.network),
+    subnet: detailsOf(quotas.subnet),
+    port: detailsOf(quotas.port),
+    rbac_policy: detailsOf(quotas.rbac_policy),
+    security_group: detailsOf(quotas.security_group),
+    security_group_rule: detailsOf(quotas.security_group_rule),
+  }
+}
+
+function detailsOf({ limit, used }: QuotaState) {
+  return { limit, used, reserved: 0 }
 }

@@ -6,9 +6,9 @@ import {
   ownRbacPolicy,
   retargetRbacPolicy,
 } from '../../app/networks/rbac-policies.ts'
+import type { RbacPolicy } from '../../db/rbac-policies.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { rbacPolicyView } from '../../views/network/rbac-policy.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
 
@@ -58,4 +58,18 @@ export const rbacPolicyHandlers = {
   showRbacPolicy: show,
   updateRbacPolicy: update,
   deleteRbacPolicy: remove,
+}
+
+/** Only networks are shared by policies here, and in one way. */
+function rbacPolicyView({ id, projectId, networkId, target }: RbacPolicy) {
+  return {
+    id,
+    project_id: projectId,
+    tenant_id: projectId,
+    object_id: networkId,
+    object_type: 'network' as const,
+    action: 'access_as_shared' as const,
+    target_tenant: target,
+    target_project: target,
+  }
 }

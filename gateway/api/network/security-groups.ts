@@ -6,9 +6,11 @@ import {
 } from '../../app/networks/change-security-group.ts'
 import { listSecurityGroups as listPage } from '../../app/networks/list-security-groups.ts'
 import { ownSecurityGroup } from '../../app/networks/visible.ts'
+import type { SecurityGroup } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { securityGroupView } from '../../views/network/security-group.ts'
+import { describedView } from '../../views/network/described.ts'
+import { ruleView } from '../../views/network/security-group-rule.ts'
 import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
@@ -60,4 +62,13 @@ export const updateSecurityGroup: Handler<operations['updateSecurityGroup']> = a
     wantedRevision(raw),
   )
   return { body: { security_group: securityGroupView(changed) } }
+}
+
+function securityGroupView(group: SecurityGroup) {
+  return {
+    ...describedView(group),
+    stateful: true,
+    shared: false,
+    security_group_rules: group.rules.map(ruleView),
+  }
 }

@@ -4,9 +4,10 @@ import { deleteSubnet as remove } from '../../app/networks/delete-subnet.ts'
 import { listSubnets as listPage } from '../../app/networks/list-subnets.ts'
 import { updateSubnet as update } from '../../app/networks/update-subnet.ts'
 import { visibleSubnet } from '../../app/networks/visible.ts'
+import type { Subnet } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { subnetView } from '../../views/network/subnet.ts'
+import { describedView } from '../../views/network/described.ts'
 import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
@@ -54,4 +55,22 @@ export const updateSubnet: Handler<operations['updateSubnet']> = async (call) =>
     wantedRevision(raw),
   )
   return { body: { subnet: subnetView(changed) } }
+}
+
+function subnetView(subnet: Subnet) {
+  return {
+    ...describedView(subnet),
+    network_id: subnet.networkId,
+    ip_version: subnet.ipVersion,
+    cidr: subnet.cidr,
+    gateway_ip: subnet.gatewayIp,
+    enable_dhcp: subnet.hasDhcp,
+    dns_nameservers: subnet.dnsServers,
+    host_routes: subnet.hostRoutes,
+    allocation_pools: subnet.pools,
+    ipv6_ra_mode: null,
+    ipv6_address_mode: null,
+    subnetpool_id: null,
+    service_types: [],
+  }
 }

@@ -2,7 +2,6 @@ import type { operations } from '#openapi/placement.gen.ts'
 import { RESOURCE_CLASSES, resourceClass } from '../../app/placement/resource-classes.ts'
 import type { Handler } from '../../http/operation.ts'
 import { freshness } from '../../views/placement/freshness.ts'
-import { resourceClassView } from '../../views/placement/resource-class.ts'
 
 /** GET /resource_classes */
 export const listResourceClasses: Handler<operations['listResourceClasses']> = async () => {
@@ -15,4 +14,8 @@ export const listResourceClasses: Handler<operations['listResourceClasses']> = a
 /** GET /resource_classes/{name} */
 export const showResourceClass: Handler<operations['showResourceClass']> = async ({ params }) => {
   return { body: resourceClassView(resourceClass(params.name)), headers: freshness(Date.now()) }
+}
+
+function resourceClassView(name: string) {
+  return { name, links: [{ rel: 'self', href: `/placement/resource_classes/${name}` }] }
 }
