@@ -26,7 +26,7 @@ interface Pushed<Item> {
   readonly name: string
   readonly capability: string
   readonly itemsMax: number
-  idOf(item: Item): string
+  readonly idOf: (item: Item) => string
   wanted(hosts: readonly HostRecord[]): Promise<ReadonlyMap<string, readonly Item[]>>
   /** The ids of those that the host has now. */
   tell(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
