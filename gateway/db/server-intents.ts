@@ -54,8 +54,9 @@ const UNSHOW = statement(
 
 /** A delete does not wait for a request that is changing the server. */
 const DUE = sqlStatement(sql`
-  select i.*, m.cell_id, m.attempt from server_intents i
+  select i.*, m.cell_id, m.attempt, s.host_id from server_intents i
   left join instance_mappings m on m.server_id = i.server_id
+  left join server_index s on s.server_id = i.server_id
   where (m.cell_id is null or not json_contains(${p('unreachable')}, json_quote(m.cell_id)))
     and (m.saga_id is null or i.action = 'delete')
   order by i.serial limit ${p('max')}`)
@@ -152,6 +153,8 @@ export interface DueIntent extends Intent {
   /** Null when the server is in no cell, or gone. */
   readonly cellId: CellId | null
   readonly attempt: number | null
+  /** The host it was shown on last; null when it is on none, or gone. */
+  readonly hostId: string | null
 }
 
 /** The oldest intents that can be carried out: of servers that are in none of these cells, and that no saga holds. */
@@ -163,6 +166,7 @@ export async function dueIntents(
   type Row = IntentRow & {
     readonly cell_id: CellId | null
     readonly attempt: number | null
+    readonly host_id: string | null
   }
   const values = { unreachable: JSON.stringify(unreachable), max: String(max) }
   const rows = await db.rows<Row>(DUE, values)
@@ -170,6 +174,7 @@ export async function dueIntents(
     ...intentOf(row),
     cellId: row.cell_id,
     attempt: row.attempt,
+    hostId: row.host_id,
   }))
 }
 

@@ -249,9 +249,9 @@ export class ScriptedCell implements AsyncDisposable {
     return answer
   }
 
-  delete({ operation }: CellAsk<'instance.delete'>): CellAnswer<'instance.delete'> {
-    this.deletes.push({ operation })
-    const { serverId, attempt } = operation
+  delete(ask: CellAsk<'instance.delete'>): CellAnswer<'instance.delete'> {
+    this.deletes.push(ask)
+    const { serverId, attempt } = ask.operation
     this.#outcomes.set(`${serverId} ${attempt}`, { outcome: 'deleted' })
     this.views.delete(serverId)
     return { outcome: 'deleted' }

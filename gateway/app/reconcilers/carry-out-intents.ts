@@ -82,8 +82,13 @@ async function isGone({ db }: Compute, intent: DueIntent): Promise<undefined> {
 }
 
 function beginDelete({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
-  const { serverId, userId, projectId, work } = intent
-  const params = { serverId, operationId: newId<string>(), requester: { userId, projectId } }
+  const { serverId, userId, projectId, work, hostId } = intent
+  const params = {
+    serverId,
+    operationId: newId<string>(),
+    requester: { userId, projectId },
+    ...(hostId !== null && { hostId }),
+  }
   const before = (tx: Tx) => takeIntent(tx, intent)
   return sagas.start(deleteServerSaga, { subject: serverId, params, work, before })
 }
