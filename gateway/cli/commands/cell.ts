@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
+import type { LeaveOptions, LoseOptions } from '../cells/cells.ts'
 import type { DrainCellOptions } from '../cells/drain-cell.ts'
-import type { LeaveOptions } from '../cells/leave-cell.ts'
 import type { OrphanOptions } from '../cells/list-orphans.ts'
-import type { LoseOptions } from '../cells/lose-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
@@ -51,13 +50,13 @@ function addReading(cell: Command, operator: Operator): void {
   )
     .description('List cells')
     .action(async (options: ViewOptions) => {
-      const { listCells } = await import('../cells/list-cells.ts')
+      const { listCells } = await import('../cells/cells.ts')
       await listCells(operator, options)
     })
   withExamples(withWatch(withView(cell.command('show <cell>'))), './weir cell show north -o json')
     .description('Show a cell, its hosts and their recent events')
     .action(async (name: string, options: ViewOptions) => {
-      const { showCell } = await import('../cells/show-cell.ts')
+      const { showCell } = await import('../cells/cells.ts')
       await showCell(operator, name, options)
     })
 }
@@ -66,7 +65,7 @@ function addDeciding(cell: Command, operator: Operator): void {
   withExamples(withView(cell.command('enable <cell>')), './weir cell enable north')
     .description('Allow new servers in a cell again')
     .action(async (name: string, options: ViewOptions) => {
-      const { updateCell } = await import('../cells/update-cell.ts')
+      const { updateCell } = await import('../cells/cells.ts')
       await updateCell(operator, name, { is_enabled: true }, options)
     })
   withExamples(
@@ -76,7 +75,7 @@ function addDeciding(cell: Command, operator: Operator): void {
     .description('Place no new server in a cell; existing servers stay')
     .option('--reason <text>', 'Reason, shown to operators')
     .action(async (name: string, options: ViewOptions & { readonly reason?: string }) => {
-      const { updateCell } = await import('../cells/update-cell.ts')
+      const { updateCell } = await import('../cells/cells.ts')
       const { reason: disabled_reason = null } = options
       await updateCell(operator, name, { is_enabled: false, disabled_reason }, options)
     })
@@ -84,7 +83,7 @@ function addDeciding(cell: Command, operator: Operator): void {
     .description('Set the scheduling weight of a cell')
     .requiredOption('--weight <number>', 'Weight (default of a new cell: 1)', weight)
     .action(async (name: string, options: ViewOptions & { readonly weight: number }) => {
-      const { updateCell } = await import('../cells/update-cell.ts')
+      const { updateCell } = await import('../cells/cells.ts')
       await updateCell(operator, name, { weight: options.weight }, options)
     })
 }
@@ -121,7 +120,7 @@ function addLeaving(cell: Command, operator: Operator): void {
     .option('--yes', 'Confirm: the cell can return only as a new one')
     .option('--forget', 'Do not ask the cell what it has, because it no longer exists')
     .action(async (name: string, options: LeaveOptions) => {
-      const { leaveCell } = await import('../cells/leave-cell.ts')
+      const { leaveCell } = await import('../cells/cells.ts')
       await leaveCell(operator, name, options)
     })
 }
@@ -140,7 +139,7 @@ function addLosing(cell: Command, operator: Operator): void {
     .option('--dry-run', 'Only show what would be lost, and whether the cell may be declared lost')
     .option('--yes', 'Confirm: servers of the cell are in ERROR from then on')
     .action(async (name: string, options: LoseOptions) => {
-      const { loseCell } = await import('../cells/lose-cell.ts')
+      const { loseCell } = await import('../cells/cells.ts')
       await loseCell(operator, name, options)
     })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import type { DrainOptions } from '../hosts/drain-host.ts'
-import type { HostOptions } from '../hosts/list-hosts.ts'
+import type { HostOptions } from '../hosts/hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import { seconds } from '../option-values.ts'
@@ -25,13 +25,13 @@ function addReading(host: Command, operator: Operator): void {
     .description('List hosts')
     .option('--cell <cell>', 'Only of this cell')
     .action(async (options: HostOptions) => {
-      const { listHosts } = await import('../hosts/list-hosts.ts')
+      const { listHosts } = await import('../hosts/hosts.ts')
       await listHosts(operator, options)
     })
   withExamples(withWatch(ofCell(host.command('show <host>'))), './weir host show north-1')
     .description('Show a host, its servers and its recent events')
     .action(async (name: string, options: HostOptions) => {
-      const { showHost } = await import('../hosts/show-host.ts')
+      const { showHost } = await import('../hosts/hosts.ts')
       await showHost(operator, name, options)
     })
 }
@@ -40,7 +40,7 @@ function addUnmanagedGuests(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('guests <host>')), './weir host guests lab-1')
     .description('List unmanaged guests of a host; ./weir server adopt adopts one')
     .action(async (name: string, options: HostOptions) => {
-      const { listUnmanagedGuests } = await import('../hosts/list-unmanaged-guests.ts')
+      const { listUnmanagedGuests } = await import('../hosts/hosts.ts')
       await listUnmanagedGuests(operator, name, options)
     })
 }
@@ -50,7 +50,7 @@ function addCordoning(host: Command, operator: Operator): void {
     .description('Place no new server on a host; existing servers stay')
     .option('--reason <text>', 'Reason, shown to operators')
     .action(async (name: string, options: HostOptions & { readonly reason?: string }) => {
-      const { cordonHost } = await import('../hosts/cordon-host.ts')
+      const { cordonHost } = await import('../hosts/hosts.ts')
       const { reason } = options
       const why = reason === undefined ? {} : { cordon_reason: reason }
       await cordonHost(operator, name, { is_cordoned: true, ...why }, options)
@@ -58,7 +58,7 @@ function addCordoning(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('uncordon <host>')), './weir host uncordon north-1')
     .description('Allow new servers on a host again')
     .action(async (name: string, options: HostOptions) => {
-      const { cordonHost } = await import('../hosts/cordon-host.ts')
+      const { cordonHost } = await import('../hosts/hosts.ts')
       await cordonHost(operator, name, { is_cordoned: false }, options)
     })
 }
@@ -89,7 +89,7 @@ function addShuttingOut(host: Command, operator: Operator): void {
     .description('Refuse its credentials on the bus for good; its guests keep running')
     .option('--yes', 'Confirm: the host can return only with a new token')
     .action(async (name: string, options: HostOptions & { readonly yes?: true }) => {
-      const { shutOutHost } = await import('../hosts/shut-out-host.ts')
+      const { shutOutHost } = await import('../hosts/hosts.ts')
       await shutOutHost(operator, name, options)
     })
 }

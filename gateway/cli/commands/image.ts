@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
-import type { HostOptions } from '../hosts/list-hosts.ts'
+import type { HostOptions } from '../hosts/hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 

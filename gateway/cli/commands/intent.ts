@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { CloudOptions } from '../cloud/cloud-config.ts'
 import { withExamples } from '../examples.ts'
-import type { IntentOptions } from '../intents/list-intents.ts'
+import type { IntentOptions } from '../intents/intents.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
@@ -17,7 +17,7 @@ export function addIntentCommands(program: Command, operator: Operator): void {
     .option('--cell <cell>', 'Only of servers in this cell')
     .option('--server <server>', 'Only of this server, by name or ID')
     .action(async (options: IntentOptions) => {
-      const { listIntents } = await import('../intents/list-intents.ts')
+      const { listIntents } = await import('../intents/intents.ts')
       await listIntents(operator, options)
     })
   withExamples(
@@ -26,7 +26,7 @@ export function addIntentCommands(program: Command, operator: Operator): void {
   )
     .description('Cancel a waiting change that is not being carried out yet')
     .action(async (id: string, options: CloudOptions) => {
-      const { cancelIntent } = await import('../intents/cancel-intent.ts')
+      const { cancelIntent } = await import('../intents/intents.ts')
       await cancelIntent(operator, id, options)
     })
 }

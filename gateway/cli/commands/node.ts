@@ -3,7 +3,7 @@ import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import type { NewNodeOptions } from '../nodes/add-node.ts'
 import type { NodeOptions } from '../nodes/machine-hosts.ts'
-import type { MaintenanceOptions } from '../nodes/maintain-node.ts'
+import type { MaintenanceOptions } from '../nodes/nodes.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
@@ -45,7 +45,7 @@ function addEnrolment(node: Command, operator: Operator): void {
   withExamples(ofHost(node.command('remove <node>')), './weir node remove rack1-07')
     .description('Remove a machine without a server from its host')
     .action(async (name: string, options: NodeOptions) => {
-      const { removeNode } = await import('../nodes/remove-node.ts')
+      const { removeNode } = await import('../nodes/nodes.ts')
       await removeNode(operator, name, options)
     })
 }
@@ -58,19 +58,19 @@ function addReading(node: Command, operator: Operator): void {
   )
     .description('List machines')
     .action(async (options: NodeOptions) => {
-      const { listNodes } = await import('../nodes/list-nodes.ts')
+      const { listNodes } = await import('../nodes/nodes.ts')
       await listNodes(operator, options)
     })
   withExamples(withWatch(ofHost(node.command('show <node>'))), './weir node show rack1-07')
     .description('Show a machine')
     .action(async (name: string, options: NodeOptions) => {
-      const { showNode } = await import('../nodes/show-node.ts')
+      const { showNode } = await import('../nodes/nodes.ts')
       await showNode(operator, name, options)
     })
   withExamples(withWatch(ofHost(node.command('sensors <node>'))), './weir node sensors rack1-07')
     .description('Show the sensors of a machine: temperatures, fans, voltages')
     .action(async (name: string, options: NodeOptions) => {
-      const { listSensors } = await import('../nodes/list-sensors.ts')
+      const { listSensors } = await import('../nodes/nodes.ts')
       await listSensors(operator, name, options)
     })
 }
@@ -79,7 +79,7 @@ function addUpkeep(node: Command, operator: Operator): void {
   withExamples(ofHost(node.command('inspect <node>')), './weir node inspect rack1-07')
     .description('Inspect and clean a machine without a server again')
     .action(async (name: string, options: NodeOptions) => {
-      const { inspectNode } = await import('../nodes/inspect-node.ts')
+      const { inspectNode } = await import('../nodes/nodes.ts')
       await inspectNode(operator, name, options)
     })
   withExamples(
@@ -91,7 +91,7 @@ function addUpkeep(node: Command, operator: Operator): void {
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--off', 'End the maintenance')
     .action(async (name: string, options: MaintenanceOptions) => {
-      const { maintainNode } = await import('../nodes/maintain-node.ts')
+      const { maintainNode } = await import('../nodes/nodes.ts')
       await maintainNode(operator, name, options)
     })
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
-import type { OperationOptions } from '../operations/list-operations.ts'
+import type { OperationOptions } from '../operations/operations.ts'
 import type { WaitOptions } from '../operations/wait-for-operation.ts'
 import type { Operator } from '../operator.ts'
 import { count, seconds } from '../option-values.ts'
@@ -27,7 +27,7 @@ function addReading(operation: Command, operator: Operator): void {
     .addOption(state.choices(['running', 'done', 'failed', 'cancelled']))
     .option('-n, --limit <n>', 'Maximum number', count, LIMIT)
     .action(async (options: OperationOptions) => {
-      const { listOperations } = await import('../operations/list-operations.ts')
+      const { listOperations } = await import('../operations/operations.ts')
       await listOperations(operator, options)
     })
   withExamples(
@@ -36,7 +36,7 @@ function addReading(operation: Command, operator: Operator): void {
   )
     .description('Show an operation')
     .action(async (id: string, options: ViewOptions) => {
-      const { showOperation } = await import('../operations/show-operation.ts')
+      const { showOperation } = await import('../operations/operations.ts')
       await showOperation(operator, id, options)
     })
 }
@@ -59,13 +59,13 @@ function addActing(operation: Command, operator: Operator): void {
   )
     .description('Continue a stuck operation, once its cause is fixed')
     .action(async (id: string, options: ViewOptions) => {
-      const { continueOperation } = await import('../operations/continue-operation.ts')
+      const { continueOperation } = await import('../operations/operations.ts')
       await continueOperation(operator, id, options)
     })
   withExamples(withView(operation.command('cancel <id>')), `./weir operation cancel ${EXAMPLE_ID}`)
     .description('Cancel an operation')
     .action(async (id: string, options: ViewOptions) => {
-      const { cancelOperation } = await import('../operations/cancel-operation.ts')
+      const { cancelOperation } = await import('../operations/operations.ts')
       await cancelOperation(operator, id, options)
     })
 }

@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
-import type { TokenOptions } from '../tokens/create-token.ts'
+import type { TokenOptions } from '../tokens/tokens.ts'
 
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
@@ -24,13 +24,13 @@ export function addTokenCommands(cell: Command, operator: Operator): void {
     .option('--renew', 'Let an existing cell or host in again, with a new credential')
     .option('--expires <time>', 'Lifetime, such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
-      const { createToken } = await import('../tokens/create-token.ts')
+      const { createToken } = await import('../tokens/tokens.ts')
       await createToken(operator, cell, options)
     })
   withExamples(withView(token.command('list')), './weir cell token list')
     .description('List join tokens, newest first')
     .action(async (options: ViewOptions) => {
-      const { listTokens } = await import('../tokens/list-tokens.ts')
+      const { listTokens } = await import('../tokens/tokens.ts')
       await listTokens(operator, options)
     })
   withExamples(
@@ -39,7 +39,7 @@ export function addTokenCommands(cell: Command, operator: Operator): void {
   )
     .description('Revoke a join token; cells and hosts that have joined stay')
     .action(async (id: string, options: CloudOptions) => {
-      const { revokeToken } = await import('../tokens/revoke-token.ts')
+      const { revokeToken } = await import('../tokens/tokens.ts')
       await revokeToken(operator, id, options)
     })
 }

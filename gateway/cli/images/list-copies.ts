@@ -1,5 +1,5 @@
 import type { components } from '#openapi/federation.gen.ts'
-import type { HostOptions } from '../hosts/list-hosts.ts'
+import type { HostOptions } from '../hosts/hosts.ts'
 import type { Operator } from '../operator.ts'
 import { present } from '../output/present.ts'
 import { type Listing, listView } from '../output/view.ts'

@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/federation.gen.ts'
 import type { Operator } from '../operator.ts'
 import { present } from '../output/present.ts'
 import { fieldsView } from '../output/view.ts'
-import { bmcPassword } from './bmc-password.ts'
 import { hostNames, machineHosts, type NodeOptions } from './machine-hosts.ts'
 import { nodeListing } from './node-listing.ts'
 
@@ -64,4 +65,16 @@ const IPMI_PORT = 623
 function bmcAddress(text: string): { readonly address: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? []
   return { address: bracketed ?? plain ?? text, port: Number(port ?? IPMI_PORT) }
+}
+
+const PASSWORD_VARIABLE = 'WEIR_BMC_PASSWORD'
+
+/**
+ * The password of a BMC: from the file named, else from the environment, else as it is typed or comes in at standard
+ * input. Never from the command line, which everybody on the machine can read.
+ */
+export async function bmcPassword(operator: Operator, file: string | undefined): Promise<string> {
+  if (file !== undefined)
+    return (await readFile(resolve(operator.directory, file), 'utf8')).replace(/\r?\n$/, '')
+  return operator.env[PASSWORD_VARIABLE] ?? operator.secret('Password of the BMC: ')
 }

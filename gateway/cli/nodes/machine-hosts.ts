@@ -3,7 +3,7 @@ import type { Session } from '../cloud/session.ts'
 import { allHosts } from '../hosts/all-hosts.ts'
 import { findHost } from '../hosts/find-host.ts'
 import type { Host } from '../hosts/host-listing.ts'
-import type { HostOptions } from '../hosts/list-hosts.ts'
+import type { HostOptions } from '../hosts/hosts.ts'
 
 export interface NodeOptions extends HostOptions {
   /** The host whose machines are meant; absent: all that keep machines. */

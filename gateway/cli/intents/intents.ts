@@ -1,5 +1,7 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { cellNames } from '../cells/cell-names.ts'
+import type { CloudOptions } from '../cloud/cloud-config.ts'
+import { openSession } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 import { age } from '../output/age.ts'
 import { everyPage } from '../output/pages.ts'
@@ -51,4 +53,15 @@ function intentListing(names: ReadonlyMap<string, string>, now: number): Listing
       { head: 'REQUEST', of: ({ request_id }) => request_id, isWide: true },
     ],
   }
+}
+
+/** Afterwards it is not carried out. Throws `not-found` once a gateway has begun to carry it out. */
+export async function cancelIntent(
+  operator: Operator,
+  id: string,
+  options: CloudOptions,
+): Promise<void> {
+  const { federation } = await openSession(operator, options)
+  await federation.ask('delete', '/v1/intents/{intent}', { path: { intent: id } })
+  operator.err.write(`Intent ${id} is taken back: the server stays as it is.\n`)
 }
