@@ -262,7 +262,7 @@ test.each([
   world.live().callback(null, feedMessage(batch))
   await world.round()
 
-  expect(world.told('warn')).toEqual(['word of a peer not heeded'])
+  expect(world.logsOf('warn')).toEqual(['word of a peer not heeded'])
   expect(world.reads).not.toEqual([])
 })
 
@@ -273,7 +273,7 @@ test('what a cell publishes beyond its share is not taken, and asked for after a
   const { body } = await changed()
   world.publish(world.commit(body))
 
-  expect(world.told('warn')).toEqual(['peer says too much'])
+  expect(world.logsOf('warn')).toEqual(['peer says too much'])
   expect(world.nudges).toBe(0)
   world.beat()
   expect(world.nudges).toBe(1)
