@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { updatePort } from '#gateway/app/networks/change-ports.ts'
 import {
   createSecurityGroupRule,
   deleteSecurityGroupRule,
 } from '#gateway/app/networks/security-group-rules.ts'
-import { updatePort } from '#gateway/app/networks/update-port.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import type { Port } from '#gateway/db/network.ts'
 import { portsOfServer } from '#gateway/db/ports.ts'

@@ -1,7 +1,7 @@
-import { createNetworks, type NetworkDraft } from '#gateway/app/networks/create-networks.ts'
-import { createPorts, type NewPort } from '#gateway/app/networks/create-ports.ts'
-import { createSubnets, type SubnetDraft } from '#gateway/app/networks/create-subnets.ts'
-import type { Networks } from '#gateway/app/networks/networks.ts'
+import { createNetworks, type NetworkDraft } from '#gateway/app/networks/change-networks.ts'
+import { createPorts, type NewPort } from '#gateway/app/networks/change-ports.ts'
+import type { Networks } from '#gateway/app/networks/list-networks.ts'
+import { createSubnets, type SubnetDraft } from '#gateway/app/networks/subnets.ts'
 import type { Requester } from '#gateway/app/requester.ts'
 import type { Network, Port, Subnet } from '#gateway/db/network.ts'
 

@@ -1,8 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import {
-  refuseAssistedSnapshot,
-  volumeToDeleteFrom,
-} from '../../app/servers/acts/refuse-assisted-snapshot.ts'
+import { refuseAssistedSnapshot, volumeToDeleteFrom } from '../../app/servers/acts/refuse-action.ts'
 import type { Handler } from '../../http/operation.ts'
 
 const createAssistedSnapshot: Handler<operations['createAssistedSnapshot']> = async (call) =>

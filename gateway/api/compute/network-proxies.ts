@@ -5,16 +5,16 @@ import {
   deleteSecurityGroup,
   updateSecurityGroup,
 } from '../../app/networks/change-security-group.ts'
-import { createProxiedRule } from '../../app/networks/create-proxied-rule.ts'
-import { listProxiedGroups } from '../../app/networks/list-proxied-groups.ts'
+import { usableNetwork, usableNetworks } from '../../app/networks/list-networks.ts'
 import {
   asComputeSays,
+  createProxiedRule,
+  listProxiedGroups,
   proxiedGroupId,
   showProxiedGroup,
   withRemotes,
 } from '../../app/networks/proxied-groups.ts'
 import { deleteSecurityGroupRule } from '../../app/networks/security-group-rules.ts'
-import { usableNetwork, usableNetworks } from '../../app/networks/usable-networks.ts'
 import type { Handler } from '../../http/operation.ts'
 import { proxiedNetworkView, tenantNetworkView } from '../../views/proxied-network.ts'
 import { proxiedGroupView, proxiedRuleView } from '../../views/proxied-security-group.ts'

@@ -4,7 +4,6 @@ import type { PlainAct } from '#openapi/wire/act.ts'
 import { enforce } from '../../app/policy.ts'
 import type { RequestContext } from '../../app/request-context.ts'
 import { actOnServer } from '../../app/servers/acts/act-on-server.ts'
-import { consoleLog } from '../../app/servers/acts/console-log.ts'
 import { deleteServer } from '../../app/servers/acts/delete-server.ts'
 import { lockServer as lock, unlockServer as unlock } from '../../app/servers/acts/lock-server.ts'
 import {
@@ -25,6 +24,7 @@ import {
   shelveServer as shelve,
 } from '../../app/servers/acts/save-server.ts'
 import { unshelveServer as unshelve } from '../../app/servers/acts/unshelve-server.ts'
+import { consoleLog } from '../../app/servers/guest-info.ts'
 import {
   addServerGroup,
   removeServerGroup,

@@ -1,9 +1,8 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { addressesOnNetwork } from '../../app/servers/interfaces/addresses-on-network.ts'
-import { attachInterface } from '../../app/servers/interfaces/attach-interface.ts'
-import { detachInterface } from '../../app/servers/interfaces/detach-interface.ts'
-import { serverGroups } from '../../app/servers/interfaces/server-groups-of-ports.ts'
+import { attachInterface, detachInterface } from '../../app/servers/interfaces/attach-interface.ts'
 import {
+  addressesOnNetwork,
+  serverGroups,
   serverInterface,
   serverInterfaces,
 } from '../../app/servers/interfaces/server-interfaces.ts'

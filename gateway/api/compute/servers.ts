@@ -1,7 +1,7 @@
 import { turn } from '#common/turn.ts'
 import type { operations } from '#openapi/compute.gen.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
-import { softDeleteServer } from '../../app/servers/acts/soft-delete-server.ts'
+import { softDeleteServer } from '../../app/servers/acts/delete-server.ts'
 import { createServers } from '../../app/servers/boot/create-servers.ts'
 import { updateServer as update } from '../../app/servers/edit/update-server.ts'
 import { listServers as listPage, type ServerPage } from '../../app/servers/list/list-servers.ts'

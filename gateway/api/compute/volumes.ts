@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/compute.gen.ts'
-import { refuseNoShare, refuseShare } from '../../app/servers/acts/refuse-share.ts'
+import { refuseNoShare, refuseShare } from '../../app/servers/acts/refuse-action.ts'
 import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 

@@ -6,7 +6,7 @@ import {
   oneCredential,
   removeCredential,
 } from '../../app/identity/application-credentials.ts'
-import { parseKeystoneTime } from '../../app/identity/parse-keystone-time.ts'
+import { parseKeystoneTime } from '../../app/identity/model.ts'
 import type { Links } from '../../http/links.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { accessRuleView } from '../../views/identity/access-rule.ts'

@@ -1,10 +1,11 @@
 import type { operations } from '#openapi/identity.gen.ts'
 import {
+  allDomains,
   changeDomain,
   createDomain as makeDomain,
+  oneDomain,
   removeDomain,
-} from '../../app/identity/change-domains.ts'
-import { allDomains, oneDomain } from '../../app/identity/domains.ts'
+} from '../../app/identity/domains.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { domainView } from '../../views/identity/domain.ts'
 import { immutableOf } from './immutable-of.ts'

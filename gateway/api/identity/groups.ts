@@ -1,15 +1,13 @@
 import type { Group as GroupBody, operations } from '#openapi/identity.gen.ts'
 import {
   addMember,
+  allGroups,
   changeGroup,
+  groupsOfUser,
   createGroup as makeGroup,
+  oneGroup,
   removeGroup,
   removeMember,
-} from '../../app/identity/change-groups.ts'
-import {
-  allGroups,
-  groupsOfUser,
-  oneGroup,
   requireMember,
   usersInGroup,
 } from '../../app/identity/groups.ts'

@@ -1,9 +1,10 @@
 import type { Inference as InferenceBody, InferredRole, operations } from '#openapi/identity.gen.ts'
-import { endImplication, implyRole } from '../../app/identity/change-roles.ts'
 import type { Role } from '../../app/identity/model.ts'
 import {
   allInferences,
+  endImplication,
   type Inference,
+  implyRole,
   inferenceOf,
   oneInference,
 } from '../../app/identity/roles.ts'

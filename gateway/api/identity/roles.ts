@@ -1,6 +1,11 @@
 import type { operations } from '#openapi/identity.gen.ts'
-import { changeRole, createRole as makeRole, removeRole } from '../../app/identity/change-roles.ts'
-import { allRoles, oneRole } from '../../app/identity/roles.ts'
+import {
+  allRoles,
+  changeRole,
+  createRole as makeRole,
+  oneRole,
+  removeRole,
+} from '../../app/identity/roles.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { roleView } from '../../views/identity/role.ts'
 import { immutableOf } from './immutable-of.ts'

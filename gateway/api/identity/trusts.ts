@@ -1,6 +1,6 @@
 import type { operations, Trust as TrustBody } from '#openapi/identity.gen.ts'
 import { unpaged } from '../../app/identity/listed.ts'
-import { parseKeystoneTime } from '../../app/identity/parse-keystone-time.ts'
+import { parseKeystoneTime } from '../../app/identity/model.ts'
 import type { Trust } from '../../app/identity/trust.ts'
 import {
   createTrust,

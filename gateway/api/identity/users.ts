@@ -1,13 +1,14 @@
 import type { UserOptions as OptionsBody, operations, UserChange } from '#openapi/identity.gen.ts'
-import { changePassword as replacePassword } from '../../app/identity/change-password.ts'
+import type { Extra } from '../../app/identity/model.ts'
 import {
+  allUsers,
   type ChangedOptions,
   changeUser,
   createUser as makeUser,
+  oneUser,
   removeUser,
-} from '../../app/identity/change-users.ts'
-import type { Extra } from '../../app/identity/model.ts'
-import { allUsers, oneUser } from '../../app/identity/users.ts'
+  changePassword as replacePassword,
+} from '../../app/identity/users.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { userView } from '../../views/identity/user.ts'
 import { listBody } from './list-body.ts'

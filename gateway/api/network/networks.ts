@@ -1,8 +1,10 @@
 import type { operations } from '#openapi/network.gen.ts'
-import { createNetworks } from '../../app/networks/create-networks.ts'
-import { deleteNetwork as remove } from '../../app/networks/delete-network.ts'
+import {
+  createNetworks,
+  deleteNetwork as remove,
+  updateNetwork as update,
+} from '../../app/networks/change-networks.ts'
 import { listNetworks as listPage } from '../../app/networks/list-networks.ts'
-import { updateNetwork as update } from '../../app/networks/update-network.ts'
 import { visibleNetwork } from '../../app/networks/visible.ts'
 import type { Requester } from '../../app/requester.ts'
 import type { Network } from '../../db/network.ts'

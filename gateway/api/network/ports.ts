@@ -1,8 +1,10 @@
 import type { operations } from '#openapi/network.gen.ts'
-import { createPorts } from '../../app/networks/create-ports.ts'
-import { deletePort as remove } from '../../app/networks/delete-port.ts'
+import {
+  createPorts,
+  deletePort as remove,
+  updatePort as update,
+} from '../../app/networks/change-ports.ts'
 import { listPorts as listPage } from '../../app/networks/list-ports.ts'
-import { updatePort as update } from '../../app/networks/update-port.ts'
 import { visiblePort } from '../../app/networks/visible.ts'
 import type { Requester } from '../../app/requester.ts'
 import type { Port } from '../../db/network.ts'

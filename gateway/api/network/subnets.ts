@@ -1,8 +1,10 @@
 import type { operations } from '#openapi/network.gen.ts'
-import { createSubnets } from '../../app/networks/create-subnets.ts'
-import { deleteSubnet as remove } from '../../app/networks/delete-subnet.ts'
-import { listSubnets as listPage } from '../../app/networks/list-subnets.ts'
-import { updateSubnet as update } from '../../app/networks/update-subnet.ts'
+import {
+  createSubnets,
+  listSubnets as listPage,
+  deleteSubnet as remove,
+  updateSubnet as update,
+} from '../../app/networks/subnets.ts'
 import { visibleSubnet } from '../../app/networks/visible.ts'
 import type { Subnet } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'

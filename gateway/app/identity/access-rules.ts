@@ -7,7 +7,7 @@ import type { AccessRule } from './access-rule.ts'
 import { refuseLent } from './application-credentials.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, listed, readLimit } from './listed.ts'
-import { noSuch } from './no-such.ts'
+import { noSuch } from './model.ts'
 
 /** The access rules of the caller, or of any user for callers who may see those. */
 export async function accessRulesOf(

@@ -6,7 +6,7 @@ import {
 import { type CatalogEntries, catalogAt } from './catalog.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, listed } from './listed.ts'
-import { noSuch } from './no-such.ts'
+import { noSuch } from './model.ts'
 
 /** Everything in the catalog: what this deployment serves at `root` first, then what was registered. */
 export async function catalogEntries(

@@ -12,9 +12,8 @@ import {
 } from '../../db/identity/registered-catalog.ts'
 import { type CatalogEntries, catalogAt } from './catalog.ts'
 import { catalogEntries, oneEntry } from './catalog-entries.ts'
-import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
-import { newKeystoneId } from './keystone-id.ts'
+import { boundedExtra, newKeystoneId } from './model.ts'
 import type {
   RegisteredEndpoint,
   RegisteredRegion,

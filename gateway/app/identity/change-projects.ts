@@ -12,20 +12,20 @@ import { deleteTokens } from '../../db/identity/tokens.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
-import {
-  changeDomainAsProject,
-  createDomainAsProject,
-  isDomain,
-  removeDomain,
-} from './change-domains.ts'
 import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
-import { boundedExtra } from './extra.ts'
+import { changeDomainAsProject, createDomainAsProject, isDomain, removeDomain } from './domains.ts'
 import type { Identity } from './identity.ts'
-import { refuseChange, refuseDelete } from './immutable.ts'
-import { newKeystoneId } from './keystone-id.ts'
 import { refuseAboveManager } from './managed-roles.ts'
-import type { Domain, Extra, Project } from './model.ts'
-import { noSuch } from './no-such.ts'
+import {
+  boundedExtra,
+  type Domain,
+  type Extra,
+  newKeystoneId,
+  noSuch,
+  type Project,
+  refuseChange,
+  refuseDelete,
+} from './model.ts'
 
 /** As Keystone's `max_project_tree_depth`, the domain included. */
 const DEPTH_MAX = 5

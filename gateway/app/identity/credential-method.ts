@@ -4,10 +4,10 @@ import {
   listApplicationCredentials,
 } from '../../db/identity/application-credentials.ts'
 import { findLogin } from '../../db/identity/users.ts'
-import type { ApplicationCredential } from './application-credential.ts'
 import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'
+import type { ApplicationCredential } from './model.ts'
 import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
 import { refuseExhausted } from './password-method.ts'
 import { userReference } from './user-reference.ts'

@@ -17,9 +17,8 @@ import { isAllowed } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import { enforceInDomain } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
-import { newKeystoneId } from './keystone-id.ts'
 import { type Listed, listed, readLimit } from './listed.ts'
-import { noSuch } from './no-such.ts'
+import { newKeystoneId, noSuch } from './model.ts'
 
 /** The dependencies of operations on credentials; the secrets of all gateways seal them. */
 export interface CredentialDeps {

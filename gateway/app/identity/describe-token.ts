@@ -10,9 +10,8 @@ import { trustChain } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { type AccessRule, rulesOf } from './access-rule.ts'
-import type { ApplicationCredential } from './application-credential.ts'
-import { effectiveRoles, type RoleModel, reachedRoles } from './effective-roles.ts'
-import type { User } from './model.ts'
+import { effectiveRoles, type RoleModel, reachedRoles } from './effective-assignments.ts'
+import type { ApplicationCredential, User } from './model.ts'
 import {
   type ApplicationCredentialRef,
   type DomainRef,

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
-import { noSuch } from './no-such.ts'
+import { noSuch } from './model.ts'
 import type { DomainRef } from './token-view.ts'
 
 /**

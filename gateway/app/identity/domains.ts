@@ -1,12 +1,29 @@
+import { Failure } from '#common/errors.ts'
 import { assignedTargets } from '../../db/identity/assigned-roles.ts'
-import { findDomain, listDomains } from '../../db/identity/domains.ts'
+import { deleteDomain } from '../../db/identity/delete-identities.ts'
+import {
+  findDomain,
+  insertDomain,
+  listDomains,
+  lockDomain,
+  updateDomain,
+} from '../../db/identity/domains.ts'
+import { deleteDomainTokens } from '../../db/identity/tokens.ts'
+import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
+import { changeAccess } from './change-access.ts'
 import { enforceInDomain, listedDomain } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type ListQuery, readPage } from './list-query.ts'
 import { type Listed, listed, NO_ENTRIES, READ_MAX } from './listed.ts'
-import type { Domain } from './model.ts'
-import { noSuch } from './no-such.ts'
+import {
+  type Domain,
+  type Extra,
+  newKeystoneId,
+  noSuch,
+  refuseChange,
+  refuseDelete,
+} from './model.ts'
 
 /** The domains; with a token for a domain, that one. */
 export async function allDomains(
@@ -41,4 +58,97 @@ export async function domainsOfCaller(
 /** True when the caller has a role on the system. */
 export async function hasSystemRole({ db }: Identity, { userId }: Caller): Promise<boolean> {
   return (await assignedTargets(db, userId, READ_MAX)).system
+}
+
+/** The domain there is from the start: names without a domain are looked up in it by many clients. */
+const DEFAULT_DOMAIN = 'default'
+
+type DomainFields = Omit<Domain, 'id'>
+
+/** Throws `conflict` for a name that is taken. */
+export async function createDomain({ db }: Identity, fields: DomainFields): Promise<Domain> {
+  const domain = { ...fields, id: newKeystoneId() }
+  await insertDomain(db, domain)
+  return domain
+}
+
+/** Afterwards the domain is as given; once it is disabled, no token of its users and none for it is valid. */
+export async function changeDomain(
+  identity: Identity,
+  id: string,
+  change: Partial<DomainFields>,
+): Promise<Domain> {
+  return changeAccess(identity, async (tx) => {
+    const before = await lockDomain(tx, id)
+    if (before === undefined) throw noSuch('domain', id)
+    const after = { ...before, ...change }
+    refuseChange('domain', before, after.immutable)
+    await updateDomain(tx, after)
+    if (!after.enabled) await deleteDomainTokens(tx, id)
+    return after
+  })
+}
+
+/** What a request says of a domain that it calls a project, which domains are to Keystone, too. */
+interface AsProject extends Partial<DomainFields> {
+  readonly domainId?: string | undefined
+  readonly parentId?: string | undefined
+  readonly tags?: readonly string[]
+  readonly extra?: Extra
+}
+
+/** As `createDomain`. Throws `forbidden`, and `invalid` for what a domain cannot have. */
+export async function createDomainAsProject(
+  identity: Identity,
+  caller: Caller,
+  asked: AsProject & DomainFields,
+): Promise<Domain> {
+  enforce(caller, 'identity:create_domain')
+  if (asked.domainId !== undefined || asked.parentId !== undefined)
+    throw new Failure(
+      'invalid',
+      'A project that acts as a domain (is_domain) is in no domain and below no project: leave out domain_id and parent_id.',
+    )
+  refuseOfProjects(asked)
+  const { name, description, enabled, immutable } = asked
+  return createDomain(identity, { name, description, enabled, immutable })
+}
+
+/** As `changeDomain`. Throws `forbidden`, and `invalid` for what a domain cannot have. */
+export async function changeDomainAsProject(
+  identity: Identity,
+  caller: Caller,
+  id: string,
+  { tags, extra, ...change }: AsProject,
+): Promise<Domain> {
+  enforce(caller, 'identity:update_domain')
+  refuseOfProjects({ ...(tags && { tags }), ...(extra && { extra }) })
+  return changeDomain(identity, id, change)
+}
+
+function refuseOfProjects({ tags = [], extra = {} }: AsProject): void {
+  const [unknown] = [...(tags.length > 0 ? ['tags'] : []), ...Object.keys(extra)]
+  if (unknown !== undefined)
+    throw new Failure('invalid', `A domain has no ${unknown}: leave it out.`)
+}
+
+export async function isDomain({ db }: Identity, id: string): Promise<boolean> {
+  return (await findDomain(db, id)) !== undefined
+}
+
+/** Afterwards the domain is gone, with its projects, users, groups and roles. Only a disabled one can be deleted. */
+export async function removeDomain(identity: Identity, id: string): Promise<void> {
+  await changeAccess(identity, async (tx) => {
+    const domain = await lockDomain(tx, id)
+    if (domain === undefined) throw noSuch('domain', id)
+    refuseDelete('domain', domain)
+    if (id === DEFAULT_DOMAIN)
+      throw new Failure('forbidden', 'The default domain cannot be deleted.')
+    if (domain.enabled)
+      throw new Failure(
+        'forbidden',
+        'Cannot delete a domain that is enabled, please disable it first.',
+      )
+    await deleteDomain(tx, id)
+  })
 }

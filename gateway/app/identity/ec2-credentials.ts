@@ -13,7 +13,7 @@ import {
   removeCredential,
 } from './credentials.ts'
 import type { Listed } from './listed.ts'
-import { noSuch } from './no-such.ts'
+import { noSuch } from './model.ts'
 
 /** A pair of keys, as services that speak Amazon's protocols know users by. */
 export interface Ec2Credential {

@@ -1,9 +1,11 @@
 import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import { membersOf } from '../../db/identity/group-members.ts'
 import { listProjects } from '../../db/identity/projects.ts'
-import { effectiveRoles, type RoleModel } from './effective-roles.ts'
+import type { Caller } from '../request-context.ts'
 import { READ_MAX } from './listed.ts'
-import type { Project, RoleAssignment } from './model.ts'
+import type { Project, Role, RoleAssignment } from './model.ts'
+import type { RoleRef } from './token-view.ts'
 
 /** An assignment that follows from one that was given; `groupId` is of the group by which. */
 export interface EffectiveAssignment extends RoleAssignment {
@@ -62,4 +64,54 @@ function distinct(all: readonly EffectiveAssignment[]): readonly EffectiveAssign
     all.map((it) => [[it.actorId, it.targetType, it.targetId, it.roleId].join(' '), it]),
   )
   return [...byContent.values()]
+}
+
+/** Every role there is, and which implies which. */
+export interface RoleModel {
+  readonly roles: readonly Role[]
+  readonly implied: readonly { readonly priorId: string; readonly impliedId: string }[]
+}
+
+/**
+ * The roles of these ids and all they imply, each once, in the order of the model. Unknown ids give nothing. A role of
+ * a domain counts only by what it implies: its name is its domain's own, and might be that of any role of the cloud.
+ */
+export function effectiveRoles(model: RoleModel, assignedIds: Iterable<string>): readonly Role[] {
+  const reached = reachedRoles(model, assignedIds)
+  return model.roles.filter(({ id, domainId }) => reached.has(id) && domainId === '')
+}
+
+/** The ids given and those of all they imply, of domains, too. */
+export function reachedRoles(
+  model: Pick<RoleModel, 'implied'>,
+  assignedIds: Iterable<string>,
+): ReadonlySet<string> {
+  const reached = new Set(assignedIds)
+  // A set grows while it is walked: added entries are visited, too, and none twice, so cycles end.
+  for (const id of reached)
+    for (const { priorId, impliedId } of model.implied) if (priorId === id) reached.add(impliedId)
+  return reached
+}
+
+/** A role by id or by name. */
+export interface RoleChoice {
+  readonly id?: string
+  readonly name?: string
+}
+
+/** The roles chosen, all of the caller's when none are; throws `invalid` for one the caller does not have. */
+export function grantedRoles(
+  model: RoleModel,
+  caller: Caller,
+  chosen: readonly RoleChoice[] | undefined,
+): readonly RoleRef[] {
+  const owned = model.roles.filter(({ name }) => caller.roles.has(name))
+  if (chosen === undefined || chosen.length === 0) return owned
+  const roles = chosen.map(({ id, name }) => {
+    const role = owned.find((it) => it.id === id || it.name === name)
+    if (role === undefined)
+      throw new Failure('invalid', `The token does not have the role ${id ?? name}.`)
+    return role
+  })
+  return [...new Set(roles)]
 }

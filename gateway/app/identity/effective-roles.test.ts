@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { effectiveRoles } from './effective-roles.ts'
+import { effectiveRoles } from './effective-assignments.ts'
 
 const roles = ['admin', 'member', 'reader', 'service'].map((name) => roleOf(name, ''))
 const implied = [

@@ -16,8 +16,7 @@ import { enforceInDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, NO_ENTRIES, READ_MAX, unpaged } from './listed.ts'
 import { isManagedRole } from './managed-roles.ts'
-import type { Role, RoleAssignment } from './model.ts'
-import { noSuch } from './no-such.ts'
+import { noSuch, type Role, type RoleAssignment } from './model.ts'
 
 /** The users and groups that roles are given to, and the projects and domains that they are given on. */
 export type GrantPlace = Omit<RoleAssignment, 'roleId'>

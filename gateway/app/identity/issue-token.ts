@@ -7,7 +7,7 @@ import { findUser } from '../../db/identity/users.ts'
 import { TooOften } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
 import { type Identity, tokenId } from './identity.ts'
-import { fitsRules } from './required-methods.ts'
+import type { UserOptions } from './model.ts'
 import type { Scope, TokenRecord, TokenView } from './token-view.ts'
 
 const TOKEN_BYTES = 32
@@ -102,4 +102,21 @@ function recordOf(identity: Identity, token: string, proof: Proof, scope: Scope)
 /** No later than the end of the application credential or the trust, as in Keystone: a remembered token is not described again. */
 function expiry(atLatest: number, { endsAt }: Proof): Date {
   return new Date(Math.min(atLatest, endsAt?.getTime() ?? atLatest))
+}
+
+/** The ways to log in that there are here. */
+const METHODS: ReadonlySet<string> = new Set(['password', 'token', 'application_credential'])
+
+/**
+ * True where a login by these methods fits one of the user's rules, or the user has none that holds. Methods that
+ * are not there are passed over, so that no rule locks a user out for good (keystone/auth/core.py: `check_auth_methods_against_rules`).
+ */
+export function fitsRules(
+  { multi_factor_auth_enabled: isEnabled = true, multi_factor_auth_rules: rules = [] }: UserOptions,
+  methods: readonly string[],
+): boolean {
+  if (!isEnabled || rules.length === 0) return true
+  return rules.some((rule) =>
+    rule.every((method) => !METHODS.has(method) || methods.includes(method)),
+  )
 }

@@ -1,12 +1,15 @@
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { findDomainByName } from '../../db/identity/domains.ts'
+import { findProjectByName } from '../../db/identity/projects.ts'
+import { findUser } from '../../db/identity/users.ts'
 import { proveCredential } from './credential-method.ts'
 import type { Identity } from './identity.ts'
 import { type IssuedToken, issueToken, loginRefused, type Proof } from './issue-token.ts'
-import type { LoginRequest, ScopeRequest } from './login-request.ts'
+import type { DomainChoice, LoginRequest, NamedChoice, ScopeRequest } from './login-request.ts'
 import { provePassword } from './password-method.ts'
-import { NO_SCOPE, requestedScope } from './requested-scope.ts'
 import { tokenByTrust } from './token-by-trust.ts'
-import { proveToken } from './token-method.ts'
+import type { Scope } from './token-view.ts'
 
 /**
  * A token for what the request proves, in the scope it asks for; throws `unauthenticated`, `forbidden` or `invalid`, and
@@ -66,4 +69,66 @@ async function scoped(
 function issued(token: IssuedToken | undefined): IssuedToken {
   if (token === undefined) throw loginRefused('the scope cannot be had')
   return token
+}
+
+const NO_SCOPE: Scope = { type: 'none', id: '' }
+const SYSTEM_SCOPE: Scope = { type: 'system', id: '' }
+
+/** The scope a login names: undefined when there is no such project or domain. Throws `invalid` when it says too little. */
+async function requestedScope(db: Executor, request: ScopeRequest): Promise<Scope | undefined> {
+  if (request === 'unscoped' || request.unscoped !== undefined) return NO_SCOPE
+  if (request.system !== undefined) return SYSTEM_SCOPE
+  if (request.project !== undefined) return projectScope(db, request.project)
+  if (request.domain !== undefined) return domainScope(db, request.domain)
+  throw new Failure(
+    'invalid',
+    "auth.scope needs 'project', 'domain', 'system', 'OS-TRUST:trust' or 'unscoped'.",
+  )
+}
+
+async function projectScope(
+  db: Executor,
+  { id, name, domain }: NamedChoice,
+): Promise<Scope | undefined> {
+  if (id !== undefined) return { type: 'project', id }
+  if (name === undefined || (domain?.id === undefined && domain?.name === undefined))
+    throw new Failure(
+      'invalid',
+      "auth.scope.project needs an 'id', or a 'name' and a 'domain' with 'id' or 'name'.",
+    )
+  const project = await findProjectByName(db, name, domain)
+  return project === undefined ? undefined : { type: 'project', id: project.id }
+}
+
+async function domainScope(db: Executor, { id, name }: DomainChoice): Promise<Scope | undefined> {
+  if (id !== undefined) return { type: 'domain', id }
+  const domain = name === undefined ? undefined : await findDomainByName(db, name)
+  return domain === undefined ? undefined : { type: 'domain', id: domain.id }
+}
+
+/** Proves a user by a valid token, for another scope. An application credential's token cannot leave its project, nor one of a trust the trust. */
+async function proveToken(
+  identity: Identity,
+  request: LoginRequest['identity']['token'],
+): Promise<Proof> {
+  if (request === undefined) throw new Failure('invalid', "Method 'token' needs 'identity.token'.")
+  const view = await identity.viewOf(request.id)
+  if (view === undefined) throw loginRefused('token login with an invalid token')
+  if (view.applicationCredential !== null)
+    throw loginRefused('token login with the token of an application credential')
+  if (view.trust !== null)
+    throw new Failure(
+      'forbidden',
+      'A token of a trust cannot be exchanged for another one. Log in with the trust again.',
+    )
+  const user = await findUser(identity.db, view.user.id)
+  const { expiresAt, auditChainId, methods } = view.record
+  return {
+    userId: view.user.id,
+    defaultProjectId: user?.defaultProjectId ?? null,
+    methods: [...new Set([...methods, 'token'])],
+    applicationCredentialId: null,
+    endsAt: null,
+    parent: { expiresAt, auditChainId },
+  }
 }

@@ -5,7 +5,7 @@ import { listProjects } from '../../db/identity/projects.ts'
 import { listRoleAssignments } from '../../db/identity/role-assignments.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import type { Caller } from '../request-context.ts'
-import { effectiveRoles, type RoleModel } from './effective-roles.ts'
+import { effectiveRoles, type RoleModel } from './effective-assignments.ts'
 import { READ_MAX } from './listed.ts'
 import type { RoleAssignment } from './model.ts'
 

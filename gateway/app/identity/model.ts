@@ -1,4 +1,6 @@
-import type { DomainRef, NamedRef, RoleRef } from './token-view.ts'
+import { randomUUID } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+import type { ApplicationCredentialRef, DomainRef, NamedRef, RoleRef } from './token-view.ts'
 
 /** Properties clients added beyond the known ones, by name. */
 export type Extra = Readonly<Record<string, unknown>>
@@ -93,4 +95,71 @@ export interface ListFilter {
   readonly ids?: readonly string[] | undefined
   /** Only what comes after this id. */
   readonly marker?: string | undefined
+}
+
+/** A new id as Keystone's clients expect them: 32 hexadecimal digits. */
+export function newKeystoneId(): string {
+  return randomUUID().replaceAll('-', '')
+}
+
+/** In Keystone's words, which clients show as they are. */
+export function noSuch(what: string, id: string): Failure {
+  return new Failure('not-found', `Could not find ${what}: ${id}.`)
+}
+
+const EXTRA_MAX_CHARACTERS = 16_384
+
+/** Properties of the client's own after a change: null takes one away. Throws `invalid` beyond 16 Ki characters. */
+export function boundedExtra(before: Extra, change: Extra): Extra {
+  const entries = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null)
+  const extra = Object.fromEntries(entries)
+  if (JSON.stringify(extra).length > EXTRA_MAX_CHARACTERS)
+    throw new Failure(
+      'invalid',
+      `The further properties have more than ${EXTRA_MAX_CHARACTERS} characters.`,
+    )
+  return extra
+}
+
+interface Protected {
+  readonly id: string
+  readonly immutable: boolean
+}
+
+/** Throws `forbidden` for a change of something immutable, except one that ends its being so. */
+export function refuseChange(what: string, { id, immutable }: Protected, becomes: boolean): void {
+  if (immutable && becomes) throw refusal('update', what, id)
+}
+
+export function refuseDelete(what: string, { id, immutable }: Protected): void {
+  if (immutable) throw refusal('delete', what, id)
+}
+
+function refusal(verb: string, what: string, id: string): Failure {
+  return new Failure(
+    'forbidden',
+    `Unable to ${verb} immutable ${what} resource: ${id}. Set resource option "immutable" to false first.`,
+  )
+}
+
+/** A time as clients of Keystone write it: without a zone, UTC is meant. Throws `invalid`, naming the field. */
+export function parseKeystoneTime(text: string, field: string): Date {
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(text)
+  const time = new Date(hasZone ? text : `${text}Z`)
+  if (Number.isNaN(time.getTime()))
+    throw new Failure('invalid', `'${field}' is not a time: write it like 2030-01-31T12:00:00.`)
+  return time
+}
+
+/** A secret that stands for one user in one project, with some of the user's roles there. */
+export interface ApplicationCredential extends Omit<ApplicationCredentialRef, 'accessRules'> {
+  readonly userId: string
+  readonly projectId: string
+  readonly description: string | null
+  readonly secretHash: string
+  readonly roleIds: readonly string[]
+  /** The only requests it may make; null: any. */
+  readonly accessRuleIds: readonly string[] | null
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
 }

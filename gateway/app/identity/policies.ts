@@ -6,12 +6,10 @@ import {
   replacePolicy,
   type StoredPolicy,
 } from '../../db/identity/policies.ts'
-import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
-import { newKeystoneId } from './keystone-id.ts'
 import { type ListQuery, readPage } from './list-query.ts'
 import type { Listed } from './listed.ts'
-import { noSuch } from './no-such.ts'
+import { boundedExtra, newKeystoneId, noSuch } from './model.ts'
 
 /** Kept for services that look their rules up in Keystone; nothing here heeds them, nor does Keystone. */
 export function allPolicies({ db }: Identity, query: ListQuery): Promise<Listed<StoredPolicy>> {

@@ -7,8 +7,7 @@ import { enforceInDomain, listedDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type ListQuery, readPage } from './list-query.ts'
 import { type Listed, NO_ENTRIES, READ_MAX } from './listed.ts'
-import type { Domain, Project } from './model.ts'
-import { noSuch } from './no-such.ts'
+import { type Domain, noSuch, type Project } from './model.ts'
 
 export interface ProjectQuery extends ListQuery, Pick<ProjectFilter, 'tags'> {
   readonly parentId?: string | undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fitsRules } from './required-methods.ts'
+import { fitsRules } from './issue-token.ts'
 
 test.each([
   ['no rule', {}, true],

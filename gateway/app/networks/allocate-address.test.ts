@@ -9,11 +9,11 @@ import { createNetwork, createPort, createSubnet } from '#test/env/network-objec
 import type { Subnet } from '../../db/network.ts'
 import { purgeReleasedAddresses } from '../../db/released-addresses.ts'
 import { releasedAddresses } from '../../db/schema/network.ts'
-import { deleteNetwork } from './delete-network.ts'
-import { deletePort } from './delete-port.ts'
+import { deleteNetwork } from './change-networks.ts'
+import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
+import type { Networks } from './list-networks.ts'
 import { listPorts } from './list-ports.ts'
-import type { Networks } from './networks.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database

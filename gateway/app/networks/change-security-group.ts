@@ -13,7 +13,7 @@ import {
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { egressRules, ensureDefaultGroup } from './default-group.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 import { charge, refund } from './quotas.ts'
 import { holdRevision } from './revision.ts'
 import { ownerOf, ownSecurityGroup } from './visible.ts'

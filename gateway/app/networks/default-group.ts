@@ -4,7 +4,7 @@ import type { SecurityGroup, SecurityGroupRule } from '../../db/network.ts'
 import { countQuota } from '../../db/network-quotas.ts'
 import { insertSecurityGroupRule } from '../../db/security-group-rules.ts'
 import { defaultGroupId, insertSecurityGroup } from '../../db/security-groups.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 
 /** The id of the project's group `default`, which is made when first asked for. It counts as used, and never fails for a limit. */
 export async function ensureDefaultGroup(networks: Networks, projectId: string): Promise<string> {

@@ -4,9 +4,9 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
-import { deletePort } from './delete-port.ts'
+import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database

@@ -1,6 +1,11 @@
+import type { Clock } from '#common/clock.ts'
+import type { Database } from '#common/db/database.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
 import { listNetworks as readNetworks } from '../../db/networks.ts'
+import type { ResourcePage } from '../../db/resource-page.ts'
 import type { Requester } from '../requester.ts'
+import type { FreeAddresses } from './free-addresses.ts'
 import {
   DESCRIBED_FILTERS,
   type FilterKinds,
@@ -9,8 +14,7 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
-import type { Networks } from './networks.ts'
-import { scopeOf } from './visible.ts'
+import { scopeOf, visibleNetwork } from './visible.ts'
 
 const FILTERS: FilterKinds = {
   ...DESCRIBED_FILTERS,
@@ -30,4 +34,48 @@ export async function listNetworks(
 ): Promise<Listed<Network>> {
   const page = pageOf(query, FILTERS)
   return listed(await readNetworks(networks.db, scopeOf(requester), page), page)
+}
+
+/** What the operations of the network service work with. */
+export interface Networks {
+  readonly db: Database
+  readonly clock: Clock
+  readonly freeAddresses: FreeAddresses
+  /** The largest frame a network carries unless it says less. */
+  readonly mtuMax: number
+}
+
+/** The networks the requester may see, as many as one page holds. */
+export async function usableNetworks(
+  networks: Networks,
+  requester: Requester,
+): Promise<readonly Network[]> {
+  return (await listNetworks(networks, requester, [])).items
+}
+
+/** One of them; throws `not-found` in Nova's words. */
+export async function usableNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Network> {
+  try {
+    return await visibleNetwork(networks, requester, id)
+  } catch (error) {
+    if (!isFailure(error, 'not-found')) throw error
+    throw new Failure('not-found', 'Network not found', { cause: error })
+  }
+}
+
+/** The objects whose shown fields match every filter; for short lists. */
+export function matchFilters<T extends object>(
+  objects: readonly T[],
+  filters: ResourcePage['filters'],
+): readonly T[] {
+  return objects.filter((object) => {
+    const shown = new Map<string, unknown>(Object.entries(object))
+    return filters.every(({ attribute, anyOf }) =>
+      anyOf.some((value) => shown.get(attribute) === value),
+    )
+  })
 }

@@ -1,6 +1,7 @@
 import type { Port } from '../../db/network.ts'
 import { listPorts as readPorts } from '../../db/ports.ts'
 import type { Requester } from '../requester.ts'
+import type { Networks } from './list-networks.ts'
 import {
   DESCRIBED_FILTERS,
   type FilterKinds,
@@ -9,7 +10,6 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
-import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
 const FILTERS: FilterKinds = {

@@ -2,8 +2,8 @@ import type { SecurityGroup } from '../../db/network.ts'
 import { listSecurityGroups as readGroups } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
 import { ensureDefaultGroup } from './default-group.ts'
+import type { Networks } from './list-networks.ts'
 import { DESCRIBED_FILTERS, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
-import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
 /** A page of the groups the requester may see; his project's default group exists from then on. */

@@ -7,10 +7,10 @@ import { networksSharedWith } from '../../db/rbac-policies.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { checkAddress } from './allocate-address.ts'
-import { groupsForBoot } from './groups-for-boot.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 import type { NicPlan, NicRequest, PlannedNic, RequestedNic } from './nic-request.ts'
+import { groupsForBoot } from './port-groups.ts'
 import { isOwner, projectOf } from './visible.ts'
 
 /** What the NICs a request names refer to. */

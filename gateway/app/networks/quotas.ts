@@ -10,7 +10,7 @@ import {
   setQuotaLimits,
 } from '../../db/network-quotas.ts'
 import type { Requester } from '../requester.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 
 /** The counted resources, with Neutron's default limits. */
 export const DEFAULT_LIMITS = {

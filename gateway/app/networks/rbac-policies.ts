@@ -16,8 +16,8 @@ import {
   type RbacPolicy,
 } from '../../db/rbac-policies.ts'
 import type { Requester } from '../requester.ts'
+import type { Networks } from './list-networks.ts'
 import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
-import type { Networks } from './networks.ts'
 import { charge, refund } from './quotas.ts'
 import { isOwner, ownerOf, scopeOf, visibleNetwork } from './visible.ts'
 

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { findServer } from '../../db/find-server.ts'
 import { hostFiltersNothing } from '../../db/host-capability.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 
 /**
  * Throws `invalid` where the server is on a host on which security groups have no effect: better no further group than

@@ -3,8 +3,8 @@ import { releaseAddresses } from '../../db/port-addresses.ts'
 import { unbindGroups } from '../../db/port-inserts.ts'
 import { deletePortRow, portsOfServer } from '../../db/ports.ts'
 import { unbindPort } from '../../db/server-ports.ts'
+import { showServerNics } from './machine-nics.ts'
 import { refund } from './quotas.ts'
-import { showServerNics } from './show-server-nics.ts'
 
 /** Afterwards the server does not have the port, and shows so: a port made for it is gone, a user's port is free. */
 export async function releasePort(

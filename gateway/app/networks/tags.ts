@@ -2,8 +2,8 @@ import { Failure } from '#common/errors.ts'
 import { type DescribedCollection, lockTags, writeTags } from '../../db/described-rows.ts'
 import type { Described } from '../../db/network.ts'
 import type { Requester } from '../requester.ts'
-import type { Networks } from './networks.ts'
-import { changeablePort } from './update-port.ts'
+import { changeablePort } from './change-ports.ts'
+import type { Networks } from './list-networks.ts'
 import {
   ownNetwork,
   ownSecurityGroup,

@@ -7,7 +7,7 @@ import { networksSharedWith } from '../../db/rbac-policies.ts'
 import { findSecurityGroup } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import type { Networks } from './networks.ts'
+import type { Networks } from './list-networks.ts'
 
 /** Whose objects a list shows: null for one who sees all. Throws `forbidden` for one who belongs to no project. */
 export function scopeOf(requester: Requester): string | null {

@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
-import type { ApplicationCredential } from '../../app/identity/application-credential.ts'
+import type { ApplicationCredential } from '../../app/identity/model.ts'
 import { applicationCredentials as table } from '../schema/identity.ts'
 
 const FIND = statement(

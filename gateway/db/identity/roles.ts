@@ -1,7 +1,7 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import type { RoleModel } from '../../app/identity/effective-roles.ts'
+import type { RoleModel } from '../../app/identity/effective-assignments.ts'
 import type { Extra, ListFilter, Role } from '../../app/identity/model.ts'
 import { impliedRoles, roles } from '../schema/identity.ts'
 import { listConditions } from './list-conditions.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '#common/db/database.ts'
-import { newKeystoneId } from '#gateway/app/identity/keystone-id.ts'
+import { newKeystoneId } from '#gateway/app/identity/model.ts'
 import { hashPassword } from '#gateway/app/identity/password-hash.ts'
 import { ensureProject, findProjectByName } from '#gateway/db/identity/projects.ts'
 import { ensureRoleAssignment } from '#gateway/db/identity/role-assignments.ts'

@@ -9,7 +9,7 @@ import {
 import { findProject } from '../../../db/identity/projects.ts'
 import { lockRegisteredLimit } from '../../../db/identity/registered-limits.ts'
 import type { Identity } from '../identity.ts'
-import { newKeystoneId } from '../keystone-id.ts'
+import { newKeystoneId } from '../model.ts'
 import { expectKnown } from './expect-known.ts'
 import type { LimitOwner, OwnLimit } from './limit.ts'
 import { noSuchLimit } from './read-limits.ts'

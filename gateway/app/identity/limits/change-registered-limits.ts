@@ -9,7 +9,7 @@ import {
 } from '../../../db/identity/registered-limits.ts'
 import { catalogEntries } from '../catalog-entries.ts'
 import type { Identity } from '../identity.ts'
-import { newKeystoneId } from '../keystone-id.ts'
+import { newKeystoneId } from '../model.ts'
 import { expectKnown } from './expect-known.ts'
 import type { LimitedResource, RegisteredLimit } from './limit.ts'
 import { noSuchRegisteredLimit } from './read-limits.ts'

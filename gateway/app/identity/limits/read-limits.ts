@@ -14,7 +14,7 @@ import type { Caller } from '../../request-context.ts'
 import { enforceInDomain } from '../domain-reach.ts'
 import type { Identity } from '../identity.ts'
 import { type Listed, listed, NO_ENTRIES, readLimit } from '../listed.ts'
-import { noSuch } from '../no-such.ts'
+import { noSuch } from '../model.ts'
 import type { LimitFilter, OwnLimit, RegisteredLimit } from './limit.ts'
 
 const OTHERS = 'identity:get_limit:other'

@@ -4,7 +4,7 @@ import { changeServer, type ServerChange } from '../../../db/change-server.ts'
 import { queueActionEvents, queueActions } from '../../../db/server-actions.ts'
 import { enforce } from '../../policy.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
-import { editServer } from '../edit/edit-server.ts'
+import { editServer } from '../edit/update-server.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 
 interface LockDeps {

@@ -1,16 +1,22 @@
+import type { Executor } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { IdempotencyKey, MadeServers } from '../../../db/idempotency-keys.ts'
+import { usagesOf } from '../../../db/quota-usages.ts'
+import { type ProjectUser, userLimits } from '../../../db/user-quota-limits.ts'
+import { usagesOfUser } from '../../../db/user-usages.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
 import { madeBefore } from '../../once-per-key.ts'
+import { quotaLimits } from '../../quotas/quota-limits.ts'
+import { UNLIMITED } from '../../quotas/resources.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { GroupPlacedElsewhere } from '../../server-groups/members.ts'
 import { newPassword } from '../acts/new-password.ts'
 import { serverIds } from '../list/server-order.ts'
 import type { Boot } from './boot.ts'
-import { fittingCount } from './fitting-count.ts'
-import { keptHints } from './kept-hints.ts'
+import { keptHints } from './hints.ts'
 import { planServers } from './plan-servers.ts'
-import { refuseUnsupported } from './refuse-unsupported.ts'
+import { refuseDisks } from './requested-disks.ts'
 import type { ServerRequest } from './server-request.ts'
 import { startServers } from './start-servers.ts'
 
@@ -111,4 +117,51 @@ async function repeated(
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return { serverIds: ids, reservationId, adminPassword: null, securityGroups }
+}
+
+type Amounts = ReadonlyMap<string, number>
+
+/** How many more servers of this flavor the quota of project and user has room for at present. */
+async function fittingCount(
+  db: Executor,
+  owner: ProjectUser,
+  flavor: FlavorSnapshot,
+): Promise<number> {
+  const { projectId } = owner
+  const [limits, usages, own] = await Promise.all([
+    quotaLimits(db, projectId),
+    usagesOf(db, projectId),
+    userLimits(db, owner),
+  ])
+  const inProject = roomFor(new Map(Object.entries(limits)), usages, flavor)
+  if (own.size === 0) return inProject
+  return Math.min(inProject, roomFor(own, await usagesOfUser(db, owner), flavor))
+}
+
+function roomFor(limits: Amounts, usages: Amounts, flavor: FlavorSnapshot): number {
+  const room = (resource: 'instances' | 'cores' | 'ram', each: number) => {
+    const limit = limits.get(resource) ?? UNLIMITED
+    if (limit === UNLIMITED) return Number.POSITIVE_INFINITY
+    return Math.max(Math.floor((limit - (usages.get(resource) ?? 0)) / each), 0)
+  }
+  return Math.min(room('instances', 1), room('cores', flavor.vcpus), room('ram', flavor.memoryMb))
+}
+
+/**
+ * Hints that promise something about where a server runs; any other is ignored, as in Nova: `query`, too, which there
+ * needs a filter that is off by default.
+ */
+const UNSUPPORTED_HINTS = ['build_near_host_ip', 'target_cell', 'different_cell'] as const
+
+/** Throws `invalid` for a request that could not be met as it is: no server is better than one that is not what was asked for. */
+function refuseUnsupported(request: ServerRequest): void {
+  const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
+  if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)
+  refuseDisks(request)
+  if (request.imageRef === null)
+    refuse('Invalid imageRef provided. Servers boot from an image only.')
+}
+
+function refuse(message: string): never {
+  throw new Failure('invalid', message)
 }

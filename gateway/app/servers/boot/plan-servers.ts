@@ -17,13 +17,11 @@ import type { Boot } from './boot.ts'
 import { chooseCells } from './choose-cells.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
-import { limitFiles } from './limit-files.ts'
-import { neighbourHints } from './neighbour-hints.ts'
+import { neighbourHints } from './hints.ts'
 import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
-import { serverName } from './server-names.ts'
 import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
-import type { ServerRequest } from './server-request.ts'
+import { limitFiles, type ServerRequest, serverName } from './server-request.ts'
 
 /** What all servers of a request have in common. */
 interface Common {

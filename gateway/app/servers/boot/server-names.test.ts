@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sanitizeHostname, serverName } from './server-names.ts'
+import { sanitizeHostname, serverName } from './server-request.ts'
 
 const ID = '01234567-89ab-4cde-8f01-23456789abcd'
 

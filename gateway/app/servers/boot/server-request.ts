@@ -1,5 +1,11 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { InjectedFile } from '#openapi/wire/instance.ts'
+import type { ProjectUser } from '../../../db/user-quota-limits.ts'
 import type { RequestedNetworks } from '../../networks/nic-request.ts'
+import { lowerLimit } from '../../quotas/quota-limits.ts'
+import { type QuotaResource, UNLIMITED } from '../../quotas/resources.ts'
 
 /** A block device as asked for, as far as it can be told whether it is the image's own disk. */
 export interface RequestedDisk {
@@ -48,4 +54,66 @@ export interface ServerRequest {
   /** Ids of certificates that a signature of the image may be checked with; null: none are named. */
   readonly trustedCertificates: readonly string[] | null
   readonly hints: Readonly<Record<string, unknown>>
+}
+
+/** A DNS label. */
+const HOSTNAME_MAX = 63
+
+interface ServerName {
+  readonly name: string
+  readonly hostname: string
+}
+
+/**
+ * The name and host name of the server at `index` of `count`. Several get the suffixes -1, -2, … as in Nova. A host
+ * name that was asked for is taken as it is.
+ */
+export function serverName(
+  asked: { readonly name: string; readonly hostname: string | null },
+  id: string,
+  index: number,
+  count: number,
+): ServerName {
+  const suffix = count > 1 ? `-${index + 1}` : ''
+  const name = `${asked.name}${suffix}`
+  const made = () => sanitizeHostname(name) || sanitizeHostname(`server-${id}`)
+  return { name, hostname: asked.hostname ?? made() }
+}
+
+/** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */
+export function sanitizeHostname(name: string): string {
+  const text = name
+    .toLowerCase()
+    .replace(/[\s_.]+/g, '-')
+    .replace(/[^a-z0-9-]/g, '')
+    .replace(/^-+/, '')
+    .slice(0, HOSTNAME_MAX)
+  return withoutTrailing(text, '-')
+}
+
+/**
+ * Throws `over-quota` for more files, longer paths or more content than the project and the user may put into a guest
+ * (nova/compute/api.py: `_check_injected_file_quota`).
+ */
+export async function limitFiles(
+  db: Executor,
+  owner: ProjectUser,
+  files: readonly InjectedFile[],
+): Promise<void> {
+  if (files.length === 0) return
+  const refuseBeyond = async (resource: QuotaResource, used: number, what: string) => {
+    const limit = await lowerLimit(db, owner, resource)
+    if (limit !== UNLIMITED && used > limit)
+      throw new Failure('over-quota', `${what} ${used} exceeds the maximum of ${limit}`)
+  }
+  const longest = (lengths: readonly number[]) => Math.max(...lengths)
+  const paths = files.map(({ path }) => Buffer.byteLength(path))
+  const contents = files.map(({ contents: text }) => Buffer.from(text, 'base64').length)
+  await refuseBeyond('injected_files', files.length, 'Personality file count')
+  await refuseBeyond('injected_file_path_bytes', longest(paths), 'Personality file path length')
+  await refuseBeyond(
+    'injected_file_content_bytes',
+    longest(contents),
+    'Personality file content size in bytes',
+  )
 }

@@ -1,11 +1,10 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Requester } from '../../requester.ts'
-import { refuseLocked } from '../acts/refuse-locked.ts'
-import { refuseUnbuilt } from '../acts/refuse-unbuilt.ts'
+import { refuseLocked, refuseUnbuilt } from '../acts/refuse-action.ts'
 import { showServer } from '../list/show-server.ts'
-import { editServer } from './edit-server.ts'
 import { limitMetadata } from './limit-metadata.ts'
+import { editServer } from './update-server.ts'
 
 export type Metadata = Readonly<Record<string, string>>
 

@@ -1,5 +1,5 @@
 import type { PassthroughAttributes } from '#openapi/wire/instance.ts'
-import { keptHints } from '../boot/kept-hints.ts'
+import { keptHints } from '../boot/hints.ts'
 import type { ServerRequest } from '../boot/server-request.ts'
 
 /** Hints that are heeded here, and name what only we know. */

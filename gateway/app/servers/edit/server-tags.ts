@@ -1,9 +1,9 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Requester } from '../../requester.ts'
-import { refuseUnbuilt } from '../acts/refuse-unbuilt.ts'
+import { refuseUnbuilt } from '../acts/refuse-action.ts'
 import { showServer } from '../list/show-server.ts'
-import { editServer } from './edit-server.ts'
+import { editServer } from './update-server.ts'
 
 const TAG_LENGTH_MAX = 60
 /** Nova's `MAX_TAG_COUNT`. */

@@ -4,11 +4,11 @@ import type { Port } from '../../../db/network.ts'
 import { portsOfServer } from '../../../db/ports.ts'
 import type { Compute } from '../../compute.ts'
 import { nicsReach } from '../../networks/cells-reaching.ts'
-import type { Networks } from '../../networks/networks.ts'
+import type { Networks } from '../../networks/list-networks.ts'
+import { showServerNics } from '../../networks/machine-nics.ts'
 import type { NicPlan } from '../../networks/nic-request.ts'
 import { planNics } from '../../networks/plan-nics.ts'
 import { allocatePorts } from '../../networks/server-ports.ts'
-import { showServerNics } from '../../networks/show-server-nics.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { refuseAction } from '../acts/refuse-action.ts'
 import { placedServer } from '../boot/placed-server.ts'
@@ -106,4 +106,21 @@ function asAttaching(error: unknown, isNamed: boolean): unknown {
   if (error.kind === 'conflict' && !isNamed)
     return new Failure('invalid', message, { cause: error })
   return error
+}
+
+/**
+ * Afterwards the guest loses the NIC. Throws `not-found`, also for a port that is not the server's; `conflict` in a
+ * state that forbids it; `unavailable` while its cell is unreachable; `unsupported` for what its host cannot do.
+ */
+export async function detachInterface(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  portId: string,
+): Promise<void> {
+  await serverInterface(compute.db, context, id, portId)
+  const { server, cell } = await placedServer(compute, context, id, (record) =>
+    refuseAction(record, context, 'detach-interface'),
+  )
+  await changeNic(compute, context, { server, cell, action: 'detach-interface', portId })
 }

@@ -1,10 +1,13 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
+import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import {
   isServerListed,
+  isServerSortKey,
   listServerPage,
   newestServers,
+  type ServerOrder,
   type ServerPageQuery,
   type ServerWithTexts,
 } from '../../../db/server-list.ts'
@@ -15,7 +18,6 @@ import {
   listFilters,
   type TextMatcher,
 } from './list-filters.ts'
-import { listOrder } from './list-order.ts'
 import type { ServerListQuery } from './list-query.ts'
 import { type ListScope, listScope } from './list-scope.ts'
 import type { ServerRecord } from './server-record.ts'
@@ -116,4 +118,36 @@ function isReachedAt(patterns: AddressPatterns, server: ServerRecord): boolean {
   return Object.values(server.addresses)
     .flat()
     .some(({ version, addr }) => patterns.get(version)?.matches(addr) === true)
+}
+
+const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['host', 'node'])
+
+/**
+ * The order asked for, else newest first. Keys that mean nothing here order nothing. Throws `invalid` for directions
+ * that cannot be read or have no key, and `forbidden` for keys that only administrators may see.
+ */
+function listOrder(
+  { isAdmin, microversion }: Pick<RequestContext, 'isAdmin' | 'microversion'>,
+  { sort_key = [], sort_dir = [] }: ServerListQuery,
+): readonly ServerOrder[] {
+  const keys = sort_key.length === 0 ? ['created_at'] : sort_key
+  const fallback = isDescending(sort_dir[0] ?? 'desc')
+  if (sort_dir.length > keys.length)
+    throw new Failure('invalid', 'Sort direction size exceeds sort key size')
+  const order = keys.flatMap((key, i): ServerOrder[] => {
+    if (FOR_ADMINISTRATORS.has(key) && !isAdmin)
+      throw new Failure('forbidden', `Only administrators can sort servers by ${key}`)
+    const asked = sort_dir[i]
+    const direction = asked === undefined ? fallback : isDescending(asked)
+    // Before 2.73 Nova takes `locked` and orders nothing by it.
+    const isIgnored =
+      key === 'locked' && compareMicroversions(microversion as Microversion, '2.73') < 0
+    return isServerSortKey(key) && !isIgnored ? [{ key, isDescending: direction }] : []
+  })
+  return order.length > 0 ? order : [{ key: 'created_at', isDescending: true }]
+}
+
+function isDescending(text: string): boolean {
+  if (text === 'asc' || text === 'desc') return text === 'desc'
+  throw new Failure('invalid', "Unknown sort direction, must be 'asc' or 'desc'")
 }

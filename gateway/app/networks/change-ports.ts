@@ -1,23 +1,106 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
 import type { FixedIp, Network, Port, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
-import { releaseAddress } from '../../db/port-addresses.ts'
+import { releaseAddress, releaseAddresses } from '../../db/port-addresses.ts'
 import { holdNetwork, queueGroupBindings, unbindGroups } from '../../db/port-inserts.ts'
-import { findPorts, updatePort as writePort } from '../../db/ports.ts'
+import { deletePortRow, findPorts, updatePort as writePort } from '../../db/ports.ts'
+import { StaleRevision } from '../../db/stale-revision.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { addressRequests } from './address-requests.ts'
-import { groupsForPort } from './groups-for-port.ts'
-import type { Networks } from './networks.ts'
-import { type AddressRequest, allocateRequested } from './place-port.ts'
+import type { Networks } from './list-networks.ts'
+import { showServerNics } from './machine-nics.ts'
+import {
+  type AddressRequest,
+  allocateRequested,
+  type PortDraft as Placement,
+  placePort,
+} from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
 import type { PortFields } from './port-fields.ts'
+import { groupsForPort } from './port-groups.ts'
+import { refund } from './quotas.ts'
 import { refuseWithoutEffect } from './refuse-without-effect.ts'
 import { holdRevision } from './revision.ts'
-import { showServerNics } from './show-server-nics.ts'
-import { isOwner, visiblePort } from './visible.ts'
+import { isOwner, mayUse, ownerOf, visibleNetwork, visiblePort } from './visible.ts'
+
+export interface NewPort extends PortFields {
+  readonly network_id: string
+  readonly project_id?: string
+  readonly tenant_id?: string
+  readonly mac_address?: string
+}
+
+/** Afterwards all of these ports exist with their addresses, or none. Throws `conflict` when an address is taken or none is left. */
+export async function createPorts(
+  networks: Networks,
+  requester: Requester,
+  drafts: readonly NewPort[],
+): Promise<readonly Port[]> {
+  const placements: Placement[] = []
+  for (const draft of drafts) placements.push(await placementOf(networks, requester, draft))
+  return networks.db.transaction(async (tx) => {
+    const made: Port[] = []
+    for (const placement of placements) made.push(await placePort(tx, placement))
+    return made
+  })
+}
+
+async function placementOf(
+  networks: Networks,
+  requester: Requester,
+  draft: NewPort,
+): Promise<Placement> {
+  const network = await visibleNetwork(networks, requester, draft.network_id)
+  const isForeign = !isOwner(requester, network)
+  if (network.isExternal && !(await mayUse(networks, requester, network)))
+    throw new Failure(
+      'forbidden',
+      `You are not permitted to create ports on network ${network.id}.`,
+    )
+  if (draft.mac_address !== undefined && isForeign)
+    throw new Failure('forbidden', 'Only the owner of the network may choose a mac_address on it.')
+  checkDevice(requester, draft)
+  const projectId = ownerOf(requester, draft.project_id ?? draft.tenant_id)
+  const hasPortSecurity = draft.port_security_enabled ?? network.hasPortSecurity
+  const subnets = await subnetsOfNetworks(networks.db, [network.id])
+  const now = new Date(networks.clock.now())
+  return {
+    id: newId(),
+    projectId,
+    name: draft.name ?? '',
+    description: draft.description ?? '',
+    createdAt: now,
+    updatedAt: now,
+    revision: 1,
+    tags: [],
+    networkId: network.id,
+    macAddress: draft.mac_address?.toLowerCase() ?? null,
+    isUp: draft.admin_state_up ?? true,
+    status: 'DOWN',
+    deviceId: draft.device_id ?? '',
+    deviceOwner: draft.device_owner ?? '',
+    nicIndex: 0,
+    isBootMade: false,
+    nicTag: null,
+    hostName: draft['binding:host_id'] ?? '',
+    hasPortSecurity,
+    securityGroupIds: await groupsForPort(
+      networks,
+      projectId,
+      hasPortSecurity,
+      draft.security_groups,
+    ),
+    requests:
+      draft.fixed_ips === undefined
+        ? undefined
+        : addressRequests(network, subnets, requester, draft.fixed_ips),
+    subnets,
+  }
+}
 
 /**
  * Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken,
@@ -145,4 +228,27 @@ async function replaceAddresses(
 function isMetBy(request: { subnet: Subnet; address: string | null }, fixedIp: FixedIp): boolean {
   if (request.subnet.id !== fixedIp.subnetId) return false
   return request.address === null || request.address === fixedIp.address
+}
+
+/** Afterwards the port is gone and its addresses are free. Throws `conflict` while a server has it. */
+export async function deletePort(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  wantedRevision?: number,
+): Promise<void> {
+  const port = await changeablePort(networks, requester, id)
+  // A guest that still uses the address must not share it with the next port.
+  if (isServerPort(port))
+    throw new Failure(
+      'conflict',
+      `Port ${id} is in use by server ${port.deviceId}: delete the server or detach the port first.`,
+    )
+  await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'ports', id, wantedRevision)
+    if (!(await deletePortRow(tx, port))) throw new StaleRevision(`Port ${id}`)
+    await releaseAddresses(tx, id)
+    await unbindGroups(tx, id)
+    refund(tx, port.projectId, 'port')
+  })
 }

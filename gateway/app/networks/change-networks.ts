@@ -1,15 +1,25 @@
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Network } from '../../db/network.ts'
-import { insertNetwork } from '../../db/networks.ts'
+import {
+  deleteNetworkRows,
+  findNetworks,
+  insertNetwork,
+  lockNetwork,
+  portsOnNetwork,
+  updateNetwork as writeNetwork,
+} from '../../db/networks.ts'
+import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import type { Networks } from './networks.ts'
-import { charge } from './quotas.ts'
-import { shareWithEveryone } from './rbac-policies.ts'
-import { ownerOf } from './visible.ts'
+import { retryStale } from '../retry-stale.ts'
+import type { Networks } from './list-networks.ts'
+import { charge, refund } from './quotas.ts'
+import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
+import { holdRevision } from './revision.ts'
+import { ownerOf, ownNetwork } from './visible.ts'
 
 /** A network as requests write it. */
-export interface NetworkFields {
+interface NetworkFields {
   readonly name?: string
   readonly description?: string
   readonly admin_state_up?: boolean
@@ -67,7 +77,7 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
 }
 
 /** The network with these fields set. Throws `forbidden` for those only administrators may set, `invalid` for an MTU too large. */
-export function withFields(
+function withFields(
   networks: Networks,
   requester: Requester,
   network: Network,
@@ -109,4 +119,66 @@ function refuseAdminFields(before: Network, after: Network): void {
   ].filter((name) => name !== '')
   if (refused.length > 0)
     throw new Failure('forbidden', `Only an administrator may set ${refused.join(', ')}.`)
+}
+
+/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
+export function updateNetwork(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    fields: NetworkFields,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<Network> {
+  return retryStale(networks.clock, () => changeNetwork(networks, ...asked))
+}
+
+async function changeNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  fields: NetworkFields,
+  wantedRevision?: number,
+): Promise<Network> {
+  const before = await ownNetwork(networks, requester, id)
+  const after = withFields(networks, requester, before, fields)
+  await networks.db.transaction(async (tx) => {
+    await lockNetwork(tx, id)
+    await holdRevision(tx, 'networks', id, wantedRevision)
+    if (before.isShared !== after.isShared) await shareWithEveryone(tx, before, after.isShared)
+    await writeNetwork(tx, after, new Date(networks.clock.now()))
+  })
+  const [changed] = await findNetworks(networks.db, [id])
+  if (changed === undefined) throw new Failure('not-found', `Network ${id} could not be found.`)
+  return changed
+}
+
+const NAMED_PORTS_MAX = 5
+
+/** Afterwards the network and its subnets are gone. Throws `conflict` while ports are on it. */
+export async function deleteNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  wantedRevision?: number,
+): Promise<void> {
+  const network = await ownNetwork(networks, requester, id)
+  await networks.db.transaction(async (tx) => {
+    if (!(await lockNetwork(tx, id)))
+      throw new Failure('not-found', `Network ${id} could not be found.`)
+    await holdRevision(tx, 'networks', id, wantedRevision)
+    const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
+    if (ports.length > 0)
+      throw new Failure(
+        'conflict',
+        `Unable to complete operation on network ${id}. There are one or more ports still in use on the network, id for these ports is: ${ports.join(',')}.`,
+      )
+    const subnets = await subnetsOfNetworks(tx, [id])
+    await dropPoliciesOf(tx, id)
+    await deleteNetworkRows(tx, id)
+    const owners = Map.groupBy(subnets, (subnet) => subnet.projectId)
+    for (const [projectId, owned] of owners) refund(tx, projectId, 'subnet', owned.length)
+    refund(tx, network.projectId, 'network')
+  })
 }

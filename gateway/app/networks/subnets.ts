@@ -1,0 +1,217 @@
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
+import { lockNetwork } from '../../db/networks.ts'
+import {
+  deleteSubnetRow,
+  findSubnet,
+  insertSubnet,
+  portsOnSubnet,
+  listSubnets as readSubnets,
+  subnetsOfNetworks,
+  updateSubnet as writeSubnet,
+} from '../../db/subnets.ts'
+import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
+import { formatIp, type Ip, overlaps, parseCidr, parseIp } from './ip.ts'
+import type { Networks } from './list-networks.ts'
+import {
+  DESCRIBED_FILTERS,
+  type FilterKinds,
+  type Listed,
+  type ListQuery,
+  listed,
+  pageOf,
+} from './list-query.ts'
+import { checkedPools } from './pools.ts'
+import { charge, refund } from './quotas.ts'
+import { holdRevision } from './revision.ts'
+import { addressing, dnsServersOf, gatewayOf, hostRoutesOf, poolsOf } from './subnet-addressing.ts'
+import { ownerOf, ownNetwork, ownSubnet, scopeOf } from './visible.ts'
+
+export interface SubnetDraft {
+  readonly network_id: string
+  readonly cidr: string
+  readonly ip_version: 4 | 6
+  readonly name?: string
+  readonly description?: string
+  readonly project_id?: string
+  readonly tenant_id?: string
+  /** Absent: the first address; null: none. */
+  readonly gateway_ip?: string | null
+  readonly enable_dhcp?: boolean
+  readonly dns_nameservers?: readonly string[]
+  readonly host_routes?: readonly HostRoute[]
+  readonly allocation_pools?: readonly AddressRange[]
+}
+
+/**
+ * Afterwards all of these subnets exist, or none. Throws `invalid` for addresses that do not fit together or overlap
+ * another subnet.
+ */
+export async function createSubnets(
+  networks: Networks,
+  requester: Requester,
+  drafts: readonly SubnetDraft[],
+): Promise<readonly Subnet[]> {
+  const made: Subnet[] = []
+  for (const draft of drafts) made.push(await newSubnet(networks, requester, draft))
+  await networks.db.transaction(async (tx) => {
+    for (const subnet of made) {
+      if (!(await lockNetwork(tx, subnet.networkId)))
+        throw new Failure('not-found', `Network ${subnet.networkId} could not be found.`)
+      refuseOverlap(subnet, await subnetsOfNetworks(tx, [subnet.networkId]))
+      await insertSubnet(tx, subnet)
+      await charge(tx, subnet.projectId, 'subnet')
+    }
+  })
+  return made
+}
+
+async function newSubnet(
+  networks: Networks,
+  requester: Requester,
+  draft: SubnetDraft,
+): Promise<Subnet> {
+  const network = await ownNetwork(networks, requester, draft.network_id)
+  const now = new Date(networks.clock.now())
+  const asked = draft.project_id ?? draft.tenant_id
+  return {
+    id: newId(),
+    projectId: asked === undefined ? network.projectId : ownerOf(requester, asked),
+    name: draft.name ?? '',
+    description: draft.description ?? '',
+    networkId: network.id,
+    hasDhcp: draft.enable_dhcp ?? true,
+    createdAt: now,
+    updatedAt: now,
+    revision: 1,
+    tags: [],
+    ...addressing(draft),
+  }
+}
+
+function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {
+  const cidr = parseCidr(subnet.cidr, 'cidr')
+  const hit = others.find((other) => overlaps(cidr, parseCidr(other.cidr, 'cidr')))
+  if (hit !== undefined)
+    throw new Failure(
+      'invalid',
+      `Invalid input for operation: Requested subnet with cidr: ${subnet.cidr} for network: ${subnet.networkId} overlaps with another subnet.`,
+    )
+}
+
+interface SubnetChange {
+  readonly name?: string
+  readonly description?: string
+  readonly gateway_ip?: string | null
+  readonly enable_dhcp?: boolean
+  readonly dns_nameservers?: readonly string[]
+  readonly host_routes?: readonly HostRoute[]
+  readonly allocation_pools?: readonly AddressRange[]
+}
+
+/** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool. */
+export function updateSubnet(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    change: SubnetChange,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<Subnet> {
+  return retryStale(networks.clock, () => changeSubnet(networks, ...asked))
+}
+
+async function changeSubnet(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  change: SubnetChange,
+  wantedRevision?: number,
+): Promise<Subnet> {
+  const before = await ownSubnet(networks, requester, id)
+  const after: Subnet = {
+    ...before,
+    name: change.name ?? before.name,
+    description: change.description ?? before.description,
+    hasDhcp: change.enable_dhcp ?? before.hasDhcp,
+    dnsServers:
+      change.dns_nameservers === undefined
+        ? before.dnsServers
+        : dnsServersOf(change.dns_nameservers),
+    hostRoutes:
+      change.host_routes === undefined
+        ? before.hostRoutes
+        : hostRoutesOf(change.host_routes, before.ipVersion),
+    ...changedAddresses(before, change),
+  }
+  await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'subnets', id, wantedRevision)
+    await writeSubnet(tx, after, new Date(networks.clock.now()))
+  })
+  const changed = await findSubnet(networks.db, id)
+  if (changed === undefined) throw new Failure('not-found', `Subnet ${id} could not be found.`)
+  return changed
+}
+
+function changedAddresses(
+  before: Subnet,
+  change: SubnetChange,
+): Pick<Subnet, 'gatewayIp' | 'pools'> {
+  const cidr = parseCidr(before.cidr, 'cidr')
+  const gateway: Ip | null =
+    change.gateway_ip === undefined
+      ? before.gatewayIp === null
+        ? null
+        : parseIp(before.gatewayIp, 'gateway_ip')
+      : gatewayOf(cidr, change.gateway_ip)
+  const pools =
+    change.allocation_pools === undefined
+      ? checkedPools(cidr, gateway, before.pools)
+      : poolsOf(cidr, gateway, change.allocation_pools)
+  return { gatewayIp: gateway === null ? null : formatIp(gateway.version, gateway.value), pools }
+}
+
+/** Afterwards the subnet is gone. Throws `conflict` while a port has an address of the subnet. */
+export async function deleteSubnet(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  wantedRevision?: number,
+): Promise<void> {
+  const subnet = await ownSubnet(networks, requester, id)
+  await networks.db.transaction(async (tx) => {
+    // Ports are placed under a shared lock on their network.
+    await lockNetwork(tx, subnet.networkId)
+    await holdRevision(tx, 'subnets', id, wantedRevision)
+    if ((await portsOnSubnet(tx, id, 1)).length > 0)
+      throw new Failure(
+        'conflict',
+        `Unable to complete operation on subnet ${id}: One or more ports have an IP allocation from this subnet.`,
+      )
+    if (!(await deleteSubnetRow(tx, id)))
+      throw new Failure('not-found', `Subnet ${id} could not be found.`)
+    refund(tx, subnet.projectId, 'subnet')
+  })
+}
+
+const FILTERS: FilterKinds = {
+  ...DESCRIBED_FILTERS,
+  network_id: 'text',
+  cidr: 'text',
+  gateway_ip: 'text',
+  ip_version: 'integer',
+  enable_dhcp: 'boolean',
+}
+
+/** A page of the subnets the requester may see. */
+export async function listSubnets(
+  networks: Networks,
+  requester: Requester,
+  query: ListQuery,
+): Promise<Listed<Subnet>> {
+  const page = pageOf(query, FILTERS)
+  return listed(await readSubnets(networks.db, scopeOf(requester), page), page)
+}
