@@ -10,25 +10,28 @@ import {
 import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject, processSubject, processSubjects } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
-import { feedRead } from './handlers/feed-read.ts'
-import { hostFilterPorts, hostLabel } from './handlers/host-filter-ports.ts'
-import { hostForget } from './handlers/host-forget.ts'
-import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
-import { hostSetService } from './handlers/host-set-service.ts'
-import { hostUnmanagedGuests } from './handlers/host-unmanaged-guests.ts'
-import { hostUptime } from './handlers/host-uptime.ts'
+import { feedRead, snapshotEnded, snapshotRead } from './handlers/feed.ts'
+import {
+  hostFilterPorts,
+  hostForget,
+  hostLabel,
+  hostSetAggregates,
+  hostSetService,
+  hostUnmanagedGuests,
+  hostUptime,
+} from './handlers/host.ts'
 import { instanceAct } from './handlers/instance-act.ts'
-import { instanceAudit } from './handlers/instance-audit.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
-import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
-import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
-import { instanceMoveProgress } from './handlers/instance-move-progress.ts'
+import {
+  instanceAudit,
+  instanceConsoleLog,
+  instanceDiagnostics,
+  instanceMoveProgress,
+} from './handlers/instance-lookups.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
-import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
-import { snapshotRead } from './handlers/snapshot-read.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
 
 type Handlers = {

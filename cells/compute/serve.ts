@@ -7,12 +7,10 @@ import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
-import { consoleLog } from './consoles/console-log.ts'
+import { consoleLog } from './consoles/consoles.ts'
 import { act } from './guests/act.ts'
-import { changeNic } from './guests/change-nic.ts'
 import { destroy } from './guests/destroy.ts'
 import { diagnostics } from './guests/diagnostics.ts'
-import { filterPorts } from './guests/filter-ports.ts'
 import { label } from './guests/label.ts'
 import {
   listMoveFiles,
@@ -21,6 +19,7 @@ import {
   steerMove,
   writeMoveFile,
 } from './guests/move-files.ts'
+import { changeNic, filterPorts } from './guests/nics.ts'
 import { spawn } from './guests/spawn.ts'
 import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport } from './report.ts'

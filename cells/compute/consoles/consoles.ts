@@ -1,8 +1,18 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { type Service, serve } from '#common/bus/serve.ts'
 import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
-import type { ConsoleAnswer, ConsoleAsk } from '#openapi/wire/console.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import {
+  CONSOLE_OPERATIONS,
+  type ConsoleAnswer,
+  type ConsoleAsk,
+  type ConsoleOperation,
+} from '#openapi/wire/console.ts'
+import { directSubject } from '#openapi/wire.ts'
+import type { Compute } from '../compute.ts'
 import type { Attempts } from '../guests/attempts.ts'
 import { ConsoleSession } from './console-session.ts'
 
@@ -90,4 +100,47 @@ export class Consoles implements Disposable {
     open.idle.refresh()
     return open.session
   }
+}
+
+type Handlers = {
+  readonly [O in ConsoleOperation]: (
+    ask: ConsoleAsk<O>,
+  ) => ConsoleAnswer<O> | Promise<ConsoleAnswer<O>>
+}
+
+/** Answers gateways on the consoles of this host until disposed. */
+export function serveConsoles(
+  { host, log }: Compute,
+  consoles: Consoles,
+  nats: NatsConnection,
+): readonly AsyncDisposable[] {
+  const handlers: Handlers = {
+    'console-open': (ask) => consoles.open(ask),
+    'console-read': (ask) => consoles.read(ask),
+    'console-write': (ask) => consoles.write(ask),
+    'console-close': (ask) => consoles.close(ask),
+  }
+  return (Object.keys(handlers) as ConsoleOperation[]).map((operation) => {
+    const handle = handlers[operation] as (ask: never) => unknown
+    const service: Service = {
+      subject: directSubject(host.cellId, host.id, operation),
+      parse: (payload) => checked(CONSOLE_OPERATIONS[operation].ask, payload, operation),
+      handle: async (ask) => handle(ask),
+    }
+    return serve(nats, service, log)
+  })
+}
+
+const TIMEOUT_MS = 10_000
+
+/** The newest part of what the guest wrote on its serial console, as Latin-1 text. */
+export async function consoleLog(
+  { driver }: Compute,
+  ask: { readonly serverId: string; readonly maxBytes: number },
+): Promise<{ output: string }> {
+  if (driver.consoleLog === undefined)
+    throw new Failure('unsupported', `Servers on driver '${driver.name}' have no console log.`)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const bytes = await driver.consoleLog.read(ask.serverId as InstanceId, ask.maxBytes, signal)
+  return { output: Buffer.from(bytes).toString('latin1') }
 }

@@ -1,13 +1,74 @@
 import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Act, ActName, ActNamed } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
+import { queueFeedRow } from '../../db/feed.ts'
+import { release } from '../../placement/release.ts'
+import { resourcesOf } from '../../placement/resources.ts'
+import { noHostReason } from '../../scheduler/trace.ts'
+import { claimCandidate } from '../claim-candidate.ts'
 import type { Conductor } from '../conductor.ts'
+import { decide, neighboursOf } from '../decide.ts'
 import type { Instance } from '../instance.ts'
-import { rebuildEffects } from './rebuild-effects.ts'
+import { checkOwnHost } from './own-host.ts'
 import { confirmResizeEffects, resizeEffects, revertResizeEffects } from './resize-effects.ts'
-import { shelveOffloadEffects, unshelveEffects } from './shelve-effects.ts'
-import { startEffects } from './start-effects.ts'
+
+/** What the server holds of its host stays as it is. */
+const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
+  begin: async (_tx, { deps, instance, act }) => {
+    checkOwnHost(deps, instance, act)
+    return {}
+  },
+  done: async (_tx, { instance, act, at }) => ({
+    vmState: instance.vmState === 'stopped' ? 'stopped' : 'active',
+    imageId: act.build.image.id,
+    launchedAt: at,
+    fault: null,
+  }),
+  // It is unknown which disk the guest has now; it may be rebuilt again.
+  failed: async () => ({ vmState: 'error' }),
+}
+
+/** Afterwards the host has its room back, and the server is in its image only. */
+const shelveOffloadEffects: ActEffects<ActNamed<'shelve-offload'>> = {
+  done: async (tx, { instance }) => {
+    await release(tx, instance.id)
+    return { placed: null }
+  },
+}
+
+/** A server that is on no host is placed again, on any host of the cell; one that is still on its host stays there. */
+const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
+  begin: async (tx, { deps, operation, instance, act }) => {
+    if (instance.placed !== null) return {}
+    const { serverId, attempt } = operation
+    const neighbours = await neighboursOf(tx, act.build)
+    const decision = decide(deps, act.build, { triedHosts: new Set(), neighbours })
+    const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
+    const { placed, lost } = await claimCandidate(tx, deps, candidates, {
+      consumer: serverId,
+      resources: resourcesOf(act.build),
+      group: act.build.group,
+    })
+    if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
+    const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
+    queueFeedRow(tx, [{ kind: 'trace', serverId, attempt, trace }])
+    return { placed }
+  },
+  done: async (_tx, { at }) => ({ launchedAt: at }),
+  failed: async (tx, { instance }) => {
+    if (instance.placed !== null) return {}
+    await release(tx, instance.id)
+    return { placed: null }
+  },
+  takeBack: () => ({ name: 'shelve-offload' }),
+}
+
+/** A server that waits for its resize to be confirmed goes on waiting when it is started after its host. */
+const startEffects: ActEffects<ActNamed<'start'>> = {
+  done: async (_tx, { instance }) => (instance.vmState === 'resized' ? { vmState: 'resized' } : {}),
+}
 
 /** What an act has to do with. */
 export interface Acted<A extends Act> {

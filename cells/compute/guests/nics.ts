@@ -6,7 +6,26 @@ import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import type { Compute } from '../compute.ts'
 import { nicSpec } from './instance-spec.ts'
 
+type Ask = Static<(typeof HOST_OPERATIONS)['change-nic']['ask']>
+
 const TIMEOUT_MS = 30_000
+
+/** Afterwards the guest has the NIC, or does not have it. */
+export async function changeNic(
+  { driver, attempts }: Compute,
+  { operation, attach, detach }: Ask,
+): Promise<Record<string, never>> {
+  const { interfaces } = driver
+  if (interfaces === undefined)
+    throw new Failure('unsupported', `Servers on driver '${driver.name}' keep the NICs they have.`)
+  const id = operation.serverId as InstanceId
+  if ((await attempts.begin(id, operation.attempt)) !== undefined)
+    throw new Failure('conflict', `The host knows a newer attempt of instance ${id}.`)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  if (attach !== undefined) await interfaces.attach(id, nicSpec(attach), signal)
+  if (detach !== undefined) await interfaces.detach(id, nicSpec(detach), signal)
+  return {}
+}
 
 /** Afterwards those of these ports that are here, which the answer names, let through what they say. */
 export async function filterPorts(
