@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Failure } from '#common/errors.ts'
-import type { Console } from '../consoles.ts'
+import type { Console, ConsoleLog } from '../consoles.ts'
 import type { BaremetalHost } from './host.ts'
 
 /** A machine's serial port, as its BMC carries it. */
@@ -14,6 +14,17 @@ export function baremetalConsole(host: BaremetalHost): Console {
       if (!(await node.power.isOn(signal)))
         throw new Failure('conflict', `Instance ${id} is not running.`)
       return line.attach()
+    },
+  }
+}
+
+/** What machines wrote on their serial ports since their servers have them. */
+export function baremetalConsoleLog(host: BaremetalHost): ConsoleLog {
+  return {
+    async read(id, maxBytes, signal) {
+      signal.throwIfAborted()
+      host.nodes.get(id)
+      return host.lines.log(id).newest(maxBytes)
     },
   }
 }

@@ -1,9 +1,10 @@
 import { isFailure } from '#common/errors.ts'
 import type { HostInventory } from '../driver.ts'
 import type { MachineClass } from '../machine-class.ts'
+import { inOrder, type MachineNics } from '../machine-nics.ts'
 import { DISK_FORMATS } from './deploy/root-image.ts'
 import type { BaremetalHost } from './host.ts'
-import { isOffered, type Node, resourceClassOf, sizeOf, traitsOf } from './nodes/node.ts'
+import { isOffered, type Node, nicsOf, resourceClassOf, sizeOf, traitsOf } from './nodes/node.ts'
 
 /** The machines that servers have or could get. Throws `unavailable` when not one BMC answers. */
 export async function inventory(host: BaremetalHost, signal: AbortSignal): Promise<HostInventory> {
@@ -67,4 +68,14 @@ function machineClasses(nodes: readonly Node[]): readonly MachineClass[] {
 function commonTraits(nodes: readonly Node[]): readonly string[] {
   const [first, ...rest] = nodes.map((node) => new Set(traitsOf(node)))
   return [...(first ?? [])].filter((trait) => rest.every((traits) => traits.has(trait))).toSorted()
+}
+
+/** Servers' ports are a machine's NICs: the one that it boots by first, the others in the order of inspection. */
+export function baremetalMachineNics({ nodes }: BaremetalHost): MachineNics {
+  return {
+    macAddresses: async (id, ports, signal) => {
+      signal.throwIfAborted()
+      return inOrder(ports, nicsOf(nodes.get(id)))
+    },
+  }
 }

@@ -1,10 +1,11 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
 import type { RebootKind } from '../driver.ts'
+import { lookRepeatedly } from '../power-watch.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
 import { powerDown } from './parts/power.ts'
-import { sawPower } from './saw-power.ts'
 
 /** Afterwards the machine runs. */
 export async function start(
@@ -75,4 +76,36 @@ function activeNode({ nodes }: BaremetalHost, id: InstanceId): Node {
   const node = nodes.get(id)
   if (node.record.state === 'active') return node
   throw new Failure('conflict', `Instance ${id} has no disk to boot from yet.`)
+}
+
+/** Asks the machines of all servers, again and again, until aborted. */
+export function watchPower(host: BaremetalHost, signal: AbortSignal): Promise<void> {
+  const lookAtAll = () => Promise.all(host.nodes.all().map((node) => look(host, node, signal)))
+  return lookRepeatedly(lookAtAll, signal)
+}
+
+/** A node with work under way is reported by that work. */
+async function look(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
+  const { instance, state } = node.record
+  if (instance === null || state !== 'active') return
+  try {
+    await host.locks.runIfFree(instance, signal, async () => {
+      const isOn = await node.power.isOn(signal)
+      if (node.record.instance === instance) await sawPower(host, node, isOn)
+    })
+  } catch (error) {
+    if (!signal.aborted)
+      host.logger?.debug({ ...errorFields(error), node: node.name }, 'BMC silent')
+  }
+}
+
+/** Records and reports that the node's server runs, or is off; the console of a machine that is off is closed. */
+async function sawPower(host: BaremetalHost, node: Node, isOn: boolean): Promise<void> {
+  const { instance, isOn: wasOn } = node.record
+  if (instance === null) return
+  if (!isOn) host.lines.get(instance)?.hangUp()
+  if (wasOn === isOn) return
+  await host.nodes.sawPower(node, isOn)
+  const report = { id: instance, powerState: isOn ? 'running' : 'shutdown' } as const
+  for (const listener of host.listeners) listener(report)
 }

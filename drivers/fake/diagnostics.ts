@@ -1,5 +1,8 @@
 import { Failure } from '#common/errors.ts'
+import { asksForDedicatedCpus } from '#common/hardware-resources.ts'
 import type { Diagnostics, GuestDiagnostics } from '../guest-diagnostics.ts'
+import type { GuestTopology, Topology } from '../topology.ts'
+import type { Uptime } from '../uptime.ts'
 import type { FakeGuest } from './guest.ts'
 import type { FakeHost } from './host.ts'
 
@@ -59,4 +62,26 @@ function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
       memory: memoryMb * 1024,
     },
   }
+}
+
+/** Guests that ask for CPUs of their own have the first ones, all of them. */
+export function fakeTopology(host: FakeHost): Topology {
+  return {
+    read: (id, signal) =>
+      host.faulty('topology', host.target(id), signal, () => topologyOf(host.guests.get(id))),
+  }
+}
+
+function topologyOf({ flavor, hardware }: FakeGuest): GuestTopology | null {
+  if (!asksForDedicatedCpus(flavor.extraSpecs, {})) return null
+  const { memoryMb } = hardware
+  const vcpus = Array.from({ length: hardware.vcpus }, (_, vcpu) => vcpu)
+  return { pageKib: null, nodes: [{ vcpus, memoryMb, hostNode: 0, pins: vcpus }] }
+}
+
+/** Always the same. */
+const UPTIME = ' 08:32:11 up 93 days, 18:25,  0 users,  load average: 0.20, 0.12, 0.14\n'
+
+export function fakeUptime(host: FakeHost): Uptime {
+  return { read: (signal) => host.faulty('uptime', undefined, signal, () => UPTIME) }
 }

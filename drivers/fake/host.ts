@@ -1,14 +1,14 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { UnmanagedGuest } from '../adopt.ts'
 import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
-import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
-import { FaultsFile } from './faults-file.ts'
+import { Faults, FaultsFile, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
-import { IncomingGuests } from './incoming-guests.ts'
 import type { FakeSettings } from './settings.ts'
 
 /** What every operation of the fake driver works with. */
@@ -89,5 +89,36 @@ export class FakeHost {
   /** Afterwards the guest is in this state, and its console says why. */
   setPower(id: InstanceId, state: PowerState, line: string): void {
     this.guests.put(withEvent(this.guests.get(id), state, line))
+  }
+}
+
+const FOLDER = 'incoming'
+
+/** What has come of guests that are to arrive: of the backend, so it outlives the process where the guests do. */
+class IncomingGuests {
+  readonly #bytes = new Map<InstanceId, Buffer>()
+  readonly #folder: string | undefined
+
+  /** Without a state directory it is in memory only. */
+  constructor(stateDirectory?: string) {
+    if (stateDirectory === undefined) return
+    this.#folder = join(stateDirectory, FOLDER)
+    mkdirSync(this.#folder, { recursive: true })
+    for (const id of readdirSync(this.#folder) as InstanceId[])
+      this.#bytes.set(id, readFileSync(join(this.#folder, id)))
+  }
+
+  get(id: InstanceId): Buffer | undefined {
+    return this.#bytes.get(id)
+  }
+
+  set(id: InstanceId, bytes: Buffer): void {
+    this.#bytes.set(id, bytes)
+    if (this.#folder !== undefined) writeFileSync(join(this.#folder, id), bytes)
+  }
+
+  delete(id: InstanceId): void {
+    if (!this.#bytes.delete(id) || this.#folder === undefined) return
+    rmSync(join(this.#folder, id), { force: true })
   }
 }

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { InstanceId } from '#common/ids.ts'
 import type { Interfaces } from '../driver.ts'
+import { inOrder, type MachineNics } from '../machine-nics.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 
@@ -25,4 +27,22 @@ export function fakeInterfaces(host: FakeHost): Interfaces {
         replug(id, left, `nic ${macAddress} detached`)
       }),
   }
+}
+
+const NICS = 8
+
+/** Of machines that are told apart by their guests alone. */
+export function fakeMachineNics(host: FakeHost): MachineNics {
+  return {
+    macAddresses: (id, ports, signal) =>
+      host.faulty('machineNics', host.target(id), signal, () =>
+        inOrder(ports, macAddressesOf(host.guests.get(id).id)),
+      ),
+  }
+}
+
+function macAddressesOf(id: InstanceId): readonly string[] {
+  const digits = createHash('sha256').update(id).digest('hex').slice(0, 8)
+  const tail = digits.match(/../g)!.join(':')
+  return Array.from({ length: NICS }, (_, nth) => `52:${tail}:0${nth}`)
 }

@@ -1,4 +1,4 @@
-import type { Rebuild } from '../driver.ts'
+import type { Rebuild, Rescue } from '../driver.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { hardwareOf, refuseRealImage } from './spawn.ts'
@@ -16,5 +16,26 @@ export function fakeRebuild(host: FakeHost): Rebuild {
         host.guests.put(withEvent(guest, runs ? 'running' : 'shutdown', line))
       })
     },
+  }
+}
+
+export function fakeRescue(host: FakeHost): Rescue {
+  return {
+    rescue: async (id, { image }, signal) => {
+      refuseRealImage(image)
+      return host.change('rescue', id, signal, () => {
+        const guest = host.guests.get(id)
+        if (guest.isRescued === true) return
+        host.guests.put({ ...guest, isRescued: true })
+        host.setPower(id, 'running', `rescued with image ${image.name}`)
+      })
+    },
+    unrescue: (id, signal) =>
+      host.change('unrescue', id, signal, () => {
+        const { isRescued = false, ...guest } = host.guests.get(id)
+        if (!isRescued) return
+        host.guests.put(guest)
+        host.setPower(id, 'running', 'unrescued')
+      }),
   }
 }

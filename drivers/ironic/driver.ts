@@ -12,11 +12,10 @@ import { ImageServer } from './image-server.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { ironicMachineNics } from './machine-nics.ts'
-import { reboot, start, stop } from './power.ts'
+import { reboot, start, stop, watchPower } from './power.ts'
 import { ironicRebuild } from './rebuild.ts'
 import type { IronicSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
-import { watchPower } from './watch-power.ts'
 
 const MINUTE_MS = 60_000
 

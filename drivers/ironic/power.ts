@@ -1,9 +1,12 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
 import type { RebootKind } from '../driver.ts'
-import { getHeld, untilNode } from './held-node.ts'
+import { lookRepeatedly } from '../power-watch.ts'
+import { getHeld, heldNodes, untilNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
-import type { IronicNode } from './ironic-node.ts'
+import { type IronicNode, isUnderWay } from './ironic-node.ts'
+import { reportOf } from './list.ts'
 import { reportPower } from './report-power.ts'
 
 /** Machines take seconds, and ironic asks their BMCs seldom. */
@@ -110,4 +113,25 @@ async function activeNode(
   const node = await getHeld(host, id, signal)
   if (node.provision_state === 'active') return node
   throw new Failure('conflict', `Instance ${id} has no disk to boot from yet.`)
+}
+
+/** Asks ironic for all of its nodes, again and again, until aborted. */
+export function watchPower(host: IronicHost, signal: AbortSignal): Promise<void> {
+  const lookAtAll = () =>
+    look(host, signal).catch((error: unknown) => {
+      if (!signal.aborted) host.logger?.debug(errorFields(error), 'ironic silent')
+    })
+  return lookRepeatedly(lookAtAll, signal)
+}
+
+/** A node with work under way is reported by that work. */
+async function look(host: IronicHost, signal: AbortSignal): Promise<void> {
+  for (const held of await heldNodes(host, signal)) {
+    const { id } = reportOf(held)
+    await host.locks.runIfFree(id, signal, async () => {
+      const node = await host.client.node(held.uuid, signal)
+      if (node.extra.weir?.instance !== id || isUnderWay(node)) return
+      reportPower(host, id, reportOf(node).powerState)
+    })
+  }
 }

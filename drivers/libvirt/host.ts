@@ -1,14 +1,20 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
 import type { KeyedLock } from '../keyed-lock.ts'
+import type { GuestTopology, Topology } from '../topology.ts'
+import type { Uptime } from '../uptime.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
+import { type InstanceRecord, readInstanceRecord } from './instance-record.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { CpuSettings } from './placement/cpu-settings.ts'
 import type { LentDevices } from './placement/pci-devices.ts'
@@ -47,4 +53,44 @@ export interface LibvirtHost {
 
 export function filesOf(host: LibvirtHost, id: InstanceId): InstanceFiles {
   return instanceFiles(host.stateDirectory, id)
+}
+
+export function libvirtTopology(host: LibvirtHost): Topology {
+  return {
+    read: async (id: InstanceId) => {
+      const record = await readInstanceRecord(filesOf(host, id))
+      if (record === undefined)
+        throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
+      return topologyOf(record)
+    },
+  }
+}
+
+/** A guest that has its own CPUs and no memory nodes is as one node to Nova. */
+function topologyOf({
+  domain: { flavor },
+  placement,
+  isAdopted,
+}: InstanceRecord): GuestTopology | null {
+  const { pins, nodes, pageKib = null } = placement ?? {}
+  if (isAdopted === true || (nodes === undefined && pins === undefined)) return null
+  const { memoryMb } = flavor
+  const vcpus = Array.from({ length: flavor.vcpus }, (_, vcpu) => vcpu)
+  return {
+    pageKib,
+    nodes: (nodes ?? [{ vcpus, memoryMb, hostNode: null }]).map((node) => ({
+      ...node,
+      pins: pins === undefined ? [] : node.vcpus.map((vcpu) => pins[vcpu]!),
+    })),
+  }
+}
+
+const run = promisify(execFile)
+
+/** Of the machine that the compute process is on: a host is driven from where its guests' files are. */
+export const libvirtUptime: Uptime = {
+  async read(signal) {
+    const { stdout } = await run('env', ['LC_ALL=C', 'uptime'], { signal })
+    return stdout
+  },
 }

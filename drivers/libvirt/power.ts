@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { RebootKind } from '../driver.ts'
+import type { Pause, RebootKind, Suspend } from '../driver.ts'
+import type { CrashDump } from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
@@ -130,4 +131,61 @@ async function powerState(
   signal: AbortSignal,
 ): Promise<PowerState> {
   return powerStateOf(await host.domains.state(domain, signal))
+}
+
+/** Freezes and thaws guests in memory. */
+export function libvirtPause(host: LibvirtHost): Pause {
+  return {
+    pause: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+        const state = powerStateOf(await host.domains.state(domain, signal))
+        if (state === 'paused') return
+        if (state !== 'running')
+          throw new Failure('conflict', `Instance ${id} is not running, so it cannot be paused.`)
+        await host.domains.suspend(domain, signal)
+      }),
+    unpause: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+        const state = powerStateOf(await host.domains.state(domain, signal))
+        if (state === 'running') return
+        if (state !== 'paused') throw new Failure('conflict', `Instance ${id} is not paused.`)
+        await host.domains.resume(domain, signal)
+      }),
+  }
+}
+
+/** Suspends guests to disk (libvirt's managed save), as Nova's driver does. */
+export function libvirtSuspend(host: LibvirtHost): Suspend {
+  return {
+    suspend: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+        const state = powerStateOf(await host.domains.state(domain, signal))
+        if (state === 'running') return host.domains.save(domain, signal)
+        if (await host.domains.isSaved(domain, signal)) return
+        throw new Failure('conflict', `Instance ${id} is not running, so it cannot be suspended.`)
+      }),
+    resume: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        // A start reads what was saved.
+        await powerOn(host, id, await getOwnDomain(host.domains, host.owner, id, signal), signal)
+      }),
+  }
+}
+
+/** A non-maskable interrupt: what a guest does then, such as writing a dump, is its own affair. */
+export function libvirtCrashDump(host: LibvirtHost): CrashDump {
+  return {
+    trigger: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+        await host.domains.injectNmi(domain, signal).catch((error: unknown) => {
+          if (!isFailure(error, 'conflict')) throw error
+          const message = `Instance ${id} is not running, so it cannot crash.`
+          throw new Failure('conflict', message, { cause: error })
+        })
+      }),
+  }
 }

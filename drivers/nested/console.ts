@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import { createWebSocketStream, WebSocket } from 'ws'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { Console, ConsoleKind, ConsoleKinds } from '../consoles.ts'
+import { Nullable } from '#openapi/wire/scalars.ts'
+import type { Console, ConsoleKind, ConsoleKinds, ConsoleLog } from '../consoles.ts'
 import { checkCloudUrl, checkedLookup } from './cloud/check-address.ts'
 import { type ConsoleAddress, consoleAddress } from './compute/console-address.ts'
 import { getServer } from './compute/find-server.ts'
@@ -84,4 +85,22 @@ async function dial(
     throw new Failure('unavailable', 'The console of the cloud below does not answer.', { cause })
   }
   return createWebSocketStream(socket)
+}
+
+const Output = Type.Object({ output: Nullable(Type.String()) })
+
+export function nestedConsoleLog(host: NestedHost): ConsoleLog {
+  return {
+    async read(id, maxBytes, signal) {
+      const server = await getServer(host, id, signal)
+      const { body } = await host.cloud.ask(
+        Output,
+        'compute',
+        'POST',
+        `/servers/${server.id}/action`,
+        { body: { 'os-getConsoleOutput': {} }, signal },
+      )
+      return Buffer.from(body.output ?? '').subarray(-maxBytes)
+    },
+  }
 }

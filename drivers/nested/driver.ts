@@ -7,12 +7,10 @@ import { nestedDownstream } from './below.ts'
 import { Cloud } from './cloud/cloud.ts'
 import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
+import { removeDuplicateServers } from './compute/create-server.ts'
 import { listServers } from './compute/list-servers.ts'
-import { removeDuplicateServers } from './compute/remove-duplicate-servers.ts'
 import { ServerView } from './compute/server-view.ts'
-import { nestedConsole, nestedConsoleKinds } from './console.ts'
-import { nestedConsoleLog } from './console-log.ts'
-import { nestedCrashDump } from './crash-dump.ts'
+import { nestedConsole, nestedConsoleKinds, nestedConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { nestedDiagnostics } from './diagnostics.ts'
 import { nestedFirewall } from './firewall.ts'
@@ -21,23 +19,27 @@ import { CloudImages } from './image/cloud-images.ts'
 import { nestedInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { nestedLabels } from './labels.ts'
-import { list } from './list.ts'
+import { list, watch } from './list.ts'
 import { Keypairs } from './map/keypairs.ts'
 import { markerKey } from './names.ts'
 import { CloudNetworks } from './network/cloud-networks.ts'
 import { SecurityGroups } from './network/security-groups.ts'
-import { nestedPassword } from './password.ts'
-import { nestedPause } from './pause.ts'
-import { reboot, start, stop } from './power.ts'
+import {
+  nestedCrashDump,
+  nestedPassword,
+  nestedPause,
+  nestedRescue,
+  nestedSuspend,
+  reboot,
+  start,
+  stop,
+} from './power.ts'
 import { nestedRebuild } from './rebuild.ts'
 import { Records } from './records.ts'
-import { nestedRescue } from './rescue.ts'
 import { nestedResize } from './resize.ts'
 import type { NestedSettings } from './settings.ts'
 import { nestedSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
-import { nestedSuspend } from './suspend.ts'
-import { watch } from './watch.ts'
 
 /**
  * A host whose guests are servers of one project of another cloud: an OpenStack, or another Weir. Returns before the cloud

@@ -1,6 +1,7 @@
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { RebootKind } from '../driver.ts'
+import type { Password, Pause, RebootKind, Rescue, Suspend } from '../driver.ts'
+import type { CrashDump } from '../guest-diagnostics.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { type CloudServer, isBusy, powerStateOf } from './compute/cloud-server.ts'
 import { getServer, restingServer } from './compute/find-server.ts'
@@ -78,4 +79,84 @@ export async function powerOff(
   if (powerStateOf(server) === 'shutdown') return
   if (server.status === 'PAUSED') await powerOn(host, server, signal)
   await actOnServer(host, server, { body: { 'os-stop': null }, until: ['SHUTOFF'] }, signal)
+}
+
+export function nestedPause(host: NestedHost): Pause {
+  return {
+    pause: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        if (server.status === 'PAUSED') return
+        if (server.status !== 'ACTIVE')
+          throw new Failure('conflict', `Instance ${id} is not running, so it cannot be paused.`)
+        await actOnServer(host, server, { body: { pause: null }, until: ['PAUSED'] }, signal)
+      }),
+    unpause: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        if (server.status === 'PAUSED') await powerOn(host, server, signal)
+      }),
+  }
+}
+
+export function nestedSuspend(host: NestedHost): Suspend {
+  return {
+    suspend: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        if (server.status === 'SUSPENDED') return
+        if (server.status !== 'ACTIVE')
+          throw new Failure('conflict', `Instance ${id} is not running, so it cannot be suspended.`)
+        await actOnServer(host, server, { body: { suspend: null }, until: ['SUSPENDED'] }, signal)
+      }),
+    resume: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        if (server.status === 'SUSPENDED') await powerOn(host, server, signal)
+      }),
+  }
+}
+
+export function nestedCrashDump(host: NestedHost): CrashDump {
+  return {
+    trigger: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        const microversion = await host.versions.need('2.17', 'a crash dump', signal)
+        const body = { trigger_crash_dump: null }
+        await actOnServer(host, server, { body, until: [server.status], microversion }, signal)
+      }),
+  }
+}
+
+export function nestedRescue(host: NestedHost): Rescue {
+  return {
+    rescue: (id, { image, adminPassword }, signal) =>
+      host.locks.runPreemptible(id, signal, async (lockSignal) => {
+        const server = await restingServer(host, id, lockSignal)
+        if (server.status === 'RESCUE') return
+        const rescue = {
+          rescue_image_ref: await host.images.ensure(image, lockSignal),
+          ...(adminPassword === null ? {} : { adminPass: adminPassword }),
+        }
+        await actOnServer(host, server, { body: { rescue }, until: ['RESCUE'] }, lockSignal)
+      }),
+    unrescue: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        if (server.status === 'RESCUE')
+          await actOnServer(host, server, { body: { unrescue: null }, until: ['ACTIVE'] }, signal)
+      }),
+  }
+}
+
+export function nestedPassword(host: NestedHost): Password {
+  return {
+    set: (id, password, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await restingServer(host, id, signal)
+        const body = { changePassword: { adminPass: password } }
+        await actOnServer(host, server, { body, until: [server.status] }, signal)
+      }),
+  }
 }

@@ -4,9 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../../abortable.ts'
-import { bootScript } from './boot-script.ts'
+import { bootScript, liveScript } from './boot-scripts.ts'
 import { type KeptBoot, LIVE_FILES } from './live-boots.ts'
-import { liveScript } from './live-script.ts'
 import { sendFile } from './send-file.ts'
 import type { RamdiskTask } from './tasks.ts'
 

@@ -1,12 +1,13 @@
+import type { Readable } from 'node:stream'
+import { pack } from 'tar-stream'
 import { Failure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../../driver.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { DockerHost } from '../host.ts'
 import type { EngineImage } from '../images/engine-images.ts'
 import { labelsOf, newVolumeName } from '../names.ts'
-import { commandOf } from './command.ts'
-import { fillConfigVolume } from './config-volume.ts'
-import { type ContainerPlan, containerBody, endpoint } from './container-body.ts'
+import { CONFIG_PATH, type ContainerPlan, containerBody, endpoint } from './container-body.ts'
 
 export interface NewContainer {
   readonly name: string
@@ -100,4 +101,52 @@ async function postContainer(
     host.logger?.warn(errorFields(error), 'the disks of guests are not limited by this engine')
     await postContainer(host, { ...plan, limitsDisk: false }, signal)
   }
+}
+
+/** An image property: what the guest runs instead of what the image says, as a JSON list of words. */
+const COMMAND = 'docker_command'
+/** What runs in a root file system that says nothing of its own. */
+const DEFAULT_COMMAND = ['/sbin/init']
+
+/** What a guest runs; undefined for what its image says. Throws `invalid` for a property that is no list of words. */
+function commandOf(spec: InstanceSpec, image: EngineImage): readonly string[] | undefined {
+  const asked = spec.image.properties[COMMAND]
+  if (asked !== undefined) return words(asked, spec)
+  const hasOwn = (image.Config?.Cmd ?? []).length > 0 || (image.Config?.Entrypoint ?? []).length > 0
+  return hasOwn ? undefined : DEFAULT_COMMAND
+}
+
+function words(text: string, { image }: InstanceSpec): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Array.isArray(value) && value.length > 0 && value.every((w) => typeof w === 'string'))
+      return value
+  } catch {
+    // Refused below, like every other value that is no list of words.
+  }
+  throw new Failure(
+    'invalid',
+    `Property ${COMMAND} of image ${image.id} must be a JSON list of words, such as ["/bin/sh"].`,
+  )
+}
+
+/** Only the guest's administrator reads its user data. */
+const SECRET_MODE = 0o600
+
+/** Afterwards the config drive lies in the volume that the container mounts for it. */
+async function fillConfigVolume(
+  engine: Engine,
+  container: string,
+  files: Readonly<Record<string, Uint8Array>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const archive = pack()
+  for (const [name, content] of Object.entries(files))
+    archive.entry({ name, mode: SECRET_MODE }, Buffer.from(content))
+  archive.finalize()
+  await engine.call('PUT', `/containers/${container}/archive`, {
+    query: { path: CONFIG_PATH },
+    archive: archive as unknown as Readable,
+    signal,
+  })
 }

@@ -1,13 +1,12 @@
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { WEIR_NAMESPACE } from '../ownership.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
 import { PROCEDURES, type Procedure } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
 import { domainName } from './domain-name.ts'
-import { memoryCalls } from './memory-calls.ts'
-import { metadataCalls } from './metadata-calls.ts'
 import type { DomainState } from './power-state.ts'
 
 /** virDomainShutdownFlagValues: press the ACPI power button. */
@@ -80,3 +79,62 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
   }
 }
 export type DomainCalls = ReturnType<typeof domainCalls>
+
+/** libvirt's calls about what a domain has in memory. */
+function memoryCalls(session: LibvirtSession, slow: LibvirtSession) {
+  const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
+  return {
+    /** Writes the guest's memory to disk and ends it; its next start goes on from there. */
+    async save(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await slow.call(PROCEDURES.domainManagedSave, onDomain(domain).uint(0), signal)
+    },
+    async isSaved(domain: DomainRef, signal: AbortSignal): Promise<boolean> {
+      const args = onDomain(domain).uint(0)
+      return (await session.call(PROCEDURES.domainHasManagedSave, args, signal)).int() === 1
+    },
+    /** Forgets memory that was saved: the next start is a boot. */
+    async forgetSaved(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainManagedSaveRemove, onDomain(domain).uint(0), signal)
+    },
+    async injectNmi(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainInjectNmi, onDomain(domain).uint(0), signal)
+    },
+  }
+}
+
+/** virDomainMetadataType: an XML element of an application's own. */
+const ELEMENT = 2
+const PREFIX = 'weir'
+/** virDomainModificationImpact. */
+const AFFECT_LIVE = 1
+const AFFECT_CONFIG = 2
+
+/** libvirt's calls about Weir's own metadata element of a domain, typed. */
+function metadataCalls(session: LibvirtSession) {
+  return {
+    /** The element as XML; undefined when the domain has none. */
+    async metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
+      const args = new XdrWriter().domain(domain).int(ELEMENT).optionalText(WEIR_NAMESPACE).uint(0)
+      try {
+        return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
+      } catch (error) {
+        if (isFailure(error, 'not-found')) return undefined
+        throw error
+      }
+    },
+    /**
+     * Afterwards it is the element, also when the domain starts again; null: there is none. Throws `conflict` for a
+     * domain that is not kept.
+     */
+    async setMetadata(domain: DomainRef, xml: string | null, signal: AbortSignal): Promise<void> {
+      const args = new XdrWriter()
+        .domain(domain)
+        .int(ELEMENT)
+        .optionalText(xml)
+        .optionalText(PREFIX)
+        .optionalText(WEIR_NAMESPACE)
+        .uint(domain.id < 0 ? AFFECT_CONFIG : AFFECT_CONFIG | AFFECT_LIVE)
+      await session.call(PROCEDURES.domainSetMetadata, args, signal)
+    },
+  }
+}

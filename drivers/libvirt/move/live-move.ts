@@ -1,13 +1,17 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import type { InstanceSpec } from '../../driver.ts'
 import type { CarriedBytes, LiveMove } from '../../move.ts'
+import { createBlank } from '../../qemu-img.ts'
 import { diskSizeIfThere } from '../disks/own-disks.ts'
 import { backupCalls } from '../domains/backup-calls.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { powerStateOf } from '../domains/power-state.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
+import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { getInstanceRecord } from '../redefine.ts'
-import { expectGuest } from './expect.ts'
+import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
+import { takeIn } from './arrive.ts'
 import { Announced, Expected, parsePeerInfo } from './peer-info.ts'
 import { send } from './send.ts'
 
@@ -109,4 +113,29 @@ async function finish(
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (runs && state === 'paused') await host.domains.resume(domain, signal)
   if (!runs && state === 'running') await host.domains.suspend(domain, signal)
+}
+
+/**
+ * Afterwards the guest's disks, empty and as large as it has them, and its networks are here, and its daemon can send
+ * the rest. The caller holds the instance's lock.
+ */
+async function expectGuest(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  { root, ephemeral, swap }: Announced,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await existingDomain(host, spec, signal)) !== undefined) return
+  await orNothing(host, spec, async () => {
+    const files = filesOf(host, spec.id)
+    const { nics } = spec
+    const { sha256: imageSha256 } = spec.image
+    await writeInstanceRecord(files, { version: 1, imageSha256, nics, domain: domainSubject(spec) })
+    await takeIn(files)
+    await createBlank(files.rootDisk, root, signal)
+    if (ephemeral !== undefined) await createBlank(files.ephemeralDisk, ephemeral, signal)
+    if (swap !== undefined) await createBlank(files.swapDisk, swap, signal)
+    await hideFiles(files)
+    for (const nic of nics) await host.networks.plug(nic, signal)
+  })
 }

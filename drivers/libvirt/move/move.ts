@@ -1,9 +1,17 @@
+import { rename, rm } from 'node:fs/promises'
+import type { InstanceId } from '#common/ids.ts'
+import type { InstanceSpec } from '../../driver.ts'
 import type { Move } from '../../move.ts'
-import type { LibvirtHost } from '../host.ts'
+import { copyWhole } from '../../qemu-img.ts'
+import { diskSizeIfThere } from '../disks/own-disks.ts'
+import { getOwnDomain } from '../domains/own-domains.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
+import { powerOff, powerOn, stop } from '../power.ts'
+import { getInstanceRecord } from '../redefine.ts'
+import { hideFiles, spawn } from '../spawn.ts'
 import { arrive } from './arrive.ts'
-import { evacuate } from './evacuate.ts'
 import { movable, readPart, writePart } from './moved-files.ts'
-import { pack, unpack } from './pack.ts'
+import { takeOver } from './take-over.ts'
 
 /** Carries instances to another libvirt host as the files of their disks. */
 export function libvirtMove(host: LibvirtHost): Move {
@@ -21,4 +29,54 @@ export function libvirtMove(host: LibvirtHost): Move {
       ),
     evacuate: (spec, runs, signal) => evacuate(host, spec, runs, signal),
   }
+}
+
+/** Afterwards the instance is here, with the disks its host left where this one sees them, else made again from its image. */
+async function evacuate(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  runs: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const isTaken = await host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
+    takeOver(host, spec, runs, lockSignal),
+  )
+  if (isTaken) return
+  await spawn(host, spec, signal)
+  if (!runs) await stop(host, spec.id, 0, signal)
+}
+
+/**
+ * Afterwards the guest is off and its root disk needs no other file: the image it was made from may be gone from the
+ * image service by now, and then no other host could get it. The caller holds the instance's lock.
+ */
+async function pack(
+  host: LibvirtHost,
+  id: InstanceId,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  await getInstanceRecord(host, id)
+  const files = filesOf(host, id)
+  await powerOff(host, domain, graceMs, signal)
+  if ((await diskSizeIfThere(files.packed)) !== undefined) return
+  const partial = `${files.packed}.part`
+  await rm(partial, { force: true })
+  await copyWhole(files.rootDisk, partial, signal)
+  await rename(partial, files.packed)
+  await hideFiles(files)
+}
+
+/** Afterwards there is no packed disk, and the guest runs if it is to. The caller holds the instance's lock. */
+async function unpack(
+  host: LibvirtHost,
+  id: InstanceId,
+  runs: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  const { packed } = filesOf(host, id)
+  for (const path of [packed, `${packed}.part`]) await rm(path, { force: true })
+  if (runs) await powerOn(host, id, domain, signal)
 }

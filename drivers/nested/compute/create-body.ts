@@ -1,12 +1,11 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { isOlder } from '../../api-version.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
-import { derivedHostname } from './derived-hostname.ts'
-import { DESCRIPTION_SINCE, hasDescription, remarksBody, TRUSTED_SINCE } from './remarks-body.ts'
 
 /** What of the cloud's own a server is made of, by its ids. */
 export interface ServerParts {
@@ -113,4 +112,36 @@ async function versionsNeeded(
   if (spec.hostname !== derivedHostname(spec.displayName))
     needed.push(await versions.need(HOSTNAME_SINCE, `the host name ${spec.hostname}`, signal))
   return needed
+}
+
+/** The host name that Nova gives a guest that was not given one: what of its server's name can be one. */
+function derivedHostname(name: string): string {
+  const text = name
+    .toLowerCase()
+    .replace(/[\s_.]+/g, '-')
+    .replace(/[^a-z0-9-]/g, '')
+    .replace(/^-+/, '')
+    .slice(0, 63)
+  return withoutTrailing(text, '-')
+}
+
+const DESCRIPTION_SINCE = '2.19'
+export const TRUSTED_SINCE = '2.63'
+
+/** Without one a server is described by its name until 2.19, and by nothing since. */
+export function hasDescription({ remarks }: Pick<InstanceSpec, 'remarks'>): boolean {
+  return (remarks?.description ?? null) !== null
+}
+
+/** The fields of a server that every create repeats. */
+export function remarksBody({ remarks }: Pick<InstanceSpec, 'remarks'>): object {
+  if (remarks === undefined) return {}
+  const { description, diskConfig, accessIPv4, accessIPv6, trustedCertificates } = remarks
+  return {
+    'OS-DCF:diskConfig': diskConfig,
+    ...(description === null ? {} : { description }),
+    ...(accessIPv4 === null ? {} : { accessIPv4 }),
+    ...(accessIPv6 === null ? {} : { accessIPv6 }),
+    ...(trustedCertificates !== undefined && { trusted_image_certificates: trustedCertificates }),
+  }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
@@ -9,8 +10,64 @@ import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
 import { namedId } from '../map/named-id.ts'
-import { HOST_PROPERTY, IMAGE_PROPERTY, imageBody, SHA256_PROPERTY } from './image-body.ts'
-import { verified } from './verified.ts'
+
+/** Properties by which an image below is known as a copy of ours. They are stored there, so they never change. */
+const SHA256_PROPERTY = 'weir_sha256'
+const IMAGE_PROPERTY = 'weir_image'
+const HOST_PROPERTY = 'weir_host'
+
+const NAME_MAX = 255
+
+/** What Glance has of its own, or keeps for itself: an image cannot be made with these as properties. */
+const TAKEN =
+  /^(os_glance_|os_hash_)|^(id|name|owner|status|visibility|protected|tags|size|virtual_size|checksum|file|self|schema|stores|locations|direct_url|created_at|updated_at|disk_format|container_format|min_disk|min_ram|os_hidden)$/
+
+const COPY = / \(copy of [0-9a-f-]{36}\)$/
+
+/** Of the copy in the cloud below, or of a copy of a copy. Glance takes 255 characters. */
+function copyName({ id, name }: Pick<ImageSpec, 'id' | 'name'>): string {
+  const suffix = ` (copy of ${id})`
+  return `${name.replace(COPY, '').slice(0, NAME_MAX - suffix.length)}${suffix}`
+}
+
+/** The body of Glance's `POST /v2/images` for a copy of an image of ours. */
+function imageBody(owner: Owner, image: ImageSpec): object {
+  const properties = Object.entries(image.properties).filter(([name]) => !TAKEN.test(name))
+  return {
+    ...Object.fromEntries(properties),
+    // A name of ours alone: users there go by the name of the original.
+    name: copyName(image),
+    disk_format: image.diskFormat,
+    container_format: image.diskFormat === 'docker' ? 'docker' : 'bare',
+    visibility: 'private',
+    min_disk: image.minDiskGb,
+    min_ram: image.minRamMb,
+    [SHA256_PROPERTY]: image.sha256,
+    [IMAGE_PROPERTY]: image.id,
+    [HOST_PROPERTY]: owner.hostId,
+  }
+}
+
+/** Passes the content on; throws `invalid` before its end when it is not what the image promises. */
+async function* verified(
+  content: AsyncIterable<Uint8Array>,
+  { id, sizeBytes, sha256 }: ImageSpec,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of content) {
+    size += chunk.length
+    if (size > sizeBytes) throw wrong(id, 'is longer than its stated size')
+    hash.update(chunk)
+    yield chunk
+  }
+  if (size < sizeBytes) throw wrong(id, 'is shorter than its stated size')
+  if (hash.digest('hex') !== sha256) throw wrong(id, 'does not match its SHA-256')
+}
+
+function wrong(id: string, why: string): Failure {
+  return new Failure('invalid', `The content of image ${id} ${why}.`)
+}
 
 /** Of an image as the cloud shows it, what the driver reads; before it has content it has neither format nor size. */
 const CloudImage = Type.Object({

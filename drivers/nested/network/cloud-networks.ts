@@ -7,8 +7,7 @@ import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
 import { namedId } from '../map/named-id.ts'
 import { idsOf, networkName, portName } from '../names.ts'
-import { CloudPort, groupsChange, hasAddresses } from './port-change.ts'
-import { subnetBody } from './subnet-body.ts'
+import { CloudPort, groupsChange, hasAddresses, subnetBody } from './port-change.ts'
 
 const Made = Type.Object({ id: Id })
 const Network = Type.Object({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { subnetBody } from './subnet-body.ts'
+import { subnetBody } from './port-change.ts'
 
 const fixed = { address: '', gateway: null, dhcp: true, dnsServers: [] }
 

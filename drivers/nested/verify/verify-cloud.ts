@@ -1,10 +1,10 @@
 import type { FlavorSpec } from '../../driver.ts'
+import { cloudsBelow } from '../below.ts'
 import { Cloud } from '../cloud/cloud.ts'
 import { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { findClock, findLimits, findVersions, findZone } from './compute-findings.ts'
-import { findClouds } from './find-clouds.ts'
-import { type Finding, finding } from './finding.ts'
+import { type Finding, finding, warning } from './finding.ts'
 import type { OurNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 
@@ -66,4 +66,13 @@ export async function verifyCloud(
   } finally {
     await cloud[Symbol.asyncDispose]()
   }
+}
+
+/** Whether the cloud sends servers on to others, and none of those to this one. */
+function findClouds(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
+  return finding('clouds', async () => {
+    const { depth, isWhole } = await cloudsBelow(cloud, [], signal)
+    const what = depth === 1 ? 'none behind it' : `${depth - 1} behind it, one after the other`
+    return isWhole ? what : warning(`${what}; some do not say whether they lead back here`)
+  })
 }

@@ -1,3 +1,4 @@
+import type { KeptBoot } from './live-boots.ts'
 import type { RamdiskTask } from './tasks.ts'
 
 /** What iPXE does: boots the ramdisk with its task; without one, from the machine's next device. */
@@ -25,4 +26,16 @@ function written(task: RamdiskTask): readonly string[] {
   const patches = task.patches.map(({ offsetBytes, content }) => `${offsetBytes}:${content.length}`)
   const besides = patches.length === 0 ? [] : [`weir.patches=${patches.join(',')}`]
   return [`weir.bytes=${task.image.sizeBytes}`, ...besides]
+}
+
+/** What iPXE does for a machine that does not boot from its disk. */
+export function liveScript(publicUrl: string, { files, commandLine, token }: KeptBoot): string {
+  const at = `${publicUrl}/live/${token}`
+  if (files.kernel === undefined) return `#!ipxe\nsanboot --no-describe ${at}/iso\n`
+  if (files.ramdisk === undefined) return `#!ipxe\nkernel ${at}/kernel ${commandLine}\nboot\n`
+  return `#!ipxe
+kernel ${at}/kernel initrd=initrd ${commandLine}
+initrd --name initrd ${at}/ramdisk
+boot
+`
 }
