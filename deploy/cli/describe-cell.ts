@@ -1,5 +1,5 @@
 import type { Layout } from '../deployment/layout.ts'
-import { endpointOf } from '../up/endpoint.ts'
+import { endpointOf } from '../up/exposed.ts'
 import type { UpResult } from '../up/up.ts'
 
 /** The last lines printed when a cell of a deployment elsewhere has been started. */

@@ -1,6 +1,6 @@
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
-import { endpointOf } from '../up/endpoint.ts'
+import { endpointOf } from '../up/exposed.ts'
 import type { UpResult } from '../up/up.ts'
 
 /** What `./weir up` says at its end. Passwords are shown when they are new, and only then. */

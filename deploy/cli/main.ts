@@ -30,11 +30,11 @@ await runCommand(
       return readSecret(prompt)
     },
     localFiles: async () => {
-      const { localFiles } = await import('../status/local-files.ts')
+      const { localFiles } = await import('../status/logs.ts')
       return localFiles(layout)
     },
     logLines: async (text) => {
-      const { logLines } = await import('../status/log-lines.ts')
+      const { logLines } = await import('../status/logs.ts')
       return logLines(layout, text)
     },
     forgetCell: async (id, options) => {

@@ -1,7 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
-import { launchedCells } from './launched-cells.ts'
-import type { DeploymentState } from './state.ts'
+import { type DeploymentState, launchedCells } from './state.ts'
 
 /** What `./weir up` was asked for; what was not said is undefined. */
 export interface UpOptions {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { settingsDigest } from '../processes/settings-digest.ts'
+import { settingsDigest } from '../processes/program.ts'
 import { changedSettings, settingsFor } from './program-settings.ts'
 
 test('settings are kept, replaced, and usual again when empty', async () => {

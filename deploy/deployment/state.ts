@@ -123,3 +123,16 @@ export function existingState(layout: Layout): DeploymentState {
 export function saveState(layout: Layout, state: DeploymentState): void {
   writeFileAtomically(layout.stateFile, `${JSON.stringify(state, null, 2)}\n`)
 }
+
+/** The cells whose hosts the launcher starts: other cells have hosts that it does not manage. */
+export function launchedCells({ cells }: Pick<DeploymentState, 'cells'>): readonly CellRecord[] {
+  return cells.filter(({ cloud }) => cloud === undefined)
+}
+
+/** The hosts that the launcher starts, of whichever cell. */
+export function launchedHosts(
+  state: Pick<DeploymentState, 'cells' | 'host'>,
+): readonly HostRecord[] {
+  const ofCells = launchedCells(state).flatMap(({ hosts }) => hosts)
+  return state.host === undefined ? ofCells : [...ofCells, state.host]
+}

@@ -2,6 +2,15 @@ import { existsSync, statfsSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
+import { PORT_USUAL } from '../deployment/plan.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { libvirtProblem } from '../hypervisors/choose-driver.ts'
+import { machineVirtType } from '../hypervisors/virt-type.ts'
+import { missingPackages } from '../packages/missing-packages.ts'
+import type { Purpose } from '../packages/packages.ts'
+import { programPath } from '../process/find-program.ts'
+import { freePort } from '../process/free-port.ts'
+import { isRunning } from '../process/process-identity.ts'
 import type { Finding } from './finding.ts'
 
 /** The first release in which running TypeScript directly is stable. */
@@ -31,4 +40,57 @@ export function examineMachine({ home }: Layout): readonly Finding[] {
 
 function enough(isEnough: boolean, what: string, wanted: string): Finding {
   return isEnough ? { is: 'ok', what } : { is: 'bad', what: `${what}; wanted: ${wanted}` }
+}
+
+/** Whether servers can be real here, and how they run. */
+export async function examineHypervisor(): Promise<Finding> {
+  const problem = libvirtProblem()
+  if (problem !== undefined) return { is: 'note', what: `only simulated servers: ${problem}` }
+  const verdict = await machineVirtType()
+  if (verdict === undefined)
+    return { is: 'ok', what: 'real servers through libvirt; ./weir up tries whether KVM runs them' }
+  const { virtType, why } = verdict
+  if (virtType === 'kvm') return { is: 'ok', what: `real servers through libvirt and KVM: ${why}` }
+  return { is: 'note', what: `real servers through libvirt, emulated and slow: ${why}` }
+}
+
+/** What each purpose is, and which command installs what it misses. */
+const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] = [
+  ['base', 'MariaDB and NATS', './weir up'],
+  ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
+  ['docker', 'a Docker engine, for --driver docker', './weir up'],
+  ['baremetal', 'what machines boot from the network', './weir up --driver baremetal'],
+  ['machines', 'simulated machines with BMCs', './weir up --driver baremetal'],
+  ['clients', 'the openstack command', './weir test'],
+]
+
+/** Packages that are missing, and whether Weir can install them. */
+export function examinePackages(): readonly Finding[] {
+  const canInstall = process.getuid?.() === 0 && programPath('apt-get') !== undefined
+  return PURPOSES.map(([purpose, what, command]): Finding => {
+    const names = missingPackages([purpose]).map(({ name }) => name)
+    if (names.length === 0) return { is: 'ok', what: `${what}: installed` }
+    const missing = `${what}: missing ${names.join(' ')}`
+    if (canInstall) return { is: 'note', what: `${missing} (${command} installs them)` }
+    // Without them servers are simulated, and no client of ours is needed.
+    return { is: purpose === 'base' ? 'bad' : 'note', what: missing }
+  })
+}
+
+/** The ports gateways serve at, or would. Those of MariaDB and NATS are private, and change when they are taken. */
+export async function examinePorts(state: DeploymentState | undefined): Promise<Finding[]> {
+  const gateways = state?.gateways ?? [{ name: 'the first gateway', port: PORT_USUAL }]
+  return Promise.all(gateways.map(({ name, port }) => examinePort(name, port, state)))
+}
+
+async function examinePort(
+  name: string,
+  port: number,
+  state: DeploymentState | undefined,
+): Promise<Finding> {
+  const identity = state?.processes[name]
+  if (identity !== undefined && isRunning(identity))
+    return { is: 'ok', what: `port ${port}: ${name}` }
+  if ((await freePort(port)) === port) return { is: 'ok', what: `port ${port}: free for ${name}` }
+  return { is: 'note', what: `port ${port}: taken; ./weir up finds another one for ${name}` }
 }

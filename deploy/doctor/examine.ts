@@ -3,12 +3,14 @@ import type { Layout } from '../deployment/layout.ts'
 import { loadState } from '../deployment/state.ts'
 import { examineCredentials } from './examine-credentials.ts'
 import { examineDeployment } from './examine-deployment.ts'
-import { examineHypervisor } from './examine-hypervisor.ts'
-import { examineMachine } from './examine-machine.ts'
+import {
+  examineHypervisor,
+  examineMachine,
+  examinePackages,
+  examinePorts,
+} from './examine-machine.ts'
 import { examineMembership } from './examine-membership.ts'
 import { examineNats } from './examine-nats.ts'
-import { examinePackages } from './examine-packages.ts'
-import { examinePorts } from './examine-ports.ts'
 import type { Finding } from './finding.ts'
 
 /** Everything that decides whether a deployment can run on this machine, and whether the one that is here does. */

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { DriverName } from '#drivers/driver.ts'
-import type { DemoImage } from '../catalog/ensure-image.ts'
-import { simulatedImage } from '../catalog/simulated-image.ts'
+import { type DemoImage, simulatedImage } from '../catalog/ensure-image.ts'
 import { buildGuestImage } from '../guest/build-guest-image.ts'
 import { guestFiles } from '../guest/guest-files.ts'
 import { guestDirectory } from '../paths.ts'

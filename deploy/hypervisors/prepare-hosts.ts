@@ -1,10 +1,15 @@
-import { launchedHosts } from '../deployment/launched-hosts.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
-import type { DeploymentState } from '../deployment/state.ts'
-import { describeShare, hostShare } from './host-share.ts'
+import { type DeploymentState, type HostRecord, launchedHosts } from '../deployment/state.ts'
+import { startDockerEngine } from '../docker-engine/docker-engine.ts'
+import { buildGuestImage, builtKernel } from '../guest/build-guest-image.ts'
+import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+import { installPackages } from '../packages/install-packages.ts'
+import { guestDirectory } from '../paths.ts'
+import { describeShare, type HostShare, hostShare, shareSettings } from './host-share.ts'
 import { prepareBaremetalHosts } from './prepare-baremetal-hosts.ts'
-import { prepareDockerHosts } from './prepare-docker-hosts.ts'
-import { prepareLibvirtHosts } from './prepare-libvirt-hosts.ts'
+import { machineVirtType } from './virt-type.ts'
 
 export interface PreparedHosts {
   /** Of each host's driver, by host id. */
@@ -29,4 +34,45 @@ export async function prepareHosts(
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
   return PREPARE[driver](layout, hosts, share, progress)
+}
+
+/** Afterwards a Docker engine of its own runs for each host. */
+async function prepareDockerHosts(
+  layout: Layout,
+  hosts: readonly HostRecord[],
+  share: HostShare,
+  progress: (line: string) => void,
+): Promise<PreparedHosts> {
+  await installPackages(['docker'], progress)
+  const settings = await Promise.all(
+    hosts.map(async ({ id, name }) => {
+      const { endpoint } = await startDockerEngine(join(layout.hosts, name, 'docker'))
+      return [id, { endpoint, hostname: name, ...shareSettings(share) }] as const
+    }),
+  )
+  return { settings: new Map(settings), guests: 'containers of private Docker engines' }
+}
+
+/** Afterwards a libvirt daemon of its own runs for each host, and it is known how guests run. */
+async function prepareLibvirtHosts(
+  layout: Layout,
+  hosts: readonly HostRecord[],
+  share: HostShare,
+  progress: (line: string) => void,
+): Promise<PreparedHosts> {
+  await installPackages(['libvirt'], progress)
+  if (!existsSync(await builtKernel(guestDirectory)))
+    progress('Building the guest image, and trying whether KVM runs it ...')
+  await buildGuestImage(guestDirectory)
+  const verdict = await machineVirtType()
+  if (verdict === undefined) throw new Error('QEMU and a guest are there, and nothing was tried')
+  const settings = await Promise.all(
+    hosts.map(async ({ id, name }) => {
+      const directory = join(layout.hosts, name, 'libvirt')
+      const { uri } = await startLibvirtHost({ directory, name })
+      return [id, { uri, virt_type: verdict.virtType, ...shareSettings(share) }] as const
+    }),
+  )
+  const kind = verdict.virtType === 'kvm' ? 'under KVM' : 'emulated'
+  return { settings: new Map(settings), guests: `${kind}: ${verdict.why}` }
 }

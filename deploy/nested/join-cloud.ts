@@ -14,7 +14,7 @@ import {
 import { keyPair } from '../nats/nats-keys.ts'
 import { startNats } from '../nats.ts'
 import { isUp } from '../status/is-up.ts'
-import { endpointOf } from '../up/endpoint.ts'
+import { endpointOf } from '../up/exposed.ts'
 import { bringUp } from '../up/up.ts'
 import { waitForHostsNamed } from '../up/wait-ready.ts'
 import type { CloudEntry } from './cloud-entry.ts'

@@ -1,7 +1,55 @@
-import { DOCKER_LIBRARIES, DOCKER_PACKAGES } from '../docker-engine/packages.ts'
-import { GUEST_PACKAGES } from '../guest/packages.ts'
-import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
-import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
+/** Each would start a service of the machine, so they are unpacked; with the programs dockerd looks for. */
+const DOCKER_PACKAGES = [
+  { name: 'docker.io', program: 'dockerd' },
+  { name: 'containerd', program: 'containerd' },
+  { name: 'runc', program: 'runc' },
+] as const
+
+/** What those need of the system, and what the demo's container is made of. */
+const DOCKER_LIBRARIES = [
+  'busybox-static',
+  'libdevmapper1.02.1',
+  'libseccomp2',
+  'iptables',
+  'iproute2',
+] as const
+
+/** Debian packages that building the guest image needs, beside what every installation has. */
+const GUEST_PACKAGES = [
+  'busybox-static',
+  'cpio',
+  'fdisk',
+  'dosfstools',
+  'kmod',
+  'mtools',
+  'qemu-utils',
+  'syslinux',
+  'syslinux-common',
+] as const
+
+/**
+ * Debian packages that a libvirt host needs. Not libvirt-daemon-system: that starts and enables a daemon for the
+ * whole machine.
+ */
+const LIBVIRT_PACKAGES = [
+  'dnsmasq-base',
+  'genisoimage',
+  'iproute2',
+  'iptables',
+  'libvirt-clients',
+  'libvirt-daemon',
+  'libvirt-daemon-driver-qemu',
+  'mount',
+  'ovmf',
+  'procps',
+  'qemu-system-x86',
+  'qemu-utils',
+  'seabios',
+  'util-linux',
+] as const
+
+/** Debian packages that building the ramdisk needs, beside what every installation has. */
+const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
 /** What a Debian package is needed for. */
 export type Purpose =

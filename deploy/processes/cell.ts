@@ -1,8 +1,7 @@
 import type { UplinkSettings } from '#cells/uplink.ts'
 import { type ProgramSettings, settingsFor } from '../deployment/program-settings.ts'
 import type { CellRecord } from '../deployment/state.ts'
-import { passedOn } from './passed-on.ts'
-import type { Program } from './program.ts'
+import { type Program, passedOn } from './program.ts'
 
 export interface CellFiles {
   readonly databaseUrlFile: string

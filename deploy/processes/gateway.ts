@@ -1,7 +1,6 @@
 import { settingsFor } from '../deployment/program-settings.ts'
 import type { DeploymentState, ExposedAddress, GatewayRecord } from '../deployment/state.ts'
-import { passedOn } from './passed-on.ts'
-import type { Program } from './program.ts'
+import { type Program, passedOn } from './program.ts'
 
 /** The address of HTTPS, and the server's certificate. */
 export interface TlsFiles extends ExposedAddress {

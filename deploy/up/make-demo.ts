@@ -1,6 +1,5 @@
 import { type Session, signIn } from '../api/session.ts'
-import { DEMO_FLAVORS, DEMO_MACHINE_FLAVOR } from '../catalog/demo-flavors.ts'
-import { ensureFlavors } from '../catalog/ensure-flavors.ts'
+import { DEMO_FLAVORS, DEMO_MACHINE_FLAVOR, ensureFlavors } from '../catalog/ensure-flavors.ts'
 import { ensureImage } from '../catalog/ensure-image.ts'
 import { ensureNetwork } from '../catalog/ensure-network.ts'
 import { ensureServer } from '../catalog/ensure-server.ts'
@@ -8,7 +7,7 @@ import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { DEMO_IMAGE, demoImage } from '../hypervisors/demo-image.ts'
-import { endpointOf } from './endpoint.ts'
+import { endpointOf } from './exposed.ts'
 
 const FIRST_SERVER = { name: 'first', image: DEMO_IMAGE, network: 'private' }
 

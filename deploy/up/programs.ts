@@ -13,7 +13,7 @@ import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
 import type { Program } from '../processes/program.ts'
-import { endpointOf } from './endpoint.ts'
+import { endpointOf } from './exposed.ts'
 import { type BusCredentials, cellSeedFile } from './prepare-bus.ts'
 import type { DatabaseFiles } from './prepare-databases.ts'
 

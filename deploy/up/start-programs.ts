@@ -2,9 +2,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
-import type { Program } from '../processes/program.ts'
-import { settingsDigest } from '../processes/settings-digest.ts'
-import { startProgram } from '../processes/start-program.ts'
+import { type Program, settingsDigest, startProgram } from '../processes/program.ts'
 
 const GRACE_MS = 15_000
 

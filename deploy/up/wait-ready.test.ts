@@ -11,7 +11,7 @@ import type { DeploymentState } from '../deployment/state.ts'
 import { freePort } from '../process/free-port.ts'
 import { startProcess } from '../process/start-process.ts'
 import { stopProcess } from '../process/stop-process.ts'
-import { logFile } from '../processes/start-program.ts'
+import { logFile } from '../processes/program.ts'
 import { waitForGateways } from './wait-ready.ts'
 
 const layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-ready-')))

@@ -2,14 +2,13 @@ import { request } from 'undici'
 import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '../api/session.ts'
-import { launchedCells } from '../deployment/launched-cells.ts'
 import type { Layout } from '../deployment/layout.ts'
-import type { DeploymentState } from '../deployment/state.ts'
+import { type DeploymentState, launchedCells } from '../deployment/state.ts'
 import { freePort } from '../process/free-port.ts'
 import { listensOn } from '../process/listens-on.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { logTail } from '../process/start-process.ts'
-import { logFile } from '../processes/start-program.ts'
+import { logFile } from '../processes/program.ts'
 
 /** More than the minute after which a host that was not heard at its start reports again. */
 const READY_LIMIT_MS = 90_000

@@ -10,9 +10,9 @@ import type { Layout } from '../deployment/layout.ts'
 import { existingState } from '../deployment/state.ts'
 import { examineUpgrade } from '../doctor/examine-upgrade.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { endpointOf } from '../up/endpoint.ts'
+import { endpointOf } from '../up/exposed.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
-import { migrationsOf } from './backup-header.ts'
+import { migrationsOf } from './backup-file.ts'
 import { openDatabase } from './open-database.ts'
 
 /** Of the migrations, as drizzle keeps it. */

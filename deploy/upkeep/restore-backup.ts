@@ -4,9 +4,8 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { afterRestore } from '#gateway/app/after-restore.ts'
-import { backupHeader, migrationsOf } from './backup-header.ts'
+import { backupHeader, migrationsOf, type OpenBackup } from './backup-file.ts'
 import { loadDatabase } from './load-database.ts'
-import type { OpenBackup } from './read-backup.ts'
 
 export interface RestoreTarget {
   /** A root's, of the server; `database` appended. */

@@ -7,10 +7,8 @@ import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
 import { bringUp } from '../up/up.ts'
-import type { BackupSubject } from './backup-header.ts'
-import { openBackup } from './read-backup.ts'
+import { type BackedUp, type BackupSubject, openBackup } from './backup-file.ts'
 import { assertRestorable, restoreBackup } from './restore-backup.ts'
-import type { BackedUp } from './write-backup.ts'
 
 const GRACE_MS = 15_000
 

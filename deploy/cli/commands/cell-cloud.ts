@@ -154,7 +154,7 @@ async function verified(layout: Layout, entry: CloudEntry): Promise<void> {
 
 async function administrator(layout: Layout): Promise<Session> {
   const { signIn } = await import('../../api/session.ts')
-  const { endpointOf } = await import('../../up/endpoint.ts')
+  const { endpointOf } = await import('../../up/exposed.ts')
   return signIn(endpointOf(existingState(layout)), cloudAccount(layout, 'weir-admin'))
 }
 

@@ -60,3 +60,16 @@ export function addUpCommand(program: Command): void {
       for (const { is, what } of findings) if (is !== 'ok') progress(what)
     })
 }
+
+export function addDownCommand(program: Command): void {
+  program
+    .command('down')
+    .description('Stop all processes of the deployment; data is kept')
+    .action(async () => {
+      const { bringDown } = await import('../../down/bring-down.ts')
+      const layout = layoutIn()
+      using _lock = lockDeployment(layout)
+      const ran = await bringDown(layout, progress)
+      say(ran ? 'Weir is down. ./weir up brings it back.' : 'Weir was down already.')
+    })
+}

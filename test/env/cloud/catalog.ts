@@ -1,9 +1,7 @@
 import type { Session } from '#deploy/api/session.ts'
-import { DEMO_FLAVORS } from '#deploy/catalog/demo-flavors.ts'
-import { ensureFlavors } from '#deploy/catalog/ensure-flavors.ts'
-import { ensureImage } from '#deploy/catalog/ensure-image.ts'
+import { DEMO_FLAVORS, ensureFlavors } from '#deploy/catalog/ensure-flavors.ts'
+import { ensureImage, simulatedImage } from '#deploy/catalog/ensure-image.ts'
 import { ensureNetwork } from '#deploy/catalog/ensure-network.ts'
-import { simulatedImage } from '#deploy/catalog/simulated-image.ts'
 import type { Cloud } from '../cloud.ts'
 
 /** Ids of the demo's image, network and smallest flavors, and of its project. */

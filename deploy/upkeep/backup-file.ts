@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { Failure } from '#common/errors.ts'
+import { projectRoot } from '../paths.ts'
+import { dumpDatabase } from './dump-database.ts'
+
+/** What a backup is of. */
+export interface BackupHeader {
+  readonly weirBackup: typeof FORMAT
+  readonly of: BackupSubject
+  readonly takenAt: string
+  /** Of the migrations that made its tables. */
+  readonly schema: string
+  /** Names the key that opens its sealed secrets, and tells nothing about it. */
+  readonly key: string
+}
+
+export type BackupSubject =
+  | { readonly kind: 'gateway' }
+  | { readonly kind: 'cell'; readonly id: string; readonly name: string }
+
+const FORMAT = 1
+
+export function backupHeader(of: BackupSubject, keyFile: string): BackupHeader {
+  const takenAt = new Date().toISOString()
+  return { weirBackup: FORMAT, of, takenAt, schema: schemaOf(of.kind), key: keyName(keyFile) }
+}
+
+/** True for the first line of what `backupHeader` began, in this format. */
+export function isBackupHeader(value: unknown): value is BackupHeader {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'weirBackup' in value &&
+    value.weirBackup === FORMAT
+  )
+}
+
+/** Where the migrations are of which `kind` of database. */
+export function migrationsOf(kind: BackupSubject['kind']): string {
+  return join(projectRoot, kind === 'gateway' ? 'gateway' : 'cells', 'db', 'migrations')
+}
+
+function schemaOf(kind: BackupSubject['kind']): string {
+  const folder = migrationsOf(kind)
+  const hash = createHash('sha256')
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  for (const name of files.toSorted()) hash.update(readFileSync(join(folder, name)))
+  return hash.digest('hex')
+}
+
+function keyName(file: string): string {
+  return createHash('sha256').update('weir backup key\n').update(readFileSync(file)).digest('hex')
+}
+
+/** A backup that is being read. */
+export interface OpenBackup {
+  readonly header: BackupHeader
+  /** What follows the header. */
+  readonly lines: AsyncIterable<string>
+}
+
+/** Throws `not-found`, and `invalid` for a file that is no backup. */
+export async function openBackup(file: string): Promise<OpenBackup> {
+  if (!existsSync(file)) throw new Failure('not-found', `There is no file ${file}.`)
+  const input = createReadStream(file).pipe(createGunzip())
+  const lines = createInterface({ input })[Symbol.asyncIterator]()
+  const header = await lines
+    .next()
+    .then(({ value }) => JSON.parse(String(value)) as unknown)
+    .catch(() => undefined)
+  if (isBackupHeader(header)) return { header, lines: { [Symbol.asyncIterator]: () => lines } }
+  input.destroy()
+  throw new Failure('invalid', `${file} is no backup that this Weir reads.`)
+}
+
+export interface BackedUp {
+  readonly of: BackupSubject
+  readonly url: string
+  /** Of the secrets sealed in it. */
+  readonly keyFile: string
+}
+
+/** Afterwards the file (0600) holds the database as it is now, whole; before, or if this fails, there is none. */
+export async function writeBackup(file: string, { of, url, keyFile }: BackedUp): Promise<void> {
+  if (existsSync(file)) throw new Failure('conflict', `${file} exists: nothing is overwritten.`)
+  const draft = `${file}.part`
+  const zip = createGzip()
+  const out = zip.pipe(createWriteStream(draft, { mode: 0o600 }))
+  try {
+    zip.write(`${JSON.stringify(backupHeader(of, keyFile))}\n`)
+    await dumpDatabase(url, zip)
+    zip.end()
+    await finished(out)
+    renameSync(draft, file)
+  } catch (error) {
+    zip.destroy()
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
