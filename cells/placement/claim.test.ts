@@ -65,6 +65,21 @@ test('of many claims at once exactly those that fit succeed', async () => {
   })
 })
 
+test('claims at once, queued or not, give a provider no more instances than it may have', async () => {
+  const [max, size] = [3, { vcpus: 1, memoryMb: 1, diskGb: 1 }]
+  const provider = await provide({ vcpus: 100, memoryMb: 100, diskGb: 100 })
+  const now = () => db.transaction((tx) => claim(tx, provider, newId(), size, max))
+  const queued = () =>
+    db.transaction(async (tx) => queueClaim(tx, provider, newId(), size, LOST, max))
+
+  const claims = Array.from({ length: 5 }, () => [now(), queued()]).flat()
+  const outcomes = await Promise.allSettled(claims)
+
+  const taken = outcomes.filter((each) => each.status === 'fulfilled' && each.value !== false)
+  expect(taken).toHaveLength(max)
+  expect(await usageOf(provider)).toMatchObject({ held: [max, max, max], instances: max })
+})
+
 test('releasing twice gives back once', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   const consumer = newId()
