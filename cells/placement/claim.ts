@@ -92,14 +92,18 @@ export async function claim(
   return true
 }
 
+export interface QueuedClaim {
+  readonly otherwise: () => Error
+  readonly instancesMax?: number | undefined
+}
+
 /** The same, only queued: the transaction fails with `otherwise` when the provider has them no longer. */
 export function queueClaim(
   tx: Tx,
   provider: HostId,
   consumer: string,
   resources: Resources,
-  otherwise: () => Error,
-  instancesMax = NO_LIMIT,
+  { otherwise, instancesMax = NO_LIMIT }: QueuedClaim,
 ): void {
   const expected = { rows: 1, otherwise }
   tx.queue(TAKE, { provider, instancesMax, ...resources }, expected)

@@ -43,7 +43,7 @@ function claimBest(tx: Tx, call: BootCall): Claimed {
   const claimed = insertOn(tx, call, placed, [])
   const instancesMax = instancesAllowedOn(call.deps, placed.hostId)
   const otherwise = () => new FastPathFailed()
-  queueClaim(tx, placed.hostId, operation.serverId, resources, otherwise, instancesMax)
+  queueClaim(tx, placed.hostId, operation.serverId, resources, { otherwise, instancesMax })
   return claimed
 }
 
