@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { TASKS, VM_STATES } from '#common/states/instance-states.ts'
-import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+import { MacAddress, Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Names the wire operation and the server's incarnation it is about; what a receiver remembers it by. */
 export const OperationRef = Type.Object({
@@ -47,8 +47,6 @@ export const ImageSnapshot = Type.Object({
   ramdisk: Type.Optional(ImageFile),
 })
 export type ImageSnapshot = Static<typeof ImageSnapshot>
-
-const MacAddress = Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })
 
 export const Nic = Type.Object({
   portId: Uuid,

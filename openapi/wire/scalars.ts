@@ -3,6 +3,7 @@ import { type TSchema, Type } from 'typebox'
 export const Uuid = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
 })
+export const MacAddress = Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })
 /** Milliseconds since the epoch. */
 export const Time = Type.Integer({ minimum: 0 })
 export const Texts = Type.Record(Type.String(), Type.String())
