@@ -48,6 +48,27 @@ const LIBVIRT_PACKAGES = [
   'util-linux',
 ] as const
 
+/** Each would start a service of the machine, so they are unpacked; with a program of each. */
+const OVN_PACKAGES = [
+  { name: 'openvswitch-common', program: 'ovs-vsctl' },
+  { name: 'openvswitch-switch', program: 'ovs-vswitchd' },
+  { name: 'ovn-common', program: 'ovn-nbctl' },
+  { name: 'ovn-central', program: 'ovn-northd' },
+  { name: 'ovn-host', program: 'ovn-controller' },
+] as const
+
+/** What those need of the system. */
+const OVN_LIBRARIES = [
+  'ethtool',
+  'iproute2',
+  'libbpf1',
+  'libcap-ng0',
+  'libevent-2.1-7',
+  'libnuma1',
+  'libunbound8',
+  'libxdp1',
+] as const
+
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
@@ -55,6 +76,7 @@ const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 export type Purpose =
   | 'base'
   | 'libvirt'
+  | 'ovn'
   | 'docker'
   | 'baremetal'
   | 'machines'
@@ -88,6 +110,8 @@ export const PACKAGES: readonly Package[] = [
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
+  ...OVN_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ovn', isUnpacked: true })),
+  ...OVN_LIBRARIES.map((name): Package => ({ name, purpose: 'ovn' })),
   ...RAMDISK_PACKAGES.map((name): Package => ({ name, purpose: 'baremetal' })),
   { name: 'qemu-utils', purpose: 'baremetal', program: 'qemu-img' },
   { name: 'genisoimage', purpose: 'baremetal', program: 'genisoimage' },

@@ -5,13 +5,15 @@ import { programsDirectory } from '../paths.ts'
 
 /** Debian keeps servers where an ordinary user's PATH does not look. */
 const SYSTEM_DIRECTORIES = ['/usr/sbin', '/sbin']
+/** Where Debian keeps programs that it chooses among by alternatives, which an unpacked package lacks. */
+const PACKAGE_DIRECTORIES = ['/usr/lib/openvswitch-switch']
 
 /** The path of an installed program, or undefined. */
 export function programPath(name: string): string | undefined {
   const directories = [
     ...(process.env['PATH'] ?? '').split(delimiter),
     ...SYSTEM_DIRECTORIES,
-    ...[...SYSTEM_DIRECTORIES, '/usr/bin'].map((directory) => join(programsDirectory, directory)),
+    ...[...SYSTEM_DIRECTORIES, '/usr/bin', ...PACKAGE_DIRECTORIES].map((directory) => join(programsDirectory, directory)),
   ]
   return directories.map((directory) => join(directory, name)).find(isExecutable)
 }

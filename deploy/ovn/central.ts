@@ -1,0 +1,63 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
+import { endNamespace, startNamespace } from '../namespace/namespace.ts'
+import { type DaemonPlace, killDaemon, startDaemon, startDatabase } from './daemons.ts'
+
+/** The daemons of a cell's OVN that no host has. */
+export const CENTRAL_DAEMONS = ['northbound', 'southbound', 'northd'] as const
+export type CentralDaemon = (typeof CENTRAL_DAEMONS)[number]
+
+export interface RunningOvnCentral {
+  /** Addresses of the databases, as OVN's tools write them. */
+  readonly northbound: string
+  readonly southbound: string
+  /** Ends a daemon as a crash does. */
+  kill(daemon: CentralDaemon): Promise<void>
+  /** Afterwards all daemons run; those that do are left as they are. */
+  start(): Promise<void>
+  /** Ends all daemons, and exactly those. The databases stay. */
+  stop(): Promise<void>
+}
+
+/**
+ * Afterwards the northbound and southbound database of one cell and the daemon between them run, in namespaces of their own,
+ * with unix sockets alone. Started over one that still runs, it finds that one. Needs root and the packages of `ovn`.
+ */
+export async function startOvnCentral(directory: string): Promise<RunningOvnCentral> {
+  const home = resolve(directory)
+  await mkdir(home, { recursive: true, mode: 0o711 })
+  const holder = (await runningHolder(home)) ?? (await startNamespace())
+  await writeHolder(home, holder)
+  const place: DaemonPlace = { holder, directory: home }
+  const [nb, sb] = ['nb', 'sb'].map((name) => join(home, `${name}.sock`)) as [string, string]
+  const start = async () => {
+    await Promise.all([
+      startDatabase(place, { name: 'northbound', schema: 'ovn/ovn-nb.ovsschema', socket: nb }),
+      startDatabase(place, { name: 'southbound', schema: 'ovn/ovn-sb.ovsschema', socket: sb }),
+    ])
+    const databases = [`--ovnnb-db=unix:${nb}`, `--ovnsb-db=unix:${sb}`]
+    await startDaemon(place, 'ovn-northd', 'northd', databases)
+  }
+  try {
+    await start()
+  } catch (error) {
+    await stopOvnCentral(home)
+    throw error
+  }
+  return {
+    northbound: `unix:${nb}`,
+    southbound: `unix:${sb}`,
+    kill: (daemon) => killDaemon(place, daemon),
+    start,
+    stop: () => stopOvnCentral(home),
+  }
+}
+
+/** Ends the central daemons whose state is under `directory`, if they run: for processes that did not start them. */
+export async function stopOvnCentral(directory: string): Promise<void> {
+  const home = resolve(directory)
+  const holder = await runningHolder(home)
+  if (holder !== undefined) await endNamespace(holder)
+  await removeHolder(home)
+}

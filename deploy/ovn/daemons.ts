@@ -1,0 +1,107 @@
+import { access, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { waitFor } from '#common/wait-for.ts'
+import { type Holder, runInside } from '../namespace/namespace.ts'
+import { programsDirectory } from '../paths.ts'
+import { findProgram } from '../process/find-program.ts'
+
+const STEP_MS = 20_000
+const READY_MS = 30_000
+
+/** Where daemons of OVS and OVN keep files, and in which namespaces they run. */
+export interface DaemonPlace {
+  readonly holder: Holder
+  /** Short enough that a socket path below it fits (about 80 characters). */
+  readonly directory: string
+}
+
+/** Runs a program of OVS or OVN to its end, in the namespaces; returns what it wrote. */
+export async function runOvn(
+  { holder, directory }: DaemonPlace,
+  program: string,
+  args: readonly string[],
+): Promise<string> {
+  const env = Object.entries(environment(directory)).map(([name, value]) => `${name}=${value}`)
+  const command = ['-i', ...env, findProgram(program), ...args]
+  return (await runInside(holder, 'env', command, { timeoutMs: STEP_MS })).stdout
+}
+
+/** Afterwards the daemon runs in the background, under its own pid file; one that runs already is left as it is. */
+export async function startDaemon(
+  place: DaemonPlace,
+  program: string,
+  name: string,
+  args: readonly string[],
+): Promise<void> {
+  if (await daemonRuns(place, name)) return
+  const { directory } = place
+  await runOvn(place, program, [
+    ...args,
+    `--pidfile=${pidFile(directory, name)}`,
+    `--log-file=${join(directory, `${name}.log`)}`,
+    '-vconsole:off',
+    '--detach',
+    '--no-chdir',
+  ])
+}
+
+/** Ends a daemon as a crash does. */
+export async function killDaemon(place: DaemonPlace, name: string): Promise<void> {
+  const check = ['--signal', 'KILL', '--pidfile', pidFile(place.directory, name)]
+  await runInside(place.holder, 'pkill', check, { timeoutMs: STEP_MS })
+  await waitFor(`${name} to end`, async () => !(await daemonRuns(place, name)), READY_MS)
+}
+
+function daemonRuns({ holder, directory }: DaemonPlace, name: string): Promise<boolean> {
+  const check = ['--pidfile', pidFile(directory, name)]
+  return runInside(holder, 'pgrep', check, { timeoutMs: STEP_MS }).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Afterwards the database server runs with this database, which is made from its schema if there is none yet. */
+export async function startDatabase(
+  place: DaemonPlace,
+  database: { readonly name: string; readonly schema: string; readonly socket: string },
+): Promise<void> {
+  const { directory } = place
+  const { name, schema, socket } = database
+  await mkdir(directory, { recursive: true, mode: 0o711 })
+  const file = join(directory, `${name}.db`)
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) await runOvn(place, 'ovsdb-tool', ['create', file, schemaFile(schema)])
+  await startDaemon(place, 'ovsdb-server', name, [
+    file,
+    `--remote=punix:${socket}`,
+    `--unixctl=${join(directory, `${name}.ctl`)}`,
+  ])
+}
+
+/** A package that is installed has its schemas in the system's folder, an unpacked one below `.weir`. */
+function schemaFile(name: string): string {
+  const root = findProgram('ovn-nbctl').startsWith(programsDirectory) ? programsDirectory : '/'
+  return join(root, 'usr/share', name)
+}
+
+function pidFile(directory: string, name: string): string {
+  return join(directory, `${name}.pid`)
+}
+
+/** The daemons look for their files, and for each other, where these say. */
+function environment(directory: string): Readonly<Record<string, string>> {
+  const folders = ['RUNDIR', 'DBDIR', 'LOGDIR', 'SYSCONFDIR'].flatMap((folder) => [
+    [`OVS_${folder}`, directory],
+    [`OVN_${folder}`, directory],
+  ])
+  const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu', 'usr/lib']
+  return {
+    ...Object.fromEntries(folders),
+    LC_ALL: 'C',
+    PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+    LD_LIBRARY_PATH: libraries.map((each) => join(programsDirectory, each)).join(':'),
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
+import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
+
+/** A network between the hosts of all cells of a deployment on one machine, in namespaces of its own. */
+export interface RunningUnderlay {
+  readonly holder: Holder
+  readonly bridge: string
+  stop(): Promise<void>
+}
+
+const STEP_MS = 10_000
+const BRIDGE = 'underlay'
+/** Room for the headers of tunnels around packets of 1,500 bytes. */
+const MTU = '1600'
+
+/** Afterwards there is a bridge that hosts can join, which leads nowhere else. Needs root. */
+export async function startUnderlay(directory: string): Promise<RunningUnderlay> {
+  const home = resolve(directory)
+  await mkdir(home, { recursive: true, mode: 0o711 })
+  const holder = (await runningHolder(home)) ?? (await startHolder(home))
+  return { holder, bridge: BRIDGE, stop: () => stopUnderlay(home) }
+}
+
+/** Ends the underlay whose state is under `directory`, if it runs: for processes that did not start it. */
+export async function stopUnderlay(directory: string): Promise<void> {
+  const home = resolve(directory)
+  const holder = await runningHolder(home)
+  if (holder !== undefined) await endNamespace(holder)
+  await removeHolder(home)
+}
+
+async function startHolder(home: string): Promise<Holder> {
+  const holder = await startNamespace()
+  const ip = (...args: string[]) => runInside(holder, 'ip', args, { timeoutMs: STEP_MS })
+  try {
+    await ip('link', 'add', BRIDGE, 'mtu', MTU, 'type', 'bridge')
+    await ip('link', 'set', BRIDGE, 'up')
+    await writeHolder(home, holder)
+    return holder
+  } catch (error) {
+    await endNamespace(holder)
+    throw error
+  }
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { OvsdbConnection, type TlsFiles } from './connection.ts'
+import { changed, decode, type Row, readSchema, type Schema, type Value } from './values.ts'
+
+export interface OvsdbOptions {
+  /** As the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  readonly address: string
+  readonly tls?: TlsFiles
+  /** Of the database: `OVN_Northbound`, … */
+  readonly name: string
+  /** What is replicated: columns by table. A column that the server's schema lacks is left out. */
+  readonly tables: Readonly<Record<string, readonly string[]>>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** By UUID. */
+export type Table = ReadonlyMap<string, Row>
+/** One operation of a transaction (RFC 7047, section 5.2). */
+export type Operation = Readonly<Record<string, unknown>> & { readonly op: string }
+
+type RowUpdate = Readonly<Partial<Record<'initial' | 'insert' | 'modify' | 'delete', unknown>>>
+type TableUpdates = Readonly<Record<string, Readonly<Record<string, RowUpdate>>>>
+
+const NEVER = '00000000-0000-0000-0000-000000000000'
+const MONITOR = 'weir'
+const PAUSES_MS = [0, 100, 300, 1_000, 2_000]
+
+/**
+ * A replica of some tables of one OVSDB database, and transactions on it. It reconnects by itself; while there is no
+ * connection the rows are as they were last.
+ */
+export class OvsdbDatabase implements AsyncDisposable {
+  readonly #options: OvsdbOptions
+  readonly #stop = new AbortController()
+  readonly #listeners = new Set<() => void>()
+  #tables: Map<string, Map<string, Row>> = new Map()
+  #schema: Schema = {}
+  #connection: OvsdbConnection | undefined
+  /** The last transaction that the replica holds. */
+  #last = NEVER
+  #keeping: Promise<void> = Promise.resolve()
+
+  private constructor(options: OvsdbOptions) {
+    this.#options = options
+  }
+
+  /** Afterwards the replica is complete. Throws `unavailable` where no server answers, `invalid` for a bad address. */
+  static async open(options: OvsdbOptions): Promise<OvsdbDatabase> {
+    const database = new OvsdbDatabase(options)
+    const { closed } = await database.#connect()
+    database.#keeping = database.#keepConnected(closed)
+    return database
+  }
+
+  get schema(): Schema {
+    return this.#schema
+  }
+
+  get isConnected(): boolean {
+    return this.#connection !== undefined
+  }
+
+  /** The rows of a replicated table, as known now. */
+  table(name: string): Table {
+    return this.#tables.get(name) ?? new Map()
+  }
+
+  /** Calls `listener` after each change of the replica, and when a connection is made; returns how to stop it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Commits all of the operations, or none. Throws `conflict` where a `wait` found another state, `unavailable` without a
+   * connection or an answer, which leaves the outcome unknown, and `internal` for any other refusal.
+   */
+  async transact(operations: readonly Operation[]): Promise<readonly unknown[]> {
+    if (this.#connection === undefined)
+      throw new Failure('unavailable', `${this.#options.name} at ${this.#options.address} is away.`)
+    const { name } = this.#options
+    const answer = await this.#connection.call('transact', [name, ...operations])
+    const results = answer as readonly ({ error?: string; details?: string } | null)[]
+    const at = results.findIndex((result) => result?.error !== undefined && result.error !== null)
+    if (at < 0) return results
+    const { error = '', details = '' } = results[at]!
+    const of = JSON.stringify(operations[at] ?? 'commit').slice(0, 500)
+    if (error === 'timed out' && operations[at]?.op === 'wait')
+      throw new Failure('conflict', `${name} was changed meanwhile.`, { detail: of })
+    throw new Failure('internal', `${name} refused a change.`, {
+      detail: `${error}: ${details} ${of}`,
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.#connection?.[Symbol.dispose]()
+    await this.#keeping
+  }
+
+  /** Connects again, with pauses that grow, until disposed. */
+  async #keepConnected(first: Promise<void>): Promise<void> {
+    const { clock, log, name, address } = this.#options
+    const { signal } = this.#stop
+    let closed = first
+    for (;;) {
+      await closed
+      for (let tries = 0; ; tries += 1) {
+        if (signal.aborted) return
+        const pauseMs = PAUSES_MS[tries] ?? PAUSES_MS.at(-1)!
+        await clock.sleep(pauseMs, signal).catch(() => undefined)
+        try {
+          ;({ closed } = await this.#connect())
+          break
+        } catch (error) {
+          if (signal.aborted) return
+          if (tries === 0)
+            log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is away')
+        }
+      }
+    }
+  }
+
+  /** Afterwards the replica is complete. `closed` settles when the connection is lost. */
+  async #connect(): Promise<{ readonly closed: Promise<void> }> {
+    const { address, tls, name, tables } = this.#options
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const connection = await OvsdbConnection.open({
+      address,
+      ...(tls && { tls }),
+      onNotification: (method, params) => {
+        if (method === 'update3') this.#update(params[1] as string, params[2] as TableUpdates)
+      },
+      onClosed: () => {
+        if (this.#connection === connection) this.#connection = undefined
+        resolve()
+      },
+    })
+    try {
+      this.#schema = readSchema(await connection.call('get_schema', [name]))
+      const wanted = Object.entries(tables).flatMap(([table, columns]) => {
+        const known = this.#schema[table]
+        if (known === undefined) return []
+        return [[table, [{ columns: columns.filter((column) => column in known) }]] as const]
+      })
+      const asked = [name, MONITOR, Object.fromEntries(wanted), this.#last]
+      const answer = await connection.call('monitor_cond_since', asked)
+      const [isContinued, last, updates] = answer as [boolean, string, TableUpdates]
+      if (!isContinued) this.#tables = new Map(wanted.map(([table]) => [table, new Map()]))
+      this.#connection = connection
+      this.#update(last, updates)
+      return { closed: promise }
+    } catch (error) {
+      connection[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  #update(last: string, updates: TableUpdates): void {
+    this.#last = last
+    for (const [table, rows] of Object.entries(updates)) {
+      const known = this.#tables.get(table)
+      if (known === undefined) continue
+      for (const [id, update] of Object.entries(rows)) this.#updateRow(table, known, id, update)
+    }
+    for (const listener of this.#listeners) listener()
+  }
+
+  #updateRow(table: string, known: Map<string, Row>, id: string, update: RowUpdate): void {
+    if ('delete' in update) {
+      known.delete(id)
+      return
+    }
+    const columns = this.#schema[table]!
+    const before = known.get(id)
+    const change = update.modify ?? update.insert ?? update.initial ?? {}
+    const row: Record<string, Value> = { ...(before ?? this.#emptyRow(table)) }
+    for (const [name, value] of Object.entries(change as Record<string, unknown>)) {
+      const column = columns[name]!
+      const decoded = decode(value, column)
+      row[name] = update.modify === undefined ? decoded : changed(row[name]!, decoded, column)
+    }
+    known.set(id, row)
+  }
+
+  /** New rows come without the columns that have their default. */
+  #emptyRow(table: string): Row {
+    const columns = this.#schema[table]!
+    const names = this.#options.tables[table]!.filter((name) => name in columns)
+    return Object.fromEntries(names.map((name) => [name, columns[name]!.empty]))
+  }
+}
