@@ -13,7 +13,9 @@ export function programPath(name: string): string | undefined {
   const directories = [
     ...(process.env['PATH'] ?? '').split(delimiter),
     ...SYSTEM_DIRECTORIES,
-    ...[...SYSTEM_DIRECTORIES, '/usr/bin', ...PACKAGE_DIRECTORIES].map((directory) => join(programsDirectory, directory)),
+    ...[...SYSTEM_DIRECTORIES, '/usr/bin', ...PACKAGE_DIRECTORIES].map((directory) =>
+      join(programsDirectory, directory),
+    ),
   ]
   return directories.map((directory) => join(directory, name)).find(isExecutable)
 }
