@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type RunOptions, type RunResult } from '#drivers/run.ts'
 import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
 import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
+import { findProgram } from '../process/find-program.ts'
 import { clearRunFolders, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 
 export interface LibvirtHostOptions {
@@ -12,12 +13,14 @@ export interface LibvirtHostOptions {
   readonly directory: string
   /** Its host name, as its hypervisor reports it. */
   readonly name: string
+  /** Where the host's Open vSwitch has its sockets, for guests that are plugged into it; absent: there is none. */
+  readonly openvswitch?: string
 }
 
 export interface RunningLibvirtHost {
   readonly name: string
   /** The process that holds the host's namespaces; everything of the host ends with it. */
-  readonly holderPid: number
+  readonly holder: Holder
   readonly socketPath: string
   /** For the driver's settings. */
   readonly uri: string
@@ -34,6 +37,8 @@ export interface RunningLibvirtHost {
 const STEP_TIMEOUT_MS = 20_000
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 25
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const OPENVSWITCH_FOLDER = '/run/openvswitch'
 
 /**
  * Afterwards a libvirt daemon of its own runs, in namespaces of its own, with its state under `directory`. Started
@@ -43,18 +48,19 @@ const POLL_MS = 25
 export async function startLibvirtHost(options: LibvirtHostOptions): Promise<RunningLibvirtHost> {
   const directory = resolve(options.directory)
   await mkdir(directory, { recursive: true, mode: 0o711 })
-  const holder = (await runningHolder(directory)) ?? (await startHolder(directory, options.name))
+  const holder = (await runningHolder(directory)) ?? (await startHolder(directory, options))
   const socketPath = join(directory, 'run', 'libvirt-sock')
-  await startDaemons(holder, socketPath)
+  const environment = environmentOf(options)
+  await startDaemons(holder, socketPath, environment)
   return {
     name: options.name,
-    holderPid: holder.pid,
+    holder,
     socketPath,
     uri: `qemu+unix:///system?socket=${encodeURIComponent(socketPath)}`,
     run: (command, args, runOptions) => runInside(holder, command, args, runOptions),
     restartDaemon: async () => {
       await endDaemon(holder)
-      await startDaemons(holder, socketPath)
+      await startDaemons(holder, socketPath, environment)
     },
     stopDaemon: () => endDaemon(holder),
     stop: async () => {
@@ -76,7 +82,10 @@ export async function libvirtHostPid(directory: string): Promise<number | undefi
   return (await runningHolder(resolve(directory)))?.pid
 }
 
-async function startHolder(directory: string, name: string): Promise<Holder> {
+async function startHolder(
+  directory: string,
+  { name, openvswitch }: LibvirtHostOptions,
+): Promise<Holder> {
   await clearRunFolders(directory)
   await writeConfigFiles(directory, hostUuid(directory))
   const holder = await startNamespace()
@@ -85,9 +94,12 @@ async function startHolder(directory: string, name: string): Promise<Holder> {
       runInside(holder, command, args, { timeoutMs: STEP_TIMEOUT_MS })
     await inside('hostname', name)
     await inside('ip', 'link', 'set', 'lo', 'up')
-    for (const [own, place] of Object.entries(FOLDERS)) {
+    const folders = Object.entries(FOLDERS).map(([own, place]) => [join(directory, own), place])
+    if (openvswitch !== undefined) folders.push([resolve(openvswitch), OPENVSWITCH_FOLDER])
+    for (const [own, place] of folders as [string, string][]) {
+      await mkdir(own, { recursive: true, mode: 0o711 })
       await mkdir(place, { recursive: true })
-      await inside('mount', '--bind', join(directory, own), place)
+      await inside('mount', '--bind', own, place)
     }
     for (const [own, place] of Object.entries(FILES))
       await inside('mount', '--bind', join(directory, own), place)
@@ -99,12 +111,23 @@ async function startHolder(directory: string, name: string): Promise<Holder> {
   }
 }
 
+/** libvirtd runs `ovs-vsctl` from its PATH, and that looks for the switch in the usual folder. */
+function environmentOf({ openvswitch }: LibvirtHostOptions): Readonly<Record<string, string>> {
+  const tools = openvswitch === undefined ? '' : `:${dirname(findProgram('ovs-vsctl'))}`
+  return { PATH: `${PATH}${tools}`, LC_ALL: 'C' }
+}
+
 /** Each daemon refuses to start twice over its own pid file, so this only starts what does not run. */
-async function startDaemons(holder: Holder, socketPath: string): Promise<void> {
+async function startDaemons(
+  holder: Holder,
+  socketPath: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
   for (const daemon of ['virtlogd', 'libvirtd']) {
     if (await daemonRuns(holder, daemon)) continue
     await runInside(holder, daemon, ['--daemon', '--pid-file', pidFile(daemon)], {
       timeoutMs: STEP_TIMEOUT_MS,
+      env,
     })
   }
   const deadline = performance.now() + READY_TIMEOUT_MS

@@ -23,6 +23,7 @@ import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { libvirtLiveMove } from './move/live-move.ts'
 import { libvirtMove } from './move/move.ts'
+import { type GuestNetworks, type OvsDatapath, OvnNetworks } from './networks/guest-networks.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
@@ -43,12 +44,17 @@ import { watch } from './watch.ts'
 const PROBE_LIMIT_MS = 60_000
 
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
+export const NETWORKS = ['host', 'ovn'] as const
 
 export interface LibvirtSettings {
   /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
   /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
   readonly virtType: (typeof VIRT_TYPES)[number]
+  /** `ovn`: the cell's networks, which span hosts; `host`, as usual: bridges of this host alone. */
+  readonly network?: (typeof NETWORKS)[number]
+  /** With `ovn`: the `datapath_type` of its bridges; absent: in the kernel. */
+  readonly ovsDatapath?: OvsDatapath
   /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
   readonly liveUri?: string | undefined
   /** A folder, the same on all of them, in which this and other hosts have their state directories. */
@@ -134,7 +140,6 @@ async function createHost(
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
-  const filters = filterCalls(slowSession)
   return {
     owner,
     stateDirectory,
@@ -145,8 +150,7 @@ async function createHost(
     slowSession,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
-    networks: new HostNetworks(networkCalls(slowSession), filters, owner),
-    filters,
+    networks: networksOf(environment, settings, slowSession, logger),
     images,
     locks: new InstanceLocks(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
@@ -159,6 +163,16 @@ async function createHost(
       : async () => (settings.virtType === 'kvm' ? 'kvm' : 'qemu'),
     logger,
   }
+}
+
+function networksOf(
+  { owner }: DriverEnvironment,
+  { network = 'host', ovsDatapath = 'system' }: LibvirtSettings,
+  session: LibvirtSession,
+  logger: Logger | undefined,
+): GuestNetworks {
+  if (network === 'ovn') return new OvnNetworks(ovsDatapath)
+  return new HostNetworks(networkCalls(session), filterCalls(session), owner, logger)
 }
 
 /**

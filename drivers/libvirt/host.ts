@@ -12,10 +12,9 @@ import type { Uptime } from '../uptime.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
-import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import { type InstanceRecord, readInstanceRecord } from './instance-record.ts'
-import type { HostNetworks } from './networks/host-networks.ts'
+import type { GuestNetworks } from './networks/guest-networks.ts'
 import type { CpuSettings } from './placement/cpu-settings.ts'
 import type { LentDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
@@ -36,8 +35,7 @@ export interface LibvirtHost {
   readonly slowSession: LibvirtSession
   readonly domains: DomainCalls
   readonly devices: DeviceCalls
-  readonly networks: HostNetworks
-  readonly filters: FilterCalls
+  readonly networks: GuestNetworks
   readonly images: ImageCache
   readonly locks: InstanceLocks
   readonly cpus: CpuSettings

@@ -3,13 +3,13 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId, NetworkId } from '#common/ids.ts'
 import type { Interfaces, NicSpec } from '../driver.ts'
 import { isUsedByOthers } from './destroy.ts'
-import { nicXml } from './domains/domain-xml.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
 import { isOff } from './power.ts'
 import { getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
+import { renderXml } from './xml/element.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 
 /** A guest releases a NIC when its kernel handles the request; a guest that still boots does not. */
@@ -29,7 +29,7 @@ export function libvirtInterfaces(host: LibvirtHost): Interfaces {
         try {
           if (await hasNic(host, domain, nic, signal)) return
           const mode = { isLive: !(await isOff(host, domain, signal)) }
-          await host.devices.attach(domain, nicXml(host.owner, nic), mode, signal)
+          await host.devices.attach(domain, nicXml(host, nic), mode, signal)
         } catch (error) {
           if (host.slowSession.connected) await unplug(host, id, record, nic)
           throw error
@@ -50,7 +50,7 @@ async function takeFromDomain(
   nic: NicSpec,
   signal: AbortSignal,
 ): Promise<void> {
-  const xml = nicXml(host.owner, nic)
+  const xml = nicXml(host, nic)
   await host.devices.detach(domain, xml, 'definition', signal).catch((error: unknown) => {
     if (!isFailure(error, 'not-found')) throw error
   })
@@ -80,6 +80,10 @@ async function unplug(
   await rewrite(host, id, record, without(record.nics, nic))
   const isUsed = (network: NetworkId) => isUsedByOthers(host, network)
   await host.networks.unplug(nic, isUsed, AbortSignal.timeout(LET_GO_MS))
+}
+
+function nicXml(host: LibvirtHost, nic: NicSpec): string {
+  return renderXml(host.networks.interfaceOf(nic))
 }
 
 async function hasNic(

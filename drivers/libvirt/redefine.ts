@@ -58,7 +58,8 @@ export async function defineDomain(
   await refuseWhatIsNotThere(host, options, virtType, signal)
   const { asked, placement, sharedCpus } = await placeOnHost(host, id, record, signal)
   const cpu = cpuElement(host.cpus.model, virtType, seenElements(asked.topology, placement))
-  const guest = { id, subject: domain, options, nics, owner, files, virtType }
+  const interfaces = nics.map((nic) => host.networks.interfaceOf(nic))
+  const guest = { id, subject: domain, options, interfaces, owner, files, virtType }
   const usualLine = domain.imageProperties['os_command_line']
   const start = await (rescue === undefined
     ? startOf(files, usualLine)

@@ -1,5 +1,6 @@
 import { EnvReader } from '#common/env.ts'
-import { type LibvirtSettings, VIRT_TYPES } from './driver.ts'
+import { type LibvirtSettings, NETWORKS, VIRT_TYPES } from './driver.ts'
+import { OVS_DATAPATHS } from './networks/guest-networks.ts'
 import { cpuList } from './placement/cpu-settings.ts'
 import { lentDevices } from './placement/pci-devices.ts'
 
@@ -9,6 +10,8 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
   const read: LibvirtSettings = {
     uri: reader.text('uri', 'qemu:///system'),
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
+    network: reader.choice('network', NETWORKS, 'host'),
+    ovsDatapath: reader.choice('ovs_datapath', OVS_DATAPATHS, 'system'),
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),

@@ -124,10 +124,18 @@ describe.skipIf(why !== undefined)(
       const subject = domainSubject(spec)
       const host = { nodes, dedicated: [2, 3, 6, 7], devices: [], others: [] }
       const placement = placeGuest(askedPlacement(subject), subject.flavor, host)
-      const { id, nics } = spec
+      const { id } = spec
       const files = instanceFiles(harness.host.socketPath, id)
       const xml = domainXml({
-        ...{ id, nics, subject, placement, files, owner: harness.owner, virtType: 'qemu' },
+        ...{
+          id,
+          interfaces: [],
+          subject,
+          placement,
+          files,
+          owner: harness.owner,
+          virtType: 'qemu',
+        },
         options: guestOptions(subject),
         cpu: cpuElement(undefined, 'qemu', seenElements(null, placement)),
         ...{ sharedCpus: [], configDrive: undefined, rescue: undefined, start: undefined },

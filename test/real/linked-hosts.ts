@@ -12,12 +12,12 @@ export async function linkHosts(
   two: RunningLibvirtHost,
 ): Promise<readonly [string, string]> {
   const addresses = ['10.77.0.1', '10.77.0.2'] as const
-  const ipIn = ({ holderPid }: RunningLibvirtHost, ...args: readonly string[]) =>
-    run('nsenter', ['--target', String(holderPid), '--net', 'ip', ...args], {
+  const ipIn = ({ holder }: RunningLibvirtHost, ...args: readonly string[]) =>
+    run('nsenter', ['--target', String(holder.pid), '--net', 'ip', ...args], {
       timeoutMs: COMMAND_MS,
     })
   await ipIn(one, 'link', 'add', 'line', 'type', 'veth', 'peer', 'name', 'other')
-  await ipIn(one, 'link', 'set', 'other', 'netns', String(two.holderPid), 'name', 'line')
+  await ipIn(one, 'link', 'set', 'other', 'netns', String(two.holder.pid), 'name', 'line')
   for (const [index, host] of [one, two].entries()) {
     await ipIn(host, 'address', 'add', `${addresses[index]}/24`, 'dev', 'line')
     await ipIn(host, 'link', 'set', 'line', 'up')

@@ -54,7 +54,7 @@ async function installPeers(isAll: boolean): Promise<void> {
   try {
     const large = isAll ? (['ansible', 'browser', 'ironic', 'keystone'] as const) : []
     await installPackages(
-      ['libvirt', 'docker', 'baremetal', 'machines', 'clients', ...large],
+      ['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients', ...large],
       progress,
     )
   } catch (error) {

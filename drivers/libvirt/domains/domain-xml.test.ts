@@ -18,7 +18,7 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
   const files = instanceFiles('/state', spec.id)
   const subject = domainSubject(spec)
   const xml = domainXml({
-    ...{ id: spec.id, subject, options: guestOptions(subject), nics: spec.nics, owner, files },
+    ...{ id: spec.id, subject, options: guestOptions(subject), interfaces: [], owner, files },
     ...{
       virtType: 'qemu',
       rescue: undefined,

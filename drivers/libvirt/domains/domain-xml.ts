@@ -1,9 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
-import type { NicSpec, Owner } from '../../driver.ts'
+import type { Owner } from '../../driver.ts'
 import type { Start } from '../disks/start-files.ts'
-import { filterName } from '../firewall/filter-name.ts'
 import type { DomainSubject } from '../instance-record.ts'
-import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
 import type { GuestPlacement } from '../placement/place-guest.ts'
 import { lentElements, placementElements } from '../placement/placement-elements.ts'
@@ -18,7 +16,8 @@ export interface DomainPlan extends DiskPlan {
   readonly id: InstanceId
   readonly subject: DomainSubject
   readonly options: GuestOptions
-  readonly nics: readonly NicSpec[]
+  /** Its NICs, as this host connects them. */
+  readonly interfaces: readonly XmlElement[]
   readonly owner: Owner
   readonly virtType: VirtType
   /** As the guest is shown it; undefined: as its emulator has it. */
@@ -91,11 +90,11 @@ export function metadataElement(owner: Owner, id: InstanceId, subject: DomainSub
 }
 
 function devices(plan: DomainPlan): XmlElement[] {
-  const { nics, owner, files, options, placement } = plan
+  const { interfaces, files, options, placement } = plan
   const { rng, watchdog } = options
   return [
     ...diskElements(plan),
-    ...nics.map((nic) => nicElement(owner, nic)),
+    ...interfaces,
     ...lentElements(placement),
     // A second name for the same port, which older clients of libvirt look for.
     ...(['serial', 'console'] as const).map((kind) => serialPort(kind, files.consoleLog)),
@@ -119,23 +118,6 @@ function randomSource({ bytes, periodMs }: RandomRate): XmlElement {
     { model: 'virtio' },
     bytes === null ? undefined : element('rate', { bytes, period: periodMs }),
     element('backend', { model: 'random' }, '/dev/urandom'),
-  )
-}
-
-/** One NIC as the domain has it, to be attached or detached. */
-export function nicXml(owner: Owner, nic: NicSpec): string {
-  return renderXml(nicElement(owner, nic))
-}
-
-function nicElement(owner: Owner, nic: NicSpec): XmlElement {
-  return element(
-    'interface',
-    { type: 'network' },
-    element('mac', { address: nic.macAddress }),
-    element('source', { network: networkName(owner, nic.networkId) }),
-    element('model', { type: 'virtio' }),
-    element('mtu', { size: nic.mtu }),
-    element('filterref', { filter: filterName(nic.portId) }),
   )
 }
 

@@ -1,9 +1,8 @@
 import type { Firewall, PortFilter } from '../../driver.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
-import { filterXml, isBeyondLibvirt } from './filter-xml.ts'
 
-/** Filters are libvirt's own: it makes rules of them as guests start, and touches none that are not its own. */
+/** What passes is a matter of how NICs reach their networks: filters of libvirt on the host, or ACLs of OVN. */
 export function libvirtFirewall(host: LibvirtHost): Firewall {
   return {
     apply: async (ports, signal) => {
@@ -28,12 +27,9 @@ async function applyOne(
     const files = filesOf(host, instance)
     const record = await readInstanceRecord(files)
     if (record?.nics.every(({ portId }) => portId !== nic.portId) ?? true) return false
-    const unsaid = rules?.filter(isBeyondLibvirt) ?? []
-    if (unsaid.length > 0)
-      host.logger?.warn({ instance, port: nic.portId, unsaid }, 'rules for protocols stay shut')
     const nics = record!.nics.map((each) => (each.portId === nic.portId ? nic : each))
     await writeInstanceRecord(files, { ...record!, nics })
-    await host.filters.define(filterXml(nic, rules), signal)
+    await host.networks.filter(nic, rules, signal)
     await host.networks.plug(nic, signal)
     return true
   })

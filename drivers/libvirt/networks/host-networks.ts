@@ -1,15 +1,18 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { NetworkId } from '#common/ids.ts'
-import type { NicSpec, Owner } from '../../driver.ts'
+import type { Logger } from '#common/log.ts'
+import type { FilterRule, NicSpec, Owner } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { FilterCalls } from '../firewall/filter-calls.ts'
 import { filterName } from '../firewall/filter-name.ts'
-import { filterXml } from '../firewall/filter-xml.ts'
+import { filterXml, isBeyondLibvirt } from '../firewall/filter-xml.ts'
 import { isOwnStamp } from '../ownership.ts'
 import type { NetworkRef } from '../rpc/network-ref.ts'
+import { element, type XmlElement } from '../xml/element.ts'
 import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
+import type { GuestNetworks } from './guest-networks.ts'
 import type { NetworkCalls } from './network-calls.ts'
-import { networkUuid } from './network-name.ts'
+import { networkName, networkUuid } from './network-name.ts'
 import { dhcpAddress, dhcpHostXml, networkXml } from './network-xml.ts'
 
 interface DhcpHost {
@@ -17,17 +20,45 @@ interface DhcpHost {
   readonly address: string
 }
 
-/** The networks this host has for its guests: each is there from its first NIC to its last. */
-export class HostNetworks {
+/**
+ * Networks of this host alone: each is there from its first NIC to its last. Filters are libvirt's own: it makes rules of
+ * them as guests start, and touches none that are not its own.
+ */
+export class HostNetworks implements GuestNetworks {
   readonly #calls: NetworkCalls
   readonly #filters: FilterCalls
   readonly #owner: Owner
+  readonly #logger: Logger | undefined
   readonly #locks = new KeyedLock<NetworkId>()
 
-  constructor(calls: NetworkCalls, filters: FilterCalls, owner: Owner) {
+  constructor(calls: NetworkCalls, filters: FilterCalls, owner: Owner, logger: Logger | undefined) {
     this.#calls = calls
     this.#filters = filters
     this.#owner = owner
+    this.#logger = logger
+  }
+
+  interfaceOf(nic: NicSpec): XmlElement {
+    return element(
+      'interface',
+      { type: 'network' },
+      element('mac', { address: nic.macAddress }),
+      element('source', { network: networkName(this.#owner, nic.networkId) }),
+      element('model', { type: 'virtio' }),
+      element('mtu', { size: nic.mtu }),
+      element('filterref', { filter: filterName(nic.portId) }),
+    )
+  }
+
+  async filter(
+    nic: NicSpec,
+    rules: readonly FilterRule[] | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const unsaid = rules?.filter(isBeyondLibvirt) ?? []
+    if (unsaid.length > 0)
+      this.#logger?.warn({ port: nic.portId, unsaid }, 'rules for protocols stay shut')
+    await this.#filters.define(filterXml(nic, rules), signal)
   }
 
   /**
