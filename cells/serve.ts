@@ -30,6 +30,7 @@ import {
   instanceDiagnostics,
   instanceMoveProgress,
 } from './handlers/instance-lookups.ts'
+import { networkApply, networkList } from './handlers/network.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
@@ -66,6 +67,8 @@ const HANDLERS: Handlers = {
   'snapshot.ended': snapshotEnded,
   'saga.list-stuck': sagaListStuck,
   'saga.continue': sagaContinue,
+  'network.list': networkList,
+  'network.apply': networkApply,
 }
 
 /** The processes of a cell share its work. */

@@ -16,6 +16,7 @@ import {
 } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MigrationView, MoveProgress } from './migration.ts'
+import { NetworkChanges, NetworkObjectRef } from './network.ts'
 import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -216,6 +217,22 @@ export const CELL_OPERATIONS = {
   'saga.continue': {
     ask: Type.Object({ id: Uuid }),
     answer: Type.Object({ isContinued: Type.Boolean() }),
+  },
+  /** A page of what the cell has of its network state, by kind and id, after `after`. */
+  'network.list': {
+    ask: Type.Object({ after: Nullable(Type.Pick(NetworkObjectRef, ['kind', 'id'])) }),
+    answer: Type.Object({
+      objects: Type.Array(NetworkObjectRef, { maxItems: 1000 }),
+      isLast: Type.Boolean(),
+    }),
+  },
+  /**
+   * Afterwards the cell has these changes on its disk, and its network engine has them soon. `generation` is that of the
+   * lease under which a gateway speaks: the cell refuses one that is older than it has heard.
+   */
+  'network.apply': {
+    ask: Type.Object({ generation: Type.Integer({ minimum: 1 }), changes: NetworkChanges }),
+    answer: Type.Object({}),
   },
 } as const
 

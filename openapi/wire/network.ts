@@ -154,3 +154,33 @@ export const NetworkState = Type.Object({
   remoteHosts: Type.Array(WireRemoteHost),
 })
 export type NetworkState = Static<typeof NetworkState>
+
+/** By the lists of `NetworkState`. */
+export const NETWORK_KINDS = [
+  'networks',
+  'subnets',
+  'ports',
+  'securityGroups',
+  'routers',
+  'floatingIps',
+  'remoteHosts',
+] as const
+export type NetworkKind = (typeof NETWORK_KINDS)[number]
+
+/** One object of a cell's network state, by which a gateway tells whether the cell has it as it is to be. */
+export const NetworkObjectRef = Type.Object({
+  kind: OneOf(NETWORK_KINDS),
+  id: Uuid,
+  /** Of the object as the gateway sent it. */
+  digest: Type.String({ pattern: '^[A-Za-z0-9+/=]{8,44}$' }),
+})
+export type NetworkObjectRef = Static<typeof NetworkObjectRef>
+
+/** Objects that are new or have changed, and those that are to go. */
+export const NetworkChanges = Type.Object({
+  put: NetworkState,
+  /** Of every object in `put`. */
+  digests: Type.Array(NetworkObjectRef),
+  removed: Type.Array(Type.Pick(NetworkObjectRef, ['kind', 'id'])),
+})
+export type NetworkChanges = Static<typeof NetworkChanges>

@@ -221,6 +221,10 @@ export class ScriptedCell implements AsyncDisposable {
         return { incarnation: this.incarnation, hosts: [], isLast: true }
       case 'saga.list-stuck':
         return { sagas: [] }
+      case 'network.list':
+        return { objects: [], isLast: true }
+      case 'network.apply':
+        return {}
       case 'saga.continue':
         return { isContinued: false }
       case 'snapshot.ended':

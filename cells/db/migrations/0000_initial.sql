@@ -77,6 +77,21 @@ CREATE TABLE `operations` (
 	CONSTRAINT `operations_server_id_attempt_slot_pk` PRIMARY KEY(`server_id`,`attempt`,`slot`)
 );
 --> statement-breakpoint
+CREATE TABLE `network_objects` (
+	`kind` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`digest` varchar(44) character set ascii collate ascii_bin NOT NULL,
+	`body` json NOT NULL,
+	CONSTRAINT `network_objects_kind_id_pk` PRIMARY KEY(`kind`,`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `network_writer` (
+	`id` int NOT NULL,
+	`generation` int NOT NULL,
+	`version` int NOT NULL,
+	CONSTRAINT `network_writer_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `allocations` (
 	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,

@@ -1,0 +1,21 @@
+import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { Cell } from '../cell.ts'
+import { listNetworkObjects, writeNetworkChanges } from '../db/network-objects.ts'
+
+const PAGE_MAX = 1_000
+
+export async function networkList(
+  { conductor }: Cell,
+  { after }: CellAsk<'network.list'>,
+): Promise<CellAnswer<'network.list'>> {
+  const objects = await listNetworkObjects(conductor.db, after, PAGE_MAX + 1)
+  return { objects: objects.slice(0, PAGE_MAX), isLast: objects.length <= PAGE_MAX }
+}
+
+export async function networkApply(
+  { conductor }: Cell,
+  { generation, changes }: CellAsk<'network.apply'>,
+): Promise<CellAnswer<'network.apply'>> {
+  await conductor.db.transaction((tx) => writeNetworkChanges(tx, generation, changes))
+  return {}
+}
