@@ -23,6 +23,7 @@ export interface Network extends Described {
   /** True: every cell, present and future. False: only those of `cellIds`. */
   readonly isEverywhere: boolean
   readonly cellIds: readonly string[]
+  readonly tunnelKey: number
   readonly subnetIds: readonly string[]
 }
 
@@ -55,9 +56,13 @@ export interface Port extends Described {
   readonly nicTag: string | null
   readonly hostName: string
   readonly hasPortSecurity: boolean
+  readonly tunnelKey: number
   readonly fixedIps: readonly FixedIp[]
   readonly securityGroupIds: readonly string[]
 }
+
+/** A port without what it gets when its row is made. */
+export type UnplacedPort = Omit<Port, 'fixedIps' | 'macAddress' | 'tunnelKey'>
 
 export interface SecurityGroup extends Described {
   readonly isDefault: boolean

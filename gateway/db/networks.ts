@@ -1,5 +1,6 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network, Subnet } from './network.ts'
@@ -86,10 +87,16 @@ export async function networksForBoot(
   return networksOfRows(db, rows)
 }
 
-/** Afterwards the network and its segments exist. */
-export async function insertNetwork(tx: Tx, network: Network): Promise<void> {
-  await tx.orm.insert(networks).values(columnsOf(network))
+/** Afterwards the network and its segments exist; false, and they do not, when another network has its tunnel key. */
+export async function insertNetwork(tx: Tx, network: Network): Promise<boolean> {
+  try {
+    await tx.orm.insert(networks).values(columnsOf(network))
+  } catch (error) {
+    if (isDuplicate(error, 'networks_by_tunnel_key')) return false
+    throw error
+  }
   await insertSegments(tx, network)
+  return true
 }
 
 /** Afterwards the network is as given; throws `conflict` when it changed since this revision was read. */

@@ -4,7 +4,6 @@ import type { Network } from '../../db/network.ts'
 import {
   deleteNetworkRows,
   findNetworks,
-  insertNetwork,
   lockNetwork,
   portsOnNetwork,
   updateNetwork as writeNetwork,
@@ -16,6 +15,7 @@ import type { Networks } from './list-networks.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
+import { insertWithKey, randomNetworkKey } from './tunnel-keys.ts'
 import { ownerOf, ownNetwork } from './visible.ts'
 
 /** A network as requests write it. */
@@ -42,15 +42,16 @@ export async function createNetworks(
   requester: Requester,
   drafts: readonly NetworkDraft[],
 ): Promise<readonly Network[]> {
-  const made = drafts.map((draft) => newNetwork(networks, requester, draft))
-  await networks.db.transaction(async (tx) => {
-    for (const network of made) {
-      await insertNetwork(tx, network)
+  const planned = drafts.map((draft) => newNetwork(networks, requester, draft))
+  return networks.db.transaction(async (tx) => {
+    const made: Network[] = []
+    for (const network of planned) {
+      made.push(await insertWithKey(tx, network))
       await charge(tx, network.projectId, 'network')
       if (network.isShared) await shareWithEveryone(tx, network, true)
     }
+    return made
   })
-  return made
 }
 
 function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraft): Network {
@@ -67,6 +68,7 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     hasPortSecurity: true,
     isEverywhere: true,
     cellIds: [],
+    tunnelKey: randomNetworkKey(),
     subnetIds: [],
     createdAt: now,
     updatedAt: now,

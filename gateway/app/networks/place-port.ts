@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { FixedIp, Port, Subnet } from '../../db/network.ts'
+import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { charge } from './quotas.ts'
+import { freePortKey, randomPortKey } from './tunnel-keys.ts'
 
 /** A requested address of a port: this one, or any of the subnet; null: any. */
 export interface AddressRequest {
@@ -12,7 +13,7 @@ export interface AddressRequest {
   readonly address: string | null
 }
 
-export interface PortDraft extends Omit<Port, 'fixedIps' | 'macAddress'> {
+export interface PortDraft extends UnplacedPort {
   /** Null: one of ours that is free. */
   readonly macAddress: string | null
   /** Undefined: one address per IP version that the network has subnets of. */
@@ -22,7 +23,7 @@ export interface PortDraft extends Omit<Port, 'fixedIps' | 'macAddress'> {
 }
 
 /** Guesses at 24 random bits: with a hundred thousand ports the eighth is needed once in 10^17. */
-const MAC_TRIES_MAX = 8
+const TRIES_MAX = 8
 
 /**
  * Afterwards the port exists with its addresses and groups and is counted. Throws `not-found` when the network went
@@ -32,14 +33,14 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
   const { requests, subnets: _subnets, macAddress, ...port } = draft
   if (!(await holdNetwork(tx, draft.networkId)))
     throw new Failure('not-found', `Network ${draft.networkId} could not be found.`)
-  const mac = await insertWithMac(tx, port, macAddress)
+  const placed = await insertWithKeys(tx, port, macAddress)
   const fixedIps =
     requests === undefined
       ? await addressPerVersion(tx, draft)
       : await allocateRequested(tx, draft, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
   await charge(tx, draft.projectId, 'port')
-  return { ...port, macAddress: mac, fixedIps }
+  return { ...placed, fixedIps }
 }
 
 /** Afterwards the port has every requested address. */
@@ -87,21 +88,24 @@ function exhausted(networkId: string): Failure {
   return new Failure('conflict', `No more IP addresses available on network ${networkId}.`)
 }
 
-async function insertWithMac(
+async function insertWithKeys(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'macAddress'>,
+  port: UnplacedPort,
   wanted: string | null,
-): Promise<string> {
-  for (let tries = 1; tries <= MAC_TRIES_MAX; tries += 1) {
-    const macAddress = wanted ?? newMacAddress()
-    if (await insertPort(tx, { ...port, macAddress })) return macAddress
-    if (wanted !== null)
+): Promise<Omit<Port, 'fixedIps'>> {
+  let tunnelKey = randomPortKey()
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const placed = { ...port, tunnelKey, macAddress: wanted ?? newMacAddress() }
+    const outcome = await insertPort(tx, placed)
+    if (outcome === 'inserted') return placed
+    if (outcome === 'key-taken') tunnelKey = await freePortKey(tx, port.networkId)
+    else if (wanted !== null)
       throw new Failure(
         'conflict',
         `Unable to complete operation for network ${port.networkId}. The mac address ${wanted} is in use.`,
       )
   }
-  throw new Failure('unavailable', 'No free MAC address was found. Please try again.')
+  throw new Failure('unavailable', 'No free MAC address or tunnel key was found. Please try again.')
 }
 
 /** fa:16:3e is the prefix OpenStack deployments use. */

@@ -1,7 +1,7 @@
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { Port } from '../../db/network.ts'
+import type { Port, UnplacedPort } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { portsOfServer } from '../../db/ports.ts'
 import { bindPort, releaseServerPorts } from '../../db/server-ports.ts'
@@ -111,7 +111,7 @@ export function bootPort(
   { projectId, securityGroups }: NicPlan,
   { network, tag: nicTag }: NewNic,
   nicIndex: number,
-): Omit<Port, 'fixedIps' | 'macAddress'> {
+): UnplacedPort {
   return {
     id: portId ?? newId(),
     projectId,

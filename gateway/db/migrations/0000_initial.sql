@@ -492,7 +492,9 @@ CREATE TABLE `networks` (
 	`mtu` int NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
 	`everywhere` boolean NOT NULL,
-	CONSTRAINT `networks_id` PRIMARY KEY(`id`)
+	`tunnel_key` int NOT NULL,
+	CONSTRAINT `networks_id` PRIMARY KEY(`id`),
+	CONSTRAINT `networks_by_tunnel_key` UNIQUE(`tunnel_key`)
 );
 --> statement-breakpoint
 CREATE TABLE `port_addresses` (
@@ -530,8 +532,10 @@ CREATE TABLE `ports` (
 	`nic_tag` varchar(60),
 	`binding_host` varchar(255) NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
+	`tunnel_key` smallint NOT NULL,
 	CONSTRAINT `ports_id` PRIMARY KEY(`id`),
-	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
+	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`),
+	CONSTRAINT `ports_by_tunnel_key` UNIQUE(`network_id`,`tunnel_key`)
 );
 --> statement-breakpoint
 CREATE TABLE `rbac_policies` (

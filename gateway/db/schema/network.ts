@@ -34,8 +34,11 @@ export const networks = mysqlTable(
     hasPortSecurity: boolean('port_security_enabled').notNull(),
     /** True: the network reaches every cell there is and will be. False: those with a segment. */
     isEverywhere: boolean('everywhere').notNull(),
+    /** By which hosts tell the network's packets apart on the wire, in every cell the same. */
+    tunnelKey: int('tunnel_key').notNull(),
   },
   (t) => [
+    uniqueIndex('networks_by_tunnel_key').on(t.tunnelKey),
     index('networks_by_project').on(t.projectId, t.id),
     index('networks_by_shared').on(t.isShared, t.id),
   ],
@@ -115,9 +118,12 @@ export const ports = mysqlTable(
     nicTag: varchar('nic_tag', { length: 60 }),
     hostName: text255('binding_host').notNull(),
     hasPortSecurity: boolean('port_security_enabled').notNull(),
+    /** By which hosts tell the ports of its network apart on the wire, in every cell the same. */
+    tunnelKey: smallint('tunnel_key').notNull(),
   },
   (t) => [
     uniqueIndex('ports_by_mac').on(t.macAddress),
+    uniqueIndex('ports_by_tunnel_key').on(t.networkId, t.tunnelKey),
     index('ports_by_machine_mac').on(t.machineMac),
     index('ports_by_device').on(t.deviceId, t.nicIndex),
     index('ports_by_network').on(t.networkId, t.id),
