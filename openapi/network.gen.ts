@@ -560,6 +560,10 @@ export interface components {
             readonly shared?: components["schemas"]["Flag"];
             readonly "router:external"?: components["schemas"]["Flag"];
             readonly mtu?: number;
+            /** @description flat, vlan or geneve. Administrators only, where a cell has OVN. */
+            readonly "provider:network_type"?: string | null;
+            readonly "provider:physical_network"?: string | null;
+            readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
@@ -572,6 +576,10 @@ export interface components {
             readonly shared?: components["schemas"]["Flag"];
             readonly "router:external"?: components["schemas"]["Flag"];
             readonly mtu?: number;
+            /** @description flat, vlan or geneve. Administrators only, where a cell has OVN. */
+            readonly "provider:network_type"?: string | null;
+            readonly "provider:physical_network"?: string | null;
+            readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
@@ -599,6 +607,15 @@ export interface components {
             readonly availability_zones?: components["schemas"]["None"];
             readonly ipv4_address_scope?: null;
             readonly ipv6_address_scope?: null;
+            /**
+             * @description Shown to administrators.
+             * @enum {string}
+             */
+            readonly "provider:network_type"?: "flat" | "geneve" | "vlan";
+            /** @description Shown to administrators. */
+            readonly "provider:physical_network"?: string | null;
+            /** @description Shown to administrators; of a Geneve network, the key that cells with OVN use. */
+            readonly "provider:segmentation_id"?: number | null;
             readonly "weir:cells"?: readonly string[] | null;
         };
         readonly RequestedAddress: {
@@ -1215,6 +1232,9 @@ export interface operations {
                 readonly shared?: components["schemas"]["AnyOf"];
                 readonly "router:external"?: components["schemas"]["AnyOf"];
                 readonly mtu?: components["schemas"]["AnyOf"];
+                readonly "provider:network_type"?: components["schemas"]["AnyOf"];
+                readonly "provider:physical_network"?: components["schemas"]["AnyOf"];
+                readonly "provider:segmentation_id"?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1272,6 +1292,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showNetwork: {
@@ -1341,6 +1362,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly deleteNetwork: {

@@ -23,6 +23,10 @@ export interface Network extends Described {
   /** True: every cell, present and future. False: only those of `cellIds`. */
   readonly isEverywhere: boolean
   readonly cellIds: readonly string[]
+  /** The network outside that it is on; null: on none but its own. */
+  readonly physicalNetwork: string | null
+  /** Of that network; 0: without a tag. Null where it is on none. */
+  readonly vlanId: number | null
   readonly tunnelKey: number
   readonly subnetIds: readonly string[]
 }

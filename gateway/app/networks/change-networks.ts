@@ -11,7 +11,9 @@ import {
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
+import { requireNetworkEngine } from './engine.ts'
 import type { Networks } from './list-networks.ts'
+import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
@@ -19,7 +21,7 @@ import { insertWithKey, randomNetworkKey } from './tunnel-keys.ts'
 import { ownerOf, ownNetwork } from './visible.ts'
 
 /** A network as requests write it. */
-interface NetworkFields {
+interface NetworkFields extends ProviderFields {
   readonly name?: string
   readonly description?: string
   readonly admin_state_up?: boolean
@@ -36,17 +38,19 @@ export interface NetworkDraft extends NetworkFields {
   readonly tenant_id?: string
 }
 
-/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`. */
+/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`, `conflict` for a VLAN or key that is taken. */
 export async function createNetworks(
   networks: Networks,
   requester: Requester,
   drafts: readonly NetworkDraft[],
 ): Promise<readonly Network[]> {
   const planned = drafts.map((draft) => newNetwork(networks, requester, draft))
+  for (const draft of drafts) await refuseWithoutEngine(networks, draft)
   return networks.db.transaction(async (tx) => {
     const made: Network[] = []
-    for (const network of planned) {
-      made.push(await insertWithKey(tx, network))
+    for (const [index, network] of planned.entries()) {
+      const isKeyChosen = typeof drafts[index]?.['provider:segmentation_id'] === 'number'
+      made.push(await insertWithKey(tx, network, isKeyChosen))
       await charge(tx, network.projectId, 'network')
       if (network.isShared) await shareWithEveryone(tx, network, true)
     }
@@ -68,6 +72,8 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     hasPortSecurity: true,
     isEverywhere: true,
     cellIds: [],
+    physicalNetwork: null,
+    vlanId: null,
     tunnelKey: randomNetworkKey(),
     subnetIds: [],
     createdAt: now,
@@ -75,7 +81,15 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     revision: 1,
     tags: [],
   }
-  return withFields(networks, requester, blank, draft)
+  if (!namesProvider(draft)) return withFields(networks, requester, blank, draft)
+  if (!requester.isAdmin)
+    throw new Failure('forbidden', 'Only an administrator may set attributes of provider networks.')
+  return withFields(networks, requester, { ...blank, ...providerOf(draft, blank) }, draft)
+}
+
+async function refuseWithoutEngine({ db }: Networks, fields: NetworkFields): Promise<void> {
+  if (fields['router:external'] === true) await requireNetworkEngine(db, 'An external network')
+  if (namesProvider(fields)) await requireNetworkEngine(db, 'A provider network')
 }
 
 /** The network with these fields set. Throws `forbidden` for those only administrators may set, `invalid` for an MTU too large. */
@@ -123,7 +137,7 @@ function refuseAdminFields(before: Network, after: Network): void {
     throw new Failure('forbidden', `Only an administrator may set ${refused.join(', ')}.`)
 }
 
-/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
+/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared or external. */
 export function updateNetwork(
   networks: Networks,
   ...asked: [
@@ -144,7 +158,13 @@ async function changeNetwork(
   wantedRevision?: number,
 ): Promise<Network> {
   const before = await ownNetwork(networks, requester, id)
+  if (namesProvider(fields))
+    throw new Failure(
+      'invalid',
+      'Invalid input for operation: Plugin does not support updating provider attributes.',
+    )
   const after = withFields(networks, requester, before, fields)
+  if (after.isExternal && !before.isExternal) await refuseWithoutEngine(networks, fields)
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
     await holdRevision(tx, 'networks', id, wantedRevision)

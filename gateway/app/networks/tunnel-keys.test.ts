@@ -8,7 +8,8 @@ import { createNetwork, createPort } from '#test/env/network-objects.ts'
 import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
-import { insertWithKey, NETWORK_KEYS, PORT_KEYS } from './tunnel-keys.ts'
+import { NETWORK_KEYS } from './provider.ts'
+import { insertWithKey, PORT_KEYS } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database

@@ -4,12 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
 import { insertNetwork } from '../../db/networks.ts'
 import { firstFreePortKey } from '../../db/port-inserts.ts'
-
-/**
- * The keys that a network may have: OVN's are of 24 bits, and ovn-northd gives those below to networks that ask for none.
- * Cells that are joined need the same key for the same network, so that the gateway gives them out.
- */
-export const NETWORK_KEYS = { first: 16_000_001, last: 2 ** 24 - 1 } as const
+import { NETWORK_KEYS, providerTaken } from './provider.ts'
 
 /** The keys of a network's ports: OVN's are of 15 bits. Those below are left to the ports that a cell makes for itself. */
 export const PORT_KEYS = { first: 1_001, last: 2 ** 15 - 1 } as const
@@ -27,11 +22,20 @@ export function randomPortKey(): number {
   return randomInt(PORT_KEYS.first, PORT_KEYS.last + 1)
 }
 
-/** Afterwards the network exists, with its key or another that was free; returns it. */
-export async function insertWithKey(tx: Tx, network: Network): Promise<Network> {
+/**
+ * Afterwards the network exists, with its key or another that was free; returns it. Throws `conflict` when another
+ * network has its VLAN, or the key where a request chose it.
+ */
+export async function insertWithKey(
+  tx: Tx,
+  network: Network,
+  isKeyChosen = false,
+): Promise<Network> {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const keyed = tries === 1 ? network : { ...network, tunnelKey: randomNetworkKey() }
-    if (await insertNetwork(tx, keyed)) return keyed
+    const outcome = await insertNetwork(tx, keyed)
+    if (outcome === 'inserted') return keyed
+    if (outcome === 'vlan-taken' || isKeyChosen) throw providerTaken(network)
   }
   throw new Failure('unavailable', 'No free tunnel key was found. Please try again.')
 }

@@ -492,9 +492,12 @@ CREATE TABLE `networks` (
 	`mtu` int NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
 	`everywhere` boolean NOT NULL,
+	`physical_network` varchar(64) character set ascii collate ascii_bin,
+	`vlan_id` smallint,
 	`tunnel_key` int NOT NULL,
 	CONSTRAINT `networks_id` PRIMARY KEY(`id`),
-	CONSTRAINT `networks_by_tunnel_key` UNIQUE(`tunnel_key`)
+	CONSTRAINT `networks_by_tunnel_key` UNIQUE(`tunnel_key`),
+	CONSTRAINT `networks_by_vlan` UNIQUE(`physical_network`,`vlan_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `port_addresses` (

@@ -34,11 +34,16 @@ export const networks = mysqlTable(
     hasPortSecurity: boolean('port_security_enabled').notNull(),
     /** True: the network reaches every cell there is and will be. False: those with a segment. */
     isEverywhere: boolean('everywhere').notNull(),
+    /** The network outside that it is on, as hosts name it; null: on none but its own. */
+    physicalNetwork: token('physical_network'),
+    /** Of that network; 0: without a tag. Null where it is on none. */
+    vlanId: smallint('vlan_id'),
     /** By which hosts tell the network's packets apart on the wire, in every cell the same. */
     tunnelKey: int('tunnel_key').notNull(),
   },
   (t) => [
     uniqueIndex('networks_by_tunnel_key').on(t.tunnelKey),
+    uniqueIndex('networks_by_vlan').on(t.physicalNetwork, t.vlanId),
     index('networks_by_project').on(t.projectId, t.id),
     index('networks_by_shared').on(t.isShared, t.id),
   ],

@@ -21,11 +21,7 @@ const extension = (
   links: [],
 })
 
-/**
- * Only extensions that are served. Clients take an alias as a promise: without `router` none of them asks for
- * floating IPs.
- */
-export const EXTENSIONS: readonly Extension[] = [
+const EXTENSIONS: readonly Extension[] = [
   extension(
     'availability_zone',
     'Availability Zone',
@@ -33,12 +29,6 @@ export const EXTENSIONS: readonly Extension[] = [
     '2015-01-01',
   ),
   extension('binding', 'Port Binding', 'The host a port is on', '2014-02-03'),
-  extension(
-    'external-net',
-    'Neutron external network',
-    'Networks marked as external',
-    '2013-01-14',
-  ),
   extension(
     'filter-validation',
     'Filter parameters validation',
@@ -105,9 +95,29 @@ export const EXTENSIONS: readonly Extension[] = [
   ),
 ]
 
+/** What has effect only in cells with the network engine OVN. */
+const ENGINE_EXTENSIONS: readonly Extension[] = [
+  extension(
+    'external-net',
+    'Neutron external network',
+    'Networks marked as external',
+    '2013-01-14',
+  ),
+  extension('provider', 'Provider Network', 'Where a network is on the wire', '2012-09-07'),
+]
+
+/**
+ * Only extensions that are served now. Clients take an alias as a promise: without `router` none of them asks for
+ * floating IPs.
+ */
+export function servedExtensions(hasEngine: boolean): readonly Extension[] {
+  if (!hasEngine) return EXTENSIONS
+  return [...EXTENSIONS, ...ENGINE_EXTENSIONS].toSorted((a, b) => (a.alias < b.alias ? -1 : 1))
+}
+
 /** Throws `not-found`, by which clients learn that there is no such extension. */
-export function extensionNamed(alias: string): Extension {
-  const found = EXTENSIONS.find((each) => each.alias === alias)
+export function extensionNamed(hasEngine: boolean, alias: string): Extension {
+  const found = servedExtensions(hasEngine).find((each) => each.alias === alias)
   if (found === undefined)
     throw new Failure('not-found', `Extension with alias ${alias} does not exist`)
   return found
