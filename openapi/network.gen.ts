@@ -127,6 +127,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/floatingips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one of the caller's. */
+        readonly get: operations["listNetworkFloatingIps"];
+        readonly put?: never;
+        /** Takes an address of an external network, or several that are all taken or none. Needs a cell with the network engine OVN. */
+        readonly post: operations["createNetworkFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/floatingips/{floatingip_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showNetworkFloatingIp"];
+        /** Associates a floating IP with a port, or with none. */
+        readonly put: operations["updateNetworkFloatingIp"];
+        readonly post?: never;
+        /** Gives an address back. */
+        readonly delete: operations["deleteNetworkFloatingIp"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/networks": {
         readonly parameters: {
             readonly query?: never;
@@ -320,6 +359,121 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/routers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one of the caller's. */
+        readonly get: operations["listRouters"];
+        readonly put?: never;
+        /** Creates a router, or several that are all made or none. Needs a cell with the network engine OVN. */
+        readonly post: operations["createRouter"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showRouter"];
+        /** Changes a router, its gateway or its routes. */
+        readonly put: operations["updateRouter"];
+        readonly post?: never;
+        /** Deletes a router that has no interfaces. */
+        readonly delete: operations["deleteRouter"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/add_router_interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Puts a subnet, or those of a port, on the router. */
+        readonly put: operations["addRouterInterface"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/remove_router_interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Takes a subnet, or those of a port, from the router. */
+        readonly put: operations["removeRouterInterface"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/add_extraroutes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Gives the router these routes besides those it has. */
+        readonly put: operations["addRouterRoutes"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/remove_extraroutes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Takes these routes from the router; it need not have them. */
+        readonly put: operations["removeRouterRoutes"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/security-group-rules": {
         readonly parameters: {
             readonly query?: never;
@@ -441,7 +595,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -464,7 +618,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -551,6 +705,53 @@ export interface components {
         };
         /** @description UTC, as `2026-11-21 07:30:00`. */
         readonly AgentTime: string;
+        readonly NewFloatingIp: {
+            readonly description?: components["schemas"]["Text"];
+            readonly project_id?: components["schemas"]["ProjectId"];
+            readonly tenant_id?: components["schemas"]["ProjectId"];
+            /** Format: uuid */
+            readonly floating_network_id: string;
+            /** @description Administrators only. */
+            readonly floating_ip_address?: string;
+            /** @description Of the external network; the address is one of its. */
+            readonly subnet_id?: string | null;
+            readonly port_id?: string | null;
+            /** @description Needed where the port has several of IPv4. */
+            readonly fixed_ip_address?: string | null;
+        };
+        readonly FloatingIp: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly description?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly created_at?: components["schemas"]["Time"];
+            readonly updated_at?: components["schemas"]["Time"];
+            readonly revision_number?: number;
+            /**
+             * @description Whether it is associated.
+             * @enum {string}
+             */
+            readonly status?: "ACTIVE" | "DOWN";
+            /** Format: uuid */
+            readonly floating_network_id?: string;
+            readonly floating_ip_address?: string;
+            readonly port_id?: string | null;
+            readonly fixed_ip_address?: string | null;
+            readonly router_id?: string | null;
+            readonly port_details?: {
+                readonly name: string;
+                /** Format: uuid */
+                readonly network_id: string;
+                readonly mac_address: string;
+                readonly admin_state_up: boolean;
+                /** @enum {string} */
+                readonly status: "ACTIVE" | "BUILD" | "DOWN";
+                readonly device_id: string;
+                readonly device_owner: string;
+            } | null;
+        };
         readonly NewNetwork: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -700,6 +901,8 @@ export interface components {
             readonly subnet: number;
             readonly port: number;
             readonly rbac_policy: number;
+            readonly router: number;
+            readonly floatingip: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -710,6 +913,8 @@ export interface components {
             readonly subnet: number;
             readonly port: number;
             readonly rbac_policy: number;
+            readonly router: number;
+            readonly floatingip: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -718,6 +923,8 @@ export interface components {
             readonly subnet?: components["schemas"]["Limit"];
             readonly port?: components["schemas"]["Limit"];
             readonly rbac_policy?: components["schemas"]["Limit"];
+            readonly router?: components["schemas"]["Limit"];
+            readonly floatingip?: components["schemas"]["Limit"];
             readonly security_group?: components["schemas"]["Limit"];
             readonly security_group_rule?: components["schemas"]["Limit"];
         };
@@ -739,6 +946,65 @@ export interface components {
             readonly action?: "access_as_shared";
             readonly target_tenant?: string;
             readonly target_project?: string;
+        };
+        readonly GatewayRequest: {
+            /** @description An external network; without one the router has no gateway. */
+            readonly network_id?: string | null;
+            /** @description Administrators only. */
+            readonly enable_snat?: boolean;
+            /** @description Administrators only; without them one address per IP version of the network. */
+            readonly external_fixed_ips?: readonly components["schemas"]["RequestedAddress"][];
+        } | null;
+        readonly NewRouter: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly project_id?: components["schemas"]["ProjectId"];
+            readonly tenant_id?: components["schemas"]["ProjectId"];
+            readonly admin_state_up?: components["schemas"]["Flag"];
+            readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
+            /** @description Administrators only, and only true: every router of OVN is highly available. */
+            readonly ha?: boolean;
+            readonly availability_zone_hints?: components["schemas"]["None"];
+        };
+        readonly RouterChange: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly admin_state_up?: components["schemas"]["Flag"];
+            readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
+            /** @description Administrators only, and only true. */
+            readonly ha?: boolean;
+            readonly routes?: readonly components["schemas"]["HostRoute"][] | null;
+        };
+        readonly Router: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly created_at?: components["schemas"]["Time"];
+            readonly updated_at?: components["schemas"]["Time"];
+            readonly revision_number?: number;
+            readonly admin_state_up?: boolean;
+            /** @enum {string} */
+            readonly status?: "ACTIVE";
+            readonly external_gateway_info?: {
+                /** Format: uuid */
+                readonly network_id: string;
+                readonly enable_snat: boolean;
+                readonly external_fixed_ips: readonly {
+                    /** Format: uuid */
+                    readonly subnet_id: string;
+                    readonly ip_address: string;
+                }[];
+            } | null;
+            readonly routes?: readonly components["schemas"]["HostRoute"][];
+            /** @description Shown to administrators. */
+            readonly ha?: boolean;
+            readonly availability_zone_hints?: components["schemas"]["None"];
+            readonly availability_zones?: components["schemas"]["None"];
+            readonly flavor_id?: null;
         };
         readonly NewSecurityGroupRule: {
             readonly project_id?: components["schemas"]["ProjectId"];
@@ -894,6 +1160,8 @@ export interface components {
         readonly portId: string;
         readonly groupId: string;
         readonly ruleId: string;
+        readonly routerId: string;
+        readonly floatingIpId: string;
         readonly rbacPolicyId: string;
         readonly projectId: string;
         readonly alias: string;
@@ -918,7 +1186,7 @@ export interface components {
         readonly withoutTags: components["schemas"]["AnyOf"];
         /** @description Tags with commas, none of them. */
         readonly withoutAnyTag: components["schemas"]["AnyOf"];
-        /** @description networks, subnets, ports or security-groups. */
+        /** @description networks, subnets, ports, security-groups, routers or floatingips. */
         readonly collection: string;
         readonly objectId: string;
         readonly tag: string;
@@ -946,6 +1214,8 @@ export type Extension = components['schemas']['Extension'];
 export type AvailabilityZone = components['schemas']['AvailabilityZone'];
 export type Agent = components['schemas']['Agent'];
 export type AgentTime = components['schemas']['AgentTime'];
+export type NewFloatingIp = components['schemas']['NewFloatingIp'];
+export type FloatingIp = components['schemas']['FloatingIp'];
 export type NewNetwork = components['schemas']['NewNetwork'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
@@ -960,6 +1230,10 @@ export type QuotaChange = components['schemas']['QuotaChange'];
 export type QuotaState = components['schemas']['QuotaState'];
 export type RbacTarget = components['schemas']['RbacTarget'];
 export type RbacPolicy = components['schemas']['RbacPolicy'];
+export type GatewayRequest = components['schemas']['GatewayRequest'];
+export type NewRouter = components['schemas']['NewRouter'];
+export type RouterChange = components['schemas']['RouterChange'];
+export type Router = components['schemas']['Router'];
 export type NewSecurityGroupRule = components['schemas']['NewSecurityGroupRule'];
 export type SecurityGroupRule = components['schemas']['SecurityGroupRule'];
 export type NewSecurityGroup = components['schemas']['NewSecurityGroup'];
@@ -977,6 +1251,8 @@ export type ParameterSubnetId = components['parameters']['subnetId'];
 export type ParameterPortId = components['parameters']['portId'];
 export type ParameterGroupId = components['parameters']['groupId'];
 export type ParameterRuleId = components['parameters']['ruleId'];
+export type ParameterRouterId = components['parameters']['routerId'];
+export type ParameterFloatingIpId = components['parameters']['floatingIpId'];
 export type ParameterRbacPolicyId = components['parameters']['rbacPolicyId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type ParameterAlias = components['parameters']['alias'];
@@ -1198,6 +1474,192 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listNetworkFloatingIps: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly floating_network_id?: components["schemas"]["AnyOf"];
+                readonly floating_ip_address?: components["schemas"]["AnyOf"];
+                readonly port_id?: components["schemas"]["AnyOf"];
+                readonly fixed_ip_address?: components["schemas"]["AnyOf"];
+                readonly router_id?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingips: readonly components["schemas"]["FloatingIp"][];
+                        readonly floatingips_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly floatingip?: components["schemas"]["NewFloatingIp"];
+                    readonly floatingips?: readonly components["schemas"]["NewFloatingIp"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was asked for, in the shape it was asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip?: components["schemas"]["FloatingIp"];
+                        readonly floatingips?: readonly components["schemas"]["FloatingIp"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The floating IP, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip: components["schemas"]["FloatingIp"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly floatingip: {
+                        readonly description?: components["schemas"]["Text"];
+                        readonly port_id?: string | null;
+                        readonly fixed_ip_address?: string | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The floating IP, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip: components["schemas"]["FloatingIp"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listNetworks: {
@@ -1724,6 +2186,8 @@ export interface operations {
                             readonly subnet: components["schemas"]["QuotaState"];
                             readonly port: components["schemas"]["QuotaState"];
                             readonly rbac_policy: components["schemas"]["QuotaState"];
+                            readonly router: components["schemas"]["QuotaState"];
+                            readonly floatingip: components["schemas"]["QuotaState"];
                             readonly security_group: components["schemas"]["QuotaState"];
                             readonly security_group_rule: components["schemas"]["QuotaState"];
                         };
@@ -1901,6 +2365,360 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listRouters: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly admin_state_up?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly routers: readonly components["schemas"]["Router"][];
+                        readonly routers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router?: components["schemas"]["NewRouter"];
+                    readonly routers?: readonly components["schemas"]["NewRouter"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was asked for, in the shape it was asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router?: components["schemas"]["Router"];
+                        readonly routers?: readonly components["schemas"]["Router"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showRouter: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: components["schemas"]["RouterChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly addRouterInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnet_id?: string;
+                    readonly port_id?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port that is the interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Of the router.
+                         */
+                        readonly id: string;
+                        readonly project_id: string;
+                        readonly tenant_id: string;
+                        /** Format: uuid */
+                        readonly port_id: string;
+                        /** Format: uuid */
+                        readonly network_id: string;
+                        /** Format: uuid */
+                        readonly subnet_id: string;
+                        readonly subnet_ids: readonly string[];
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeRouterInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnet_id?: string;
+                    readonly port_id?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port that is the interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Of the router.
+                         */
+                        readonly id: string;
+                        readonly project_id: string;
+                        readonly tenant_id: string;
+                        /** Format: uuid */
+                        readonly port_id: string;
+                        /** Format: uuid */
+                        readonly network_id: string;
+                        /** Format: uuid */
+                        readonly subnet_id: string;
+                        readonly subnet_ids: readonly string[];
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addRouterRoutes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: {
+                        readonly routes: readonly components["schemas"]["HostRoute"][];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeRouterRoutes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: {
+                        readonly routes: readonly components["schemas"]["HostRoute"][];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -2403,7 +3221,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2432,7 +3250,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2468,7 +3286,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2487,7 +3305,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -2507,7 +3325,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -2528,7 +3346,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];

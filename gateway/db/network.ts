@@ -48,6 +48,12 @@ export interface FixedIp {
   readonly address: string
 }
 
+/** By which a fixed address is reached from an external network. */
+export interface FloatingAddress {
+  readonly fixedAddress: string
+  readonly address: string
+}
+
 export interface Port extends Described {
   readonly networkId: string
   readonly macAddress: string
@@ -62,11 +68,12 @@ export interface Port extends Described {
   readonly hasPortSecurity: boolean
   readonly tunnelKey: number
   readonly fixedIps: readonly FixedIp[]
+  readonly floatingIps: readonly FloatingAddress[]
   readonly securityGroupIds: readonly string[]
 }
 
 /** A port without what it gets when its row is made. */
-export type UnplacedPort = Omit<Port, 'fixedIps' | 'macAddress' | 'tunnelKey'>
+export type UnplacedPort = Omit<Port, 'fixedIps' | 'floatingIps' | 'macAddress' | 'tunnelKey'>
 
 export interface SecurityGroup extends Described {
   readonly isDefault: boolean

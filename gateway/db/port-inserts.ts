@@ -35,7 +35,7 @@ const INSERT_PORT = statement(
 /** Inserts the port without addresses and groups, unless another has its MAC address, or its key on the network. */
 export async function insertPort(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
+  port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
 ): Promise<'inserted' | 'mac-taken' | 'key-taken'> {
   await tx.flush()
   try {
@@ -66,7 +66,7 @@ const QUEUE_PORT = sqlStatement(sql`
  */
 export function queuePort(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
+  port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
   otherwise: () => Error,
 ): void {
   tx.queue(QUEUE_PORT, { ...port }, { rows: 1, otherwise })

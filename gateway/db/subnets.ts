@@ -101,7 +101,8 @@ function visibleTo(projectId: string | null): SQL | undefined {
   return or(eq(subnets.projectId, projectId), onOpenNetwork)
 }
 
-function toSubnet(row: typeof subnets.$inferSelect): Subnet {
+/** A row of `subnets`. */
+export function toSubnet(row: typeof subnets.$inferSelect): Subnet {
   return {
     ...row,
     ipVersion: row.ipVersion === 6 ? 6 : 4,

@@ -1,5 +1,7 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { hasFloatingIps } from '../../db/floating-ips.ts'
 import type { Network } from '../../db/network.ts'
 import {
   deleteNetworkRows,
@@ -8,11 +10,13 @@ import {
   portsOnNetwork,
   updateNetwork as writeNetwork,
 } from '../../db/networks.ts'
+import { isGatewayNetwork } from '../../db/routers.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { requireNetworkEngine } from './engine.ts'
 import type { Networks } from './list-networks.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
@@ -168,12 +172,22 @@ async function changeNetwork(
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
     await holdRevision(tx, 'networks', id, wantedRevision)
+    if (before.isExternal && !after.isExternal) await refuseExternalInUse(tx, id)
     if (before.isShared !== after.isShared) await shareWithEveryone(tx, before, after.isShared)
     await writeNetwork(tx, after, new Date(networks.clock.now()))
   })
   const [changed] = await findNetworks(networks.db, [id])
   if (changed === undefined) throw new Failure('not-found', `Network ${id} could not be found.`)
   return changed
+}
+
+async function refuseExternalInUse(tx: Tx, id: string): Promise<void> {
+  if (!(await isGatewayNetwork(tx, id)) && !(await hasFloatingIps(tx, id))) return
+  throw new NetworkFailure(
+    'conflict',
+    'ExternalNetworkInUse',
+    `External network ${id} cannot be updated to be made non-external, since it has existing gateway ports or floating IPs.`,
+  )
 }
 
 const NAMED_PORTS_MAX = 5

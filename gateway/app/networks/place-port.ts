@@ -5,6 +5,7 @@ import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { charge } from './quotas.ts'
+import { NO_PROJECT } from './service-ports.ts'
 import { freePortKey, randomPortKey } from './tunnel-keys.ts'
 
 /** A requested address of a port: this one, or any of the subnet; null: any. */
@@ -39,8 +40,8 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
       ? await addressPerVersion(tx, draft)
       : await allocateRequested(tx, draft, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
-  await charge(tx, draft.projectId, 'port')
-  return { ...placed, fixedIps }
+  if (draft.projectId !== NO_PROJECT) await charge(tx, draft.projectId, 'port')
+  return { ...placed, fixedIps, floatingIps: [] }
 }
 
 /** Afterwards the port has every requested address. */
@@ -92,7 +93,7 @@ async function insertWithKeys(
   tx: Tx,
   port: UnplacedPort,
   wanted: string | null,
-): Promise<Omit<Port, 'fixedIps'>> {
+): Promise<Omit<Port, 'fixedIps' | 'floatingIps'>> {
   let tunnelKey = randomPortKey()
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const placed = { ...port, tunnelKey, macAddress: wanted ?? newMacAddress() }

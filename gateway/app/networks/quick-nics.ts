@@ -82,5 +82,5 @@ function queued(tx: Tx, port: UnplacedPort, addresses: readonly FreeAddress[]): 
     queueAddress(tx, { portId: port.id, subnetId, address, offset }, notPlaced)
   queueGroupBindings(tx, port.id, port.securityGroupIds)
   const fixedIps = addresses.map(({ subnetId, address }) => ({ subnetId, address }))
-  return { ...placed, fixedIps }
+  return { ...placed, fixedIps, floatingIps: [] }
 }

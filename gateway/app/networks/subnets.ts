@@ -1,7 +1,9 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
 import { lockNetwork } from '../../db/networks.ts'
+import { interfaceAt } from '../../db/routers.ts'
 import {
   deleteSubnetRow,
   findSubnet,
@@ -23,6 +25,7 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { checkedPools } from './pools.ts'
 import { charge, refund } from './quotas.ts'
 import { holdRevision } from './revision.ts'
@@ -111,7 +114,7 @@ interface SubnetChange {
   readonly allocation_pools?: readonly AddressRange[]
 }
 
-/** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool. */
+/** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool, or one that a router has. */
 export function updateSubnet(
   networks: Networks,
   ...asked: [
@@ -149,11 +152,22 @@ async function changeSubnet(
   }
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'subnets', id, wantedRevision)
+    if (after.gatewayIp !== before.gatewayIp) await refuseGatewayInUse(tx, before)
     await writeSubnet(tx, after, new Date(networks.clock.now()))
   })
   const changed = await findSubnet(networks.db, id)
   if (changed === undefined) throw new Failure('not-found', `Subnet ${id} could not be found.`)
   return changed
+}
+
+async function refuseGatewayInUse(tx: Tx, { id, gatewayIp }: Subnet): Promise<void> {
+  const port = gatewayIp === null ? undefined : await interfaceAt(tx, id, gatewayIp)
+  if (port === undefined) return
+  throw new NetworkFailure(
+    'conflict',
+    'GatewayIpInUse',
+    `Current gateway ip ${gatewayIp} already in use by port ${port}. Unable to update.`,
+  )
 }
 
 function changedAddresses(

@@ -725,6 +725,50 @@ CREATE TABLE `user_quota_limits` (
 	CONSTRAINT `user_quota_limits_project_id_user_id_resource_pk` PRIMARY KEY(`project_id`,`user_id`,`resource`)
 );
 --> statement-breakpoint
+CREATE TABLE `floating_ips` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
+	`floating_network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`floating_ip_address` varchar(45) character set ascii collate ascii_bin NOT NULL,
+	`floating_port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`fixed_port_id` char(36) character set ascii collate ascii_bin,
+	`fixed_ip_address` varchar(45) character set ascii collate ascii_bin,
+	`router_id` char(36) character set ascii collate ascii_bin,
+	CONSTRAINT `floating_ips_id` PRIMARY KEY(`id`),
+	CONSTRAINT `floating_ips_by_fixed_address` UNIQUE(`fixed_port_id`,`fixed_ip_address`,`floating_network_id`),
+	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `router_interfaces` (
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `router_interfaces_router_id_subnet_id_pk` PRIMARY KEY(`router_id`,`subnet_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `routers` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
+	`admin_state_up` boolean NOT NULL,
+	`enable_snat` boolean NOT NULL,
+	`gateway_port_id` char(36) character set ascii collate ascii_bin,
+	`gateway_network_id` char(36) character set ascii collate ascii_bin,
+	`routes` json NOT NULL,
+	CONSTRAINT `routers_id` PRIMARY KEY(`id`),
+	CONSTRAINT `routers_by_gateway_port` UNIQUE(`gateway_port_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -997,6 +1041,13 @@ CREATE INDEX `operations_ended` ON `operations` (`ended_at`);--> statement-break
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_project` ON `floating_ips` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_address` ON `floating_ips` (`floating_ip_address`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_router` ON `floating_ips` (`router_id`);--> statement-breakpoint
+CREATE INDEX `router_interfaces_by_port` ON `router_interfaces` (`port_id`);--> statement-breakpoint
+CREATE INDEX `router_interfaces_by_subnet` ON `router_interfaces` (`subnet_id`);--> statement-breakpoint
+CREATE INDEX `routers_by_project` ON `routers` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `routers_by_gateway_network` ON `routers` (`gateway_network_id`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint

@@ -12,7 +12,8 @@ import {
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
-const described = {
+/** The columns of every object of the network service. */
+export const described = {
   projectId: token('project_id').notNull(),
   name: text255('name').notNull(),
   description: text255('description').notNull(),

@@ -103,6 +103,27 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
     'Networks marked as external',
     '2013-01-14',
   ),
+  extension('router', 'Neutron L3 Router', 'Routers and floating IPs', '2012-07-20'),
+  extension(
+    'ext-gw-mode',
+    'Neutron L3 Configurable external gateway mode',
+    'SNAT of a router can be switched off',
+    '2013-03-28',
+  ),
+  extension('extraroute', 'Neutron Extra Route', 'Routes of routers', '2013-02-01'),
+  extension(
+    'extraroute-atomic',
+    'Atomically add/remove extra routes',
+    'Some routes of a router',
+    '2019-07-10',
+  ),
+  extension('l3-ha', 'HA Router extension', 'Routers are highly available', '2014-04-26'),
+  extension(
+    'fip-port-details',
+    'Floating IP Port Details Extension',
+    'The port behind a floating IP',
+    '2018-04-09',
+  ),
   extension('provider', 'Provider Network', 'Where a network is on the wire', '2012-09-07'),
 ]
 
