@@ -766,6 +766,7 @@ export interface components {
             readonly "provider:physical_network"?: string | null;
             readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
+            readonly dns_domain?: components["schemas"]["Text"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
             readonly availability_zone_hints?: components["schemas"]["None"];
@@ -782,6 +783,7 @@ export interface components {
             readonly "provider:physical_network"?: string | null;
             readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
+            readonly dns_domain?: components["schemas"]["Text"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
         };
@@ -803,6 +805,8 @@ export interface components {
             readonly "router:external"?: boolean;
             readonly mtu?: number;
             readonly port_security_enabled?: boolean;
+            /** @description Follows the names of ports inside the network. */
+            readonly dns_domain?: string;
             readonly subnets?: readonly string[];
             readonly availability_zone_hints?: components["schemas"]["None"];
             readonly availability_zones?: components["schemas"]["None"];
@@ -823,6 +827,19 @@ export interface components {
             readonly subnet_id?: string;
             readonly ip_address?: components["schemas"]["Address"];
         };
+        /** @description What a port may send from besides its own addresses. Needs a cell with the network engine OVN. */
+        readonly AddressPair: {
+            /** @description An address or a prefix. */
+            readonly ip_address: string;
+            readonly mac_address?: string;
+        };
+        readonly DhcpOption: {
+            readonly opt_name: string;
+            /** @description Null takes the option away. */
+            readonly opt_value?: string | null;
+            /** @enum {integer} */
+            readonly ip_version?: 4 | 6;
+        };
         readonly NewPort: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -840,6 +857,9 @@ export interface components {
             readonly "binding:host_id"?: components["schemas"]["Text"];
             /** @enum {string} */
             readonly "binding:vnic_type"?: "normal";
+            readonly allowed_address_pairs?: readonly components["schemas"]["AddressPair"][] | null;
+            readonly extra_dhcp_opts?: readonly components["schemas"]["DhcpOption"][] | null;
+            readonly dns_name?: string | null;
         };
         readonly PortChange: {
             readonly name?: components["schemas"]["Text"];
@@ -853,6 +873,9 @@ export interface components {
             readonly "binding:host_id"?: components["schemas"]["Text"];
             /** @enum {string} */
             readonly "binding:vnic_type"?: "normal";
+            readonly allowed_address_pairs?: readonly components["schemas"]["AddressPair"][] | null;
+            readonly extra_dhcp_opts?: readonly components["schemas"]["DhcpOption"][] | null;
+            readonly dns_name?: string | null;
         };
         readonly Port: {
             /** Format: uuid */
@@ -880,8 +903,21 @@ export interface components {
             }[];
             readonly security_groups?: readonly string[];
             readonly port_security_enabled?: boolean;
-            readonly allowed_address_pairs?: components["schemas"]["None"];
-            readonly extra_dhcp_opts?: components["schemas"]["None"];
+            readonly allowed_address_pairs?: readonly {
+                readonly ip_address: string;
+                readonly mac_address: string;
+            }[];
+            readonly extra_dhcp_opts?: readonly {
+                readonly opt_name: string;
+                readonly opt_value: string;
+                readonly ip_version: number;
+            }[];
+            readonly dns_name?: string;
+            readonly dns_assignment?: readonly {
+                readonly ip_address: string;
+                readonly hostname: string;
+                readonly fqdn: string;
+            }[];
             readonly "binding:vnic_type"?: string;
             /** @description Shown to administrators. */
             readonly "binding:host_id"?: string;
@@ -1079,6 +1115,11 @@ export interface components {
             readonly start: components["schemas"]["Address"];
             readonly end: components["schemas"]["Address"];
         };
+        /**
+         * @description Needs a cell with the network engine OVN.
+         * @enum {unknown}
+         */
+        readonly Ipv6Mode: "dhcpv6-stateful" | "dhcpv6-stateless" | "slaac" | null;
         readonly NewSubnet: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -1094,6 +1135,8 @@ export interface components {
             readonly dns_nameservers?: readonly components["schemas"]["Address"][];
             readonly host_routes?: readonly components["schemas"]["HostRoute"][];
             readonly allocation_pools?: readonly components["schemas"]["AllocationPool"][];
+            readonly ipv6_ra_mode?: components["schemas"]["Ipv6Mode"];
+            readonly ipv6_address_mode?: components["schemas"]["Ipv6Mode"];
         };
         readonly SubnetChange: {
             readonly name?: components["schemas"]["Text"];
@@ -1124,8 +1167,8 @@ export interface components {
             readonly dns_nameservers?: readonly string[];
             readonly host_routes?: readonly components["schemas"]["HostRoute"][];
             readonly allocation_pools?: readonly components["schemas"]["AllocationPool"][];
-            readonly ipv6_ra_mode?: null;
-            readonly ipv6_address_mode?: null;
+            readonly ipv6_ra_mode?: string | null;
+            readonly ipv6_address_mode?: string | null;
             readonly subnetpool_id?: null;
             readonly service_types?: components["schemas"]["None"];
         };
@@ -1220,6 +1263,8 @@ export type NewNetwork = components['schemas']['NewNetwork'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
 export type RequestedAddress = components['schemas']['RequestedAddress'];
+export type AddressPair = components['schemas']['AddressPair'];
+export type DhcpOption = components['schemas']['DhcpOption'];
 export type NewPort = components['schemas']['NewPort'];
 export type PortChange = components['schemas']['PortChange'];
 export type Port = components['schemas']['Port'];
@@ -1241,6 +1286,7 @@ export type SecurityGroupChange = components['schemas']['SecurityGroupChange'];
 export type SecurityGroup = components['schemas']['SecurityGroup'];
 export type HostRoute = components['schemas']['HostRoute'];
 export type AllocationPool = components['schemas']['AllocationPool'];
+export type Ipv6Mode = components['schemas']['Ipv6Mode'];
 export type NewSubnet = components['schemas']['NewSubnet'];
 export type SubnetChange = components['schemas']['SubnetChange'];
 export type Subnet = components['schemas']['Subnet'];
@@ -1942,6 +1988,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showPort: {
@@ -2011,6 +2058,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly deletePort: {
@@ -3065,6 +3113,8 @@ export interface operations {
                 readonly cidr?: components["schemas"]["AnyOf"];
                 readonly gateway_ip?: components["schemas"]["AnyOf"];
                 readonly ip_version?: components["schemas"]["AnyOf"];
+                readonly ipv6_ra_mode?: components["schemas"]["AnyOf"];
+                readonly ipv6_address_mode?: components["schemas"]["AnyOf"];
                 readonly enable_dhcp?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
@@ -3123,6 +3173,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showSubnet: {

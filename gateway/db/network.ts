@@ -1,6 +1,6 @@
-import type { AddressRange, HostRoute } from './schema/network.ts'
+import type { AddressRange, AllowedPair, DhcpOption, HostRoute } from './schema/network.ts'
 
-export type { AddressRange, HostRoute }
+export type { AddressRange, AllowedPair, DhcpOption, HostRoute }
 
 /** What every object of the network service has. */
 export interface Described {
@@ -23,6 +23,7 @@ export interface Network extends Described {
   /** True: every cell, present and future. False: only those of `cellIds`. */
   readonly isEverywhere: boolean
   readonly cellIds: readonly string[]
+  readonly dnsDomain: string
   /** The network outside that it is on; null: on none but its own. */
   readonly physicalNetwork: string | null
   /** Of that network; 0: without a tag. Null where it is on none. */
@@ -30,6 +31,9 @@ export interface Network extends Described {
   readonly tunnelKey: number
   readonly subnetIds: readonly string[]
 }
+
+export const IPV6_MODES = ['dhcpv6-stateful', 'dhcpv6-stateless', 'slaac'] as const
+export type Ipv6Mode = (typeof IPV6_MODES)[number]
 
 export interface Subnet extends Described {
   readonly networkId: string
@@ -39,6 +43,9 @@ export interface Subnet extends Described {
   readonly hasDhcp: boolean
   readonly dnsServers: readonly string[]
   readonly hostRoutes: readonly HostRoute[]
+  /** Who announces the prefix, and how guests get addresses of it; null: of IPv4, or as the user sees to it. */
+  readonly ipv6RaMode: Ipv6Mode | null
+  readonly ipv6AddressMode: Ipv6Mode | null
   /** Where addresses are taken from when none is asked for; ascending, apart from each other. */
   readonly pools: readonly AddressRange[]
 }
@@ -66,6 +73,9 @@ export interface Port extends Described {
   readonly nicTag: string | null
   readonly hostName: string
   readonly hasPortSecurity: boolean
+  readonly allowedPairs: readonly AllowedPair[]
+  readonly dhcpOptions: readonly DhcpOption[]
+  readonly dnsName: string
   readonly tunnelKey: number
   readonly fixedIps: readonly FixedIp[]
   readonly floatingIps: readonly FloatingAddress[]

@@ -29,6 +29,9 @@ const INSERT_PORT = statement(
     hostName: placeholder('hostName'),
     hasPortSecurity: placeholder('hasPortSecurity'),
     tunnelKey: placeholder('tunnelKey'),
+    allowedPairs: sql`${placeholder('allowedPairs')}`,
+    dhcpOptions: sql`${placeholder('dhcpOptions')}`,
+    dnsName: placeholder('dnsName'),
   }),
 )
 
@@ -39,7 +42,9 @@ export async function insertPort(
 ): Promise<'inserted' | 'mac-taken' | 'key-taken'> {
   await tx.flush()
   try {
-    await tx.run(INSERT_PORT, { ...port })
+    const allowedPairs = JSON.stringify(port.allowedPairs)
+    const dhcpOptions = JSON.stringify(port.dhcpOptions)
+    await tx.run(INSERT_PORT, { ...port, allowedPairs, dhcpOptions })
     return 'inserted'
   } catch (error) {
     if (isDuplicate(error, 'ports_by_mac')) return 'mac-taken'
@@ -51,17 +56,18 @@ export async function insertPort(
 const QUEUE_PORT = sqlStatement(sql`
   insert into ports (id, project_id, name, description, created_at, updated_at, revision_number,
     network_id, mac_address, admin_state_up, status, device_id, device_owner, nic_index, boot_made,
-    nic_tag, binding_host, port_security_enabled, tunnel_key)
+    nic_tag, binding_host, port_security_enabled, tunnel_key, dns_name)
   select ${placeholder('id')}, ${placeholder('projectId')}, ${placeholder('name')},
     ${placeholder('description')}, ${placeholder('createdAt')}, ${placeholder('updatedAt')},
     ${placeholder('revision')}, n.id, ${placeholder('macAddress')}, ${placeholder('isUp')},
     ${placeholder('status')}, ${placeholder('deviceId')}, ${placeholder('deviceOwner')},
     ${placeholder('nicIndex')}, ${placeholder('isBootMade')}, ${placeholder('nicTag')},
-    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}, ${placeholder('tunnelKey')}
+    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}, ${placeholder('tunnelKey')},
+    ${placeholder('dnsName')}
   from networks n where n.id = ${placeholder('networkId')} lock in share mode`)
 
 /**
- * Inserts the port and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
+ * Inserts the port, which has no pairs and no options of its own, and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
  * and with a taken key where the MAC address or the tunnel key is another's.
  */
 export function queuePort(
@@ -69,7 +75,8 @@ export function queuePort(
   port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
   otherwise: () => Error,
 ): void {
-  tx.queue(QUEUE_PORT, { ...port }, { rows: 1, otherwise })
+  const { allowedPairs: _pairs, dhcpOptions: _options, ...columns } = port
+  tx.queue(QUEUE_PORT, columns, { rows: 1, otherwise })
 }
 
 const bindGroup = builder

@@ -76,6 +76,7 @@ function networkView(network: Network, requester: Requester) {
     'router:external': network.isExternal,
     mtu: network.mtu,
     port_security_enabled: network.hasPortSecurity,
+    dns_domain: network.dnsDomain === '' ? '' : `${network.dnsDomain}.`,
     subnets: network.subnetIds,
     availability_zone_hints: [],
     availability_zones: [],

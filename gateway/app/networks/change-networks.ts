@@ -33,6 +33,7 @@ interface NetworkFields extends ProviderFields {
   readonly 'router:external'?: boolean
   readonly mtu?: number
   readonly port_security_enabled?: boolean
+  readonly dns_domain?: string
   /** Our own: the cells that have a segment; absent or null for every cell there is and will be. */
   readonly 'weir:cells'?: readonly string[] | null
 }
@@ -73,6 +74,7 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     isShared: false,
     isExternal: false,
     mtu: networks.mtuMax,
+    dnsDomain: '',
     hasPortSecurity: true,
     isEverywhere: true,
     cellIds: [],
@@ -94,6 +96,7 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
 async function refuseWithoutEngine({ db }: Networks, fields: NetworkFields): Promise<void> {
   if (fields['router:external'] === true) await requireNetworkEngine(db, 'An external network')
   if (namesProvider(fields)) await requireNetworkEngine(db, 'A provider network')
+  if ((fields.dns_domain ?? '') !== '') await requireNetworkEngine(db, 'dns_domain of a network')
 }
 
 /** The network with these fields set. Throws `forbidden` for those only administrators may set, `invalid` for an MTU too large. */
@@ -112,12 +115,22 @@ function withFields(
     isExternal: fields['router:external'] ?? network.isExternal,
     mtu: fields.mtu ?? network.mtu,
     hasPortSecurity: fields.port_security_enabled ?? network.hasPortSecurity,
+    dnsDomain: fields.dns_domain === undefined ? network.dnsDomain : domainOf(fields.dns_domain),
     ...segmentsOf(network, fields['weir:cells']),
   }
   if (changed.mtu > networks.mtuMax)
     throw new Failure('invalid', `Invalid input for mtu: the largest here is ${networks.mtuMax}.`)
   if (!requester.isAdmin) refuseAdminFields(network, changed)
   return changed
+}
+
+function domainOf(text: string): string {
+  const domain = text.toLowerCase().replace(/\.$/, '')
+  const isDomain = domain
+    .split('.')
+    .every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+  if (domain === '' || isDomain) return domain
+  throw new Failure('invalid', `Invalid input for dns_domain: '${text}' is not a domain name.`)
 }
 
 function segmentsOf(
@@ -168,7 +181,10 @@ async function changeNetwork(
       'Invalid input for operation: Plugin does not support updating provider attributes.',
     )
   const after = withFields(networks, requester, before, fields)
-  if (after.isExternal && !before.isExternal) await refuseWithoutEngine(networks, fields)
+  await refuseWithoutEngine(
+    networks,
+    after.isExternal === before.isExternal ? { dns_domain: fields.dns_domain ?? '' } : fields,
+  )
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
     await holdRevision(tx, 'networks', id, wantedRevision)

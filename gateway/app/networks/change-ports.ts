@@ -21,6 +21,7 @@ import {
   placePort,
 } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
+import { extrasOf, NO_EXTRAS } from './port-extras.ts'
 import type { PortFields } from './port-fields.ts'
 import { groupsForPort } from './port-groups.ts'
 import { refuseWithoutEffect } from './refuse-without-effect.ts'
@@ -90,6 +91,7 @@ async function placementOf(
     nicTag: null,
     hostName: draft['binding:host_id'] ?? '',
     hasPortSecurity,
+    ...(await extrasOf(networks, requester, network, { ...NO_EXTRAS, hasPortSecurity }, draft)),
     securityGroupIds: await groupsForPort(
       networks,
       projectId,
@@ -131,7 +133,12 @@ async function changePort(
   if (movesPort(change)) await refuseServicePort(networks.db, before)
   refuseDetaching(requester, before, change)
   checkDevice(requester, change)
-  const after = withChange(before, change)
+  const [network] = await findNetworks(networks.db, [before.networkId])
+  const changed = withChange(before, change)
+  const after = {
+    ...changed,
+    ...(await extrasOf(networks, requester, network as Network, changed, change)),
+  }
   if (
     !after.hasPortSecurity &&
     after.securityGroupIds.length > 0 &&
@@ -156,9 +163,9 @@ async function changePort(
     if (requests !== undefined) await replaceAddresses(tx, before, requests)
     for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)
   })
-  const [changed] = await findPorts(networks.db, [id])
-  if (changed === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
-  return changed
+  const [written] = await findPorts(networks.db, [id])
+  if (written === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
+  return written
 }
 
 /** True where the port would have other addresses or another device. */

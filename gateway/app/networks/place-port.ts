@@ -4,8 +4,10 @@ import { Failure } from '#common/errors.ts'
 import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
+import { eui64Address } from './ip.ts'
 import { charge } from './quotas.ts'
 import { NO_PROJECT } from './service-ports.ts'
+import { isAutoAddressed } from './subnet-addressing.ts'
 import { freePortKey, randomPortKey } from './tunnel-keys.ts'
 
 /** A requested address of a port: this one, or any of the subnet; null: any. */
@@ -17,7 +19,7 @@ export interface AddressRequest {
 export interface PortDraft extends UnplacedPort {
   /** Null: one of ours that is free. */
   readonly macAddress: string | null
-  /** Undefined: one address per IP version that the network has subnets of. */
+  /** Undefined: the usual ones. */
   readonly requests: readonly AddressRequest[] | undefined
   /** The network's subnets, oldest first. */
   readonly subnets: readonly Subnet[]
@@ -37,8 +39,8 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
   const placed = await insertWithKeys(tx, port, macAddress)
   const fixedIps =
     requests === undefined
-      ? await addressPerVersion(tx, draft)
-      : await allocateRequested(tx, draft, requests)
+      ? await usualAddresses(tx, draft, placed)
+      : await allocateRequested(tx, placed, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
   if (draft.projectId !== NO_PROJECT) await charge(tx, draft.projectId, 'port')
   return { ...placed, fixedIps, floatingIps: [] }
@@ -47,14 +49,14 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
 /** Afterwards the port has every requested address. */
 export async function allocateRequested(
   tx: Tx,
-  port: { readonly id: string; readonly networkId: string },
+  port: Pick<Port, 'id' | 'networkId' | 'macAddress'>,
   requests: readonly AddressRequest[],
 ): Promise<readonly FixedIp[]> {
   const fixedIps: FixedIp[] = []
   for (const { subnet, address } of requests) {
     const fixedIp =
       address === null
-        ? await allocateAddress(tx, subnet, port.id)
+        ? await addressOn(tx, subnet, port)
         : await claimAddress(tx, subnet, port.id, address)
     if (fixedIp === undefined) throw exhausted(port.networkId)
     fixedIps.push(fixedIp)
@@ -62,26 +64,37 @@ export async function allocateRequested(
   return fixedIps
 }
 
-async function addressPerVersion(tx: Tx, draft: PortDraft): Promise<readonly FixedIp[]> {
+/** One address per IP version, and one on every subnet of which guests make addresses by themselves. */
+async function usualAddresses(
+  tx: Tx,
+  { subnets }: PortDraft,
+  port: Placed,
+): Promise<readonly FixedIp[]> {
   const fixedIps: FixedIp[] = []
   for (const version of [4, 6] as const) {
-    const candidates = draft.subnets.filter((subnet) => subnet.ipVersion === version)
-    if (candidates.length === 0) continue
-    fixedIps.push(await anyAddress(tx, draft, candidates))
+    const candidates = subnets.filter((subnet) => {
+      return subnet.ipVersion === version && !isAutoAddressed(subnet)
+    })
+    if (candidates.length > 0) fixedIps.push(await anyAddress(tx, port, candidates))
   }
+  for (const subnet of subnets.filter(isAutoAddressed))
+    fixedIps.push(await claimAddress(tx, subnet, port.id, eui64Address(subnet, port.macAddress)))
   return fixedIps
 }
 
-async function anyAddress(
-  tx: Tx,
-  draft: PortDraft,
-  candidates: readonly Subnet[],
-): Promise<FixedIp> {
+type Placed = Pick<Port, 'id' | 'networkId' | 'macAddress'>
+
+function addressOn(tx: Tx, subnet: Subnet, port: Placed): Promise<FixedIp | undefined> {
+  if (!isAutoAddressed(subnet)) return allocateAddress(tx, subnet, port.id)
+  return claimAddress(tx, subnet, port.id, eui64Address(subnet, port.macAddress))
+}
+
+async function anyAddress(tx: Tx, port: Placed, candidates: readonly Subnet[]): Promise<FixedIp> {
   for (const subnet of candidates) {
-    const fixedIp = await allocateAddress(tx, subnet, draft.id)
+    const fixedIp = await allocateAddress(tx, subnet, port.id)
     if (fixedIp !== undefined) return fixedIp
   }
-  throw exhausted(draft.networkId)
+  throw exhausted(port.networkId)
 }
 
 /** Neutron's IpAddressGenerationFailure. */

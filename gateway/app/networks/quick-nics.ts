@@ -9,6 +9,7 @@ import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
 import { newMacAddress } from './place-port.ts'
 import { DEFAULT_LIMITS } from './quotas.ts'
 import { bootPort, type ServerForPorts } from './server-ports.ts'
+import { isAutoAddressed } from './subnet-addressing.ts'
 import { randomPortKey } from './tunnel-keys.ts'
 
 /** Something was not as it was a moment ago, and which is not known: `allocatePorts` says, or finds another way. */
@@ -66,6 +67,7 @@ async function addressesFor(
   { subnets }: NewNic,
   servers: number,
 ): Promise<readonly (readonly FreeAddress[])[] | undefined> {
+  if (subnets.some(isAutoAddressed)) return undefined
   const versions = [4, 6].flatMap(
     (version) => subnets.find((each) => each.ipVersion === version) ?? [],
   )

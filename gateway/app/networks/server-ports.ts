@@ -8,6 +8,7 @@ import { bindPort, releaseServerPorts } from '../../db/server-ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
 import { placePort } from './place-port.ts'
+import { NO_EXTRAS } from './port-extras.ts'
 import { refund } from './quotas.ts'
 
 export interface ServerForPorts {
@@ -130,6 +131,7 @@ export function bootPort(
     isBootMade: true,
     nicTag,
     hostName: '',
+    ...NO_EXTRAS,
     hasPortSecurity: network.hasPortSecurity,
     securityGroupIds: network.hasPortSecurity ? securityGroups.map(({ id }) => id) : [],
   }

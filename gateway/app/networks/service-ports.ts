@@ -4,6 +4,7 @@ import { holdsFloatingIp } from '../../db/floating-ips.ts'
 import type { Port } from '../../db/network.ts'
 import { holdsRouter } from '../../db/routers.ts'
 import { NetworkFailure } from './network-failure.ts'
+import { NO_EXTRAS } from './port-extras.ts'
 
 export const ROUTER_INTERFACE = 'network:router_interface'
 export const ROUTER_GATEWAY = 'network:router_gateway'
@@ -59,6 +60,7 @@ export function servicePort({
     isBootMade: false,
     nicTag: null,
     hostName: '',
+    ...NO_EXTRAS,
     hasPortSecurity: false,
     securityGroupIds: [],
   } as const

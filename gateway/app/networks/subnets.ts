@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
+import type { AddressRange, HostRoute, Ipv6Mode, Subnet } from '../../db/network.ts'
 import { lockNetwork } from '../../db/networks.ts'
 import { interfaceAt } from '../../db/routers.ts'
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
+import { requireNetworkEngine } from './engine.ts'
 import { formatIp, type Ip, overlaps, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './list-networks.ts'
 import {
@@ -46,6 +47,8 @@ export interface SubnetDraft {
   readonly dns_nameservers?: readonly string[]
   readonly host_routes?: readonly HostRoute[]
   readonly allocation_pools?: readonly AddressRange[]
+  readonly ipv6_ra_mode?: Ipv6Mode | null
+  readonly ipv6_address_mode?: Ipv6Mode | null
 }
 
 /**
@@ -59,6 +62,8 @@ export async function createSubnets(
 ): Promise<readonly Subnet[]> {
   const made: Subnet[] = []
   for (const draft of drafts) made.push(await newSubnet(networks, requester, draft))
+  if (made.some(({ ipv6RaMode, ipv6AddressMode }) => ipv6RaMode ?? ipv6AddressMode))
+    await requireNetworkEngine(networks.db, 'ipv6_ra_mode or ipv6_address_mode of a subnet')
   await networks.db.transaction(async (tx) => {
     for (const subnet of made) {
       if (!(await lockNetwork(tx, subnet.networkId)))
@@ -218,6 +223,8 @@ const FILTERS: FilterKinds = {
   gateway_ip: 'text',
   ip_version: 'integer',
   enable_dhcp: 'boolean',
+  ipv6_ra_mode: 'text',
+  ipv6_address_mode: 'text',
 }
 
 /** A page of the subnets the requester may see. */

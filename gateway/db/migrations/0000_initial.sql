@@ -492,6 +492,7 @@ CREATE TABLE `networks` (
 	`mtu` int NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
 	`everywhere` boolean NOT NULL,
+	`dns_domain` varchar(255) NOT NULL DEFAULT '',
 	`physical_network` varchar(64) character set ascii collate ascii_bin,
 	`vlan_id` smallint,
 	`tunnel_key` int NOT NULL,
@@ -535,6 +536,9 @@ CREATE TABLE `ports` (
 	`nic_tag` varchar(60),
 	`binding_host` varchar(255) NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
+	`allowed_address_pairs` json NOT NULL DEFAULT ('[]'),
+	`extra_dhcp_opts` json NOT NULL DEFAULT ('[]'),
+	`dns_name` varchar(63) character set ascii collate ascii_bin NOT NULL DEFAULT '',
 	`tunnel_key` smallint NOT NULL,
 	CONSTRAINT `ports_id` PRIMARY KEY(`id`),
 	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`),
@@ -605,6 +609,8 @@ CREATE TABLE `subnets` (
 	`enable_dhcp` boolean NOT NULL,
 	`dns_nameservers` json NOT NULL,
 	`host_routes` json NOT NULL,
+	`ipv6_ra_mode` varchar(16) character set ascii collate ascii_bin,
+	`ipv6_address_mode` varchar(16) character set ascii collate ascii_bin,
 	`allocation_pools` json NOT NULL,
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );

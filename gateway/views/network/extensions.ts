@@ -103,6 +103,19 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
     'Networks marked as external',
     '2013-01-14',
   ),
+  extension(
+    'allowed-address-pairs',
+    'Allowed Address Pairs',
+    'What a port may send from besides',
+    '2013-07-23',
+  ),
+  extension('extra_dhcp_opt', 'Neutron Extra DHCP options', 'DHCP options of a port', '2013-03-17'),
+  extension(
+    'dns-integration',
+    'DNS Integration',
+    'Names of ports inside their network',
+    '2015-08-15',
+  ),
   extension('router', 'Neutron L3 Router', 'Routers and floating IPs', '2012-07-20'),
   extension(
     'ext-gw-mode',

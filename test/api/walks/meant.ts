@@ -44,7 +44,7 @@ const LEFT_OUT = new Set(
     'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
     'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id',
-    'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id',
+    'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -160,5 +160,12 @@ async function refuseAttached(
 ): Promise<void> {
   const outside = gateway === null ? [] : await subnetsOfNetworks(tx, [gateway.networkId])
   const others = [...attached.map(({ subnet }) => subnet), ...outside]
-  for (const subnet of added) refuseOverlap(subnet, others)
+  for (const subnet of added) {
+    refuseOverlap(subnet, others)
+    if (subnet.ipv6AddressMode !== null && subnet.ipv6RaMode === null)
+      throw badRequest(
+        'router',
+        `IPv6 subnet ${subnet.id} configured to receive RAs from an external router cannot be added to Neutron Router`,
+      )
+  }
 }
