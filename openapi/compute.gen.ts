@@ -1157,10 +1157,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The floating addresses of the project; there are none without routers. */
+        /** The floating IPs of the project. */
         readonly get: operations["listFloatingIps"];
         readonly put?: never;
-        /** Refused, as there is no pool to take one from. */
+        /** Takes an address of a pool; without a name, of the only one there is. */
         readonly post: operations["createFloatingIp"];
         readonly delete?: never;
         readonly options?: never;
@@ -1177,11 +1177,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as there are none. */
+        /** One of them. */
         readonly get: operations["showFloatingIp"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, as there are none. */
+        /** Gives an address back. */
         readonly delete: operations["deleteFloatingIp"];
         readonly options?: never;
         readonly head?: never;
@@ -1195,7 +1195,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Where floating addresses could come from; there are none without routers. */
+        /** The external networks, by name, that floating IPs come from. */
         readonly get: operations["listFloatingIpPools"];
         readonly put?: never;
         readonly post?: never;
@@ -3968,6 +3968,15 @@ export interface components {
             /** Format: uuid */
             readonly uuid?: string;
         };
+        readonly ProxiedFloatingIp: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly ip: string;
+            /** @description The name of its external network. */
+            readonly pool: string;
+            readonly fixed_ip: string | null;
+            readonly instance_id: string | null;
+        };
         readonly ProxiedSecurityGroup: {
             /** Format: uuid */
             readonly id: string;
@@ -4882,6 +4891,7 @@ export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
 export type Migration = components['schemas']['Migration'];
 export type ServerMigration = components['schemas']['ServerMigration'];
+export type ProxiedFloatingIp = components['schemas']['ProxiedFloatingIp'];
 export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
 export type ProxiedRule = components['schemas']['ProxiedRule'];
 export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
@@ -7473,7 +7483,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly floating_ips: readonly unknown[];
+                        readonly floating_ips: readonly components["schemas"]["ProxiedFloatingIp"][];
                     };
                 };
             };
@@ -7490,13 +7500,28 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": unknown;
+                readonly "application/json": {
+                    readonly pool?: string | null;
+                } | null;
             };
         };
         readonly responses: {
+            /** @description The floating IP. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ip: components["schemas"]["ProxiedFloatingIp"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showFloatingIp: {
@@ -7510,6 +7535,17 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description The floating IP. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ip: components["schemas"]["ProxiedFloatingIp"];
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -7526,6 +7562,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description It was given back. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -7547,7 +7590,9 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly floating_ip_pools: readonly unknown[];
+                        readonly floating_ip_pools: readonly {
+                            readonly name: string;
+                        }[];
                     };
                 };
             };
@@ -9638,6 +9683,7 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly createServerExternalEvents: {

@@ -127,6 +127,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/floatingips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one of the caller's. */
+        readonly get: operations["listNetworkFloatingIps"];
+        readonly put?: never;
+        /** Takes an address of an external network, or several that are all taken or none. Needs a cell with the network engine OVN. */
+        readonly post: operations["createNetworkFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/floatingips/{floatingip_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showNetworkFloatingIp"];
+        /** Associates a floating IP with a port, or with none. */
+        readonly put: operations["updateNetworkFloatingIp"];
+        readonly post?: never;
+        /** Gives an address back. */
+        readonly delete: operations["deleteNetworkFloatingIp"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/networks": {
         readonly parameters: {
             readonly query?: never;
@@ -320,6 +359,121 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/routers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one of the caller's. */
+        readonly get: operations["listRouters"];
+        readonly put?: never;
+        /** Creates a router, or several that are all made or none. Needs a cell with the network engine OVN. */
+        readonly post: operations["createRouter"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showRouter"];
+        /** Changes a router, its gateway or its routes. */
+        readonly put: operations["updateRouter"];
+        readonly post?: never;
+        /** Deletes a router that has no interfaces. */
+        readonly delete: operations["deleteRouter"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/add_router_interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Puts a subnet, or those of a port, on the router. */
+        readonly put: operations["addRouterInterface"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/remove_router_interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Takes a subnet, or those of a port, from the router. */
+        readonly put: operations["removeRouterInterface"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/add_extraroutes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Gives the router these routes besides those it has. */
+        readonly put: operations["addRouterRoutes"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/routers/{router_id}/remove_extraroutes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Takes these routes from the router; it need not have them. */
+        readonly put: operations["removeRouterRoutes"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/security-group-rules": {
         readonly parameters: {
             readonly query?: never;
@@ -441,7 +595,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -464,7 +618,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -551,6 +705,53 @@ export interface components {
         };
         /** @description UTC, as `2026-11-21 07:30:00`. */
         readonly AgentTime: string;
+        readonly NewFloatingIp: {
+            readonly description?: components["schemas"]["Text"];
+            readonly project_id?: components["schemas"]["ProjectId"];
+            readonly tenant_id?: components["schemas"]["ProjectId"];
+            /** Format: uuid */
+            readonly floating_network_id: string;
+            /** @description Administrators only. */
+            readonly floating_ip_address?: string;
+            /** @description Of the external network; the address is one of its. */
+            readonly subnet_id?: string | null;
+            readonly port_id?: string | null;
+            /** @description Needed where the port has several of IPv4. */
+            readonly fixed_ip_address?: string | null;
+        };
+        readonly FloatingIp: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly description?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly created_at?: components["schemas"]["Time"];
+            readonly updated_at?: components["schemas"]["Time"];
+            readonly revision_number?: number;
+            /**
+             * @description Whether it is associated.
+             * @enum {string}
+             */
+            readonly status?: "ACTIVE" | "DOWN";
+            /** Format: uuid */
+            readonly floating_network_id?: string;
+            readonly floating_ip_address?: string;
+            readonly port_id?: string | null;
+            readonly fixed_ip_address?: string | null;
+            readonly router_id?: string | null;
+            readonly port_details?: {
+                readonly name: string;
+                /** Format: uuid */
+                readonly network_id: string;
+                readonly mac_address: string;
+                readonly admin_state_up: boolean;
+                /** @enum {string} */
+                readonly status: "ACTIVE" | "BUILD" | "DOWN";
+                readonly device_id: string;
+                readonly device_owner: string;
+            } | null;
+        };
         readonly NewNetwork: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -560,7 +761,12 @@ export interface components {
             readonly shared?: components["schemas"]["Flag"];
             readonly "router:external"?: components["schemas"]["Flag"];
             readonly mtu?: number;
+            /** @description flat, vlan or geneve. Administrators only, where a cell has OVN. */
+            readonly "provider:network_type"?: string | null;
+            readonly "provider:physical_network"?: string | null;
+            readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
+            readonly dns_domain?: components["schemas"]["Text"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
             readonly availability_zone_hints?: components["schemas"]["None"];
@@ -572,7 +778,12 @@ export interface components {
             readonly shared?: components["schemas"]["Flag"];
             readonly "router:external"?: components["schemas"]["Flag"];
             readonly mtu?: number;
+            /** @description flat, vlan or geneve. Administrators only, where a cell has OVN. */
+            readonly "provider:network_type"?: string | null;
+            readonly "provider:physical_network"?: string | null;
+            readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
+            readonly dns_domain?: components["schemas"]["Text"];
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
         };
@@ -594,16 +805,40 @@ export interface components {
             readonly "router:external"?: boolean;
             readonly mtu?: number;
             readonly port_security_enabled?: boolean;
+            /** @description Follows the names of ports inside the network. */
+            readonly dns_domain?: string;
             readonly subnets?: readonly string[];
             readonly availability_zone_hints?: components["schemas"]["None"];
             readonly availability_zones?: components["schemas"]["None"];
             readonly ipv4_address_scope?: null;
             readonly ipv6_address_scope?: null;
+            /**
+             * @description Shown to administrators.
+             * @enum {string}
+             */
+            readonly "provider:network_type"?: "flat" | "geneve" | "vlan";
+            /** @description Shown to administrators. */
+            readonly "provider:physical_network"?: string | null;
+            /** @description Shown to administrators; of a Geneve network, the key that cells with OVN use. */
+            readonly "provider:segmentation_id"?: number | null;
             readonly "weir:cells"?: readonly string[] | null;
         };
         readonly RequestedAddress: {
             readonly subnet_id?: string;
             readonly ip_address?: components["schemas"]["Address"];
+        };
+        /** @description What a port may send from besides its own addresses. Needs a cell with the network engine OVN. */
+        readonly AddressPair: {
+            /** @description An address or a prefix. */
+            readonly ip_address: string;
+            readonly mac_address?: string;
+        };
+        readonly DhcpOption: {
+            readonly opt_name: string;
+            /** @description Null takes the option away. */
+            readonly opt_value?: string | null;
+            /** @enum {integer} */
+            readonly ip_version?: 4 | 6;
         };
         readonly NewPort: {
             readonly name?: components["schemas"]["Text"];
@@ -622,6 +857,9 @@ export interface components {
             readonly "binding:host_id"?: components["schemas"]["Text"];
             /** @enum {string} */
             readonly "binding:vnic_type"?: "normal";
+            readonly allowed_address_pairs?: readonly components["schemas"]["AddressPair"][] | null;
+            readonly extra_dhcp_opts?: readonly components["schemas"]["DhcpOption"][] | null;
+            readonly dns_name?: string | null;
         };
         readonly PortChange: {
             readonly name?: components["schemas"]["Text"];
@@ -635,6 +873,9 @@ export interface components {
             readonly "binding:host_id"?: components["schemas"]["Text"];
             /** @enum {string} */
             readonly "binding:vnic_type"?: "normal";
+            readonly allowed_address_pairs?: readonly components["schemas"]["AddressPair"][] | null;
+            readonly extra_dhcp_opts?: readonly components["schemas"]["DhcpOption"][] | null;
+            readonly dns_name?: string | null;
         };
         readonly Port: {
             /** Format: uuid */
@@ -662,8 +903,21 @@ export interface components {
             }[];
             readonly security_groups?: readonly string[];
             readonly port_security_enabled?: boolean;
-            readonly allowed_address_pairs?: components["schemas"]["None"];
-            readonly extra_dhcp_opts?: components["schemas"]["None"];
+            readonly allowed_address_pairs?: readonly {
+                readonly ip_address: string;
+                readonly mac_address: string;
+            }[];
+            readonly extra_dhcp_opts?: readonly {
+                readonly opt_name: string;
+                readonly opt_value: string;
+                readonly ip_version: number;
+            }[];
+            readonly dns_name?: string;
+            readonly dns_assignment?: readonly {
+                readonly ip_address: string;
+                readonly hostname: string;
+                readonly fqdn: string;
+            }[];
             readonly "binding:vnic_type"?: string;
             /** @description Shown to administrators. */
             readonly "binding:host_id"?: string;
@@ -683,6 +937,8 @@ export interface components {
             readonly subnet: number;
             readonly port: number;
             readonly rbac_policy: number;
+            readonly router: number;
+            readonly floatingip: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -693,6 +949,8 @@ export interface components {
             readonly subnet: number;
             readonly port: number;
             readonly rbac_policy: number;
+            readonly router: number;
+            readonly floatingip: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -701,6 +959,8 @@ export interface components {
             readonly subnet?: components["schemas"]["Limit"];
             readonly port?: components["schemas"]["Limit"];
             readonly rbac_policy?: components["schemas"]["Limit"];
+            readonly router?: components["schemas"]["Limit"];
+            readonly floatingip?: components["schemas"]["Limit"];
             readonly security_group?: components["schemas"]["Limit"];
             readonly security_group_rule?: components["schemas"]["Limit"];
         };
@@ -722,6 +982,65 @@ export interface components {
             readonly action?: "access_as_shared";
             readonly target_tenant?: string;
             readonly target_project?: string;
+        };
+        readonly GatewayRequest: {
+            /** @description An external network; without one the router has no gateway. */
+            readonly network_id?: string | null;
+            /** @description Administrators only. */
+            readonly enable_snat?: boolean;
+            /** @description Administrators only; without them one address per IP version of the network. */
+            readonly external_fixed_ips?: readonly components["schemas"]["RequestedAddress"][];
+        } | null;
+        readonly NewRouter: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly project_id?: components["schemas"]["ProjectId"];
+            readonly tenant_id?: components["schemas"]["ProjectId"];
+            readonly admin_state_up?: components["schemas"]["Flag"];
+            readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
+            /** @description Administrators only, and only true: every router of OVN is highly available. */
+            readonly ha?: boolean;
+            readonly availability_zone_hints?: components["schemas"]["None"];
+        };
+        readonly RouterChange: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly admin_state_up?: components["schemas"]["Flag"];
+            readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
+            /** @description Administrators only, and only true. */
+            readonly ha?: boolean;
+            readonly routes?: readonly components["schemas"]["HostRoute"][] | null;
+        };
+        readonly Router: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly created_at?: components["schemas"]["Time"];
+            readonly updated_at?: components["schemas"]["Time"];
+            readonly revision_number?: number;
+            readonly admin_state_up?: boolean;
+            /** @enum {string} */
+            readonly status?: "ACTIVE";
+            readonly external_gateway_info?: {
+                /** Format: uuid */
+                readonly network_id: string;
+                readonly enable_snat: boolean;
+                readonly external_fixed_ips: readonly {
+                    /** Format: uuid */
+                    readonly subnet_id: string;
+                    readonly ip_address: string;
+                }[];
+            } | null;
+            readonly routes?: readonly components["schemas"]["HostRoute"][];
+            /** @description Shown to administrators. */
+            readonly ha?: boolean;
+            readonly availability_zone_hints?: components["schemas"]["None"];
+            readonly availability_zones?: components["schemas"]["None"];
+            readonly flavor_id?: null;
         };
         readonly NewSecurityGroupRule: {
             readonly project_id?: components["schemas"]["ProjectId"];
@@ -796,6 +1115,11 @@ export interface components {
             readonly start: components["schemas"]["Address"];
             readonly end: components["schemas"]["Address"];
         };
+        /**
+         * @description Needs a cell with the network engine OVN.
+         * @enum {unknown}
+         */
+        readonly Ipv6Mode: "dhcpv6-stateful" | "dhcpv6-stateless" | "slaac" | null;
         readonly NewSubnet: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -811,6 +1135,8 @@ export interface components {
             readonly dns_nameservers?: readonly components["schemas"]["Address"][];
             readonly host_routes?: readonly components["schemas"]["HostRoute"][];
             readonly allocation_pools?: readonly components["schemas"]["AllocationPool"][];
+            readonly ipv6_ra_mode?: components["schemas"]["Ipv6Mode"];
+            readonly ipv6_address_mode?: components["schemas"]["Ipv6Mode"];
         };
         readonly SubnetChange: {
             readonly name?: components["schemas"]["Text"];
@@ -841,8 +1167,8 @@ export interface components {
             readonly dns_nameservers?: readonly string[];
             readonly host_routes?: readonly components["schemas"]["HostRoute"][];
             readonly allocation_pools?: readonly components["schemas"]["AllocationPool"][];
-            readonly ipv6_ra_mode?: null;
-            readonly ipv6_address_mode?: null;
+            readonly ipv6_ra_mode?: string | null;
+            readonly ipv6_address_mode?: string | null;
             readonly subnetpool_id?: null;
             readonly service_types?: components["schemas"]["None"];
         };
@@ -877,6 +1203,8 @@ export interface components {
         readonly portId: string;
         readonly groupId: string;
         readonly ruleId: string;
+        readonly routerId: string;
+        readonly floatingIpId: string;
         readonly rbacPolicyId: string;
         readonly projectId: string;
         readonly alias: string;
@@ -901,7 +1229,7 @@ export interface components {
         readonly withoutTags: components["schemas"]["AnyOf"];
         /** @description Tags with commas, none of them. */
         readonly withoutAnyTag: components["schemas"]["AnyOf"];
-        /** @description networks, subnets, ports or security-groups. */
+        /** @description networks, subnets, ports, security-groups, routers or floatingips. */
         readonly collection: string;
         readonly objectId: string;
         readonly tag: string;
@@ -929,10 +1257,14 @@ export type Extension = components['schemas']['Extension'];
 export type AvailabilityZone = components['schemas']['AvailabilityZone'];
 export type Agent = components['schemas']['Agent'];
 export type AgentTime = components['schemas']['AgentTime'];
+export type NewFloatingIp = components['schemas']['NewFloatingIp'];
+export type FloatingIp = components['schemas']['FloatingIp'];
 export type NewNetwork = components['schemas']['NewNetwork'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
 export type RequestedAddress = components['schemas']['RequestedAddress'];
+export type AddressPair = components['schemas']['AddressPair'];
+export type DhcpOption = components['schemas']['DhcpOption'];
 export type NewPort = components['schemas']['NewPort'];
 export type PortChange = components['schemas']['PortChange'];
 export type Port = components['schemas']['Port'];
@@ -943,6 +1275,10 @@ export type QuotaChange = components['schemas']['QuotaChange'];
 export type QuotaState = components['schemas']['QuotaState'];
 export type RbacTarget = components['schemas']['RbacTarget'];
 export type RbacPolicy = components['schemas']['RbacPolicy'];
+export type GatewayRequest = components['schemas']['GatewayRequest'];
+export type NewRouter = components['schemas']['NewRouter'];
+export type RouterChange = components['schemas']['RouterChange'];
+export type Router = components['schemas']['Router'];
 export type NewSecurityGroupRule = components['schemas']['NewSecurityGroupRule'];
 export type SecurityGroupRule = components['schemas']['SecurityGroupRule'];
 export type NewSecurityGroup = components['schemas']['NewSecurityGroup'];
@@ -950,6 +1286,7 @@ export type SecurityGroupChange = components['schemas']['SecurityGroupChange'];
 export type SecurityGroup = components['schemas']['SecurityGroup'];
 export type HostRoute = components['schemas']['HostRoute'];
 export type AllocationPool = components['schemas']['AllocationPool'];
+export type Ipv6Mode = components['schemas']['Ipv6Mode'];
 export type NewSubnet = components['schemas']['NewSubnet'];
 export type SubnetChange = components['schemas']['SubnetChange'];
 export type Subnet = components['schemas']['Subnet'];
@@ -960,6 +1297,8 @@ export type ParameterSubnetId = components['parameters']['subnetId'];
 export type ParameterPortId = components['parameters']['portId'];
 export type ParameterGroupId = components['parameters']['groupId'];
 export type ParameterRuleId = components['parameters']['ruleId'];
+export type ParameterRouterId = components['parameters']['routerId'];
+export type ParameterFloatingIpId = components['parameters']['floatingIpId'];
 export type ParameterRbacPolicyId = components['parameters']['rbacPolicyId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type ParameterAlias = components['parameters']['alias'];
@@ -1183,6 +1522,192 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listNetworkFloatingIps: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly floating_network_id?: components["schemas"]["AnyOf"];
+                readonly floating_ip_address?: components["schemas"]["AnyOf"];
+                readonly port_id?: components["schemas"]["AnyOf"];
+                readonly fixed_ip_address?: components["schemas"]["AnyOf"];
+                readonly router_id?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingips: readonly components["schemas"]["FloatingIp"][];
+                        readonly floatingips_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly floatingip?: components["schemas"]["NewFloatingIp"];
+                    readonly floatingips?: readonly components["schemas"]["NewFloatingIp"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was asked for, in the shape it was asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip?: components["schemas"]["FloatingIp"];
+                        readonly floatingips?: readonly components["schemas"]["FloatingIp"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The floating IP, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip: components["schemas"]["FloatingIp"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly floatingip: {
+                        readonly description?: components["schemas"]["Text"];
+                        readonly port_id?: string | null;
+                        readonly fixed_ip_address?: string | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The floating IP, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floatingip: components["schemas"]["FloatingIp"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteNetworkFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
     readonly listNetworks: {
         readonly parameters: {
             readonly query?: {
@@ -1215,6 +1740,9 @@ export interface operations {
                 readonly shared?: components["schemas"]["AnyOf"];
                 readonly "router:external"?: components["schemas"]["AnyOf"];
                 readonly mtu?: components["schemas"]["AnyOf"];
+                readonly "provider:network_type"?: components["schemas"]["AnyOf"];
+                readonly "provider:physical_network"?: components["schemas"]["AnyOf"];
+                readonly "provider:segmentation_id"?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1272,6 +1800,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showNetwork: {
@@ -1341,6 +1870,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly deleteNetwork: {
@@ -1458,6 +1988,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showPort: {
@@ -1527,6 +2058,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly deletePort: {
@@ -1702,6 +2234,8 @@ export interface operations {
                             readonly subnet: components["schemas"]["QuotaState"];
                             readonly port: components["schemas"]["QuotaState"];
                             readonly rbac_policy: components["schemas"]["QuotaState"];
+                            readonly router: components["schemas"]["QuotaState"];
+                            readonly floatingip: components["schemas"]["QuotaState"];
                             readonly security_group: components["schemas"]["QuotaState"];
                             readonly security_group_rule: components["schemas"]["QuotaState"];
                         };
@@ -1879,6 +2413,360 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listRouters: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly admin_state_up?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly routers: readonly components["schemas"]["Router"][];
+                        readonly routers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router?: components["schemas"]["NewRouter"];
+                    readonly routers?: readonly components["schemas"]["NewRouter"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was asked for, in the shape it was asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router?: components["schemas"]["Router"];
+                        readonly routers?: readonly components["schemas"]["Router"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showRouter: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: components["schemas"]["RouterChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRouter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly addRouterInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnet_id?: string;
+                    readonly port_id?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port that is the interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Of the router.
+                         */
+                        readonly id: string;
+                        readonly project_id: string;
+                        readonly tenant_id: string;
+                        /** Format: uuid */
+                        readonly port_id: string;
+                        /** Format: uuid */
+                        readonly network_id: string;
+                        /** Format: uuid */
+                        readonly subnet_id: string;
+                        readonly subnet_ids: readonly string[];
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeRouterInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnet_id?: string;
+                    readonly port_id?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port that is the interface. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Of the router.
+                         */
+                        readonly id: string;
+                        readonly project_id: string;
+                        readonly tenant_id: string;
+                        /** Format: uuid */
+                        readonly port_id: string;
+                        /** Format: uuid */
+                        readonly network_id: string;
+                        /** Format: uuid */
+                        readonly subnet_id: string;
+                        readonly subnet_ids: readonly string[];
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addRouterRoutes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: {
+                        readonly routes: readonly components["schemas"]["HostRoute"][];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeRouterRoutes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly router_id: components["parameters"]["routerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly router: {
+                        readonly routes: readonly components["schemas"]["HostRoute"][];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The router, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly router: components["schemas"]["Router"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -2225,6 +3113,8 @@ export interface operations {
                 readonly cidr?: components["schemas"]["AnyOf"];
                 readonly gateway_ip?: components["schemas"]["AnyOf"];
                 readonly ip_version?: components["schemas"]["AnyOf"];
+                readonly ipv6_ra_mode?: components["schemas"]["AnyOf"];
+                readonly ipv6_address_mode?: components["schemas"]["AnyOf"];
                 readonly enable_dhcp?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
@@ -2283,6 +3173,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
         };
     };
     readonly showSubnet: {
@@ -2381,7 +3272,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2410,7 +3301,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2446,7 +3337,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -2465,7 +3356,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -2485,7 +3376,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -2506,7 +3397,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports or security-groups. */
+                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];

@@ -32,6 +32,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   flavor_access: 'its flavor',
   network_segments: 'its network',
   rbac_policies: 'its network',
+  router_interfaces: 'its router',
   // Of a cell's.
   instances: 'the end of the delete',
   allocations: 'its server, or the audit',
@@ -78,6 +79,8 @@ const KEPT: Readonly<Record<string, string>> = {
   // The lease of an upload is a column; an upload that died makes its image queued again.
   images: BY_USERS,
   networks: BY_USERS,
+  routers: BY_USERS,
+  floating_ips: BY_USERS,
   subnets: BY_USERS,
   ports: BY_USERS,
   security_groups: BY_USERS,

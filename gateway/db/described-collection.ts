@@ -5,9 +5,9 @@ import type { Collection, FilterValue } from './resource-page.ts'
 type DescribedTable = MySqlTable &
   Readonly<
     Record<
-      'id' | 'name' | 'description' | 'projectId' | 'createdAt' | 'updatedAt' | 'revision' | 'tags',
+      'id' | 'description' | 'projectId' | 'createdAt' | 'updatedAt' | 'revision' | 'tags',
       MySqlColumn
-    >
+    > & { readonly name?: MySqlColumn }
   >
 
 /** A collection of the network service: the filters and sort keys that all collections have, and its own. */
@@ -20,7 +20,7 @@ export function describedCollection(
     id: table.id,
     attributes: {
       id: table.id,
-      name: table.name,
+      ...(table.name !== undefined && { name: table.name }),
       description: table.description,
       project_id: table.projectId,
       tenant_id: table.projectId,

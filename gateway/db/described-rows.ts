@@ -1,9 +1,17 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { networks, ports, securityGroups, subnets } from './schema/network.ts'
+import { floatingIps, routers } from './schema/routing.ts'
 
 /** Collections of described objects, as paths name them. */
-const DESCRIBED = { networks, subnets, ports, 'security-groups': securityGroups } as const
+const DESCRIBED = {
+  networks,
+  subnets,
+  ports,
+  'security-groups': securityGroups,
+  routers,
+  floatingips: floatingIps,
+} as const
 export type DescribedCollection = keyof typeof DESCRIBED
 
 /** The object's tags, locked until the transaction ends; undefined when the object is gone. */

@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId, HostId } from '#common/ids.ts'
+import { isThere } from './host-list.ts'
 import { hostIndex } from './schema/cells.ts'
 
 const FIND = statement(
@@ -30,6 +31,24 @@ const FIND_UNFILTERED = statement(
       ),
     ),
 )
+
+const FIND_ANY = statement(
+  builder
+    .select({ found: sql`1` })
+    .from(hostIndex)
+    .where(
+      and(
+        isThere,
+        sql`json_contains(${hostIndex.view}, json_quote(${sql.placeholder('capability')}), '$.capabilities')`,
+      ),
+    )
+    .limit(1),
+)
+
+/** True when any host of any cell was last known to have this optional part, whether it is up or not. */
+export async function isAnyHostAbleTo(db: Executor, capability: string): Promise<boolean> {
+  return (await db.rows(FIND_ANY, { capability })).length > 0
+}
 
 /** True for a host with real guests on which security groups have no effect, as far as it is known. */
 export async function hostFiltersNothing(

@@ -1,6 +1,6 @@
-import type { AddressRange, HostRoute } from './schema/network.ts'
+import type { AddressRange, AllowedPair, DhcpOption, HostRoute } from './schema/network.ts'
 
-export type { AddressRange, HostRoute }
+export type { AddressRange, AllowedPair, DhcpOption, HostRoute }
 
 /** What every object of the network service has. */
 export interface Described {
@@ -23,8 +23,17 @@ export interface Network extends Described {
   /** True: every cell, present and future. False: only those of `cellIds`. */
   readonly isEverywhere: boolean
   readonly cellIds: readonly string[]
+  readonly dnsDomain: string
+  /** The network outside that it is on; null: on none but its own. */
+  readonly physicalNetwork: string | null
+  /** Of that network; 0: without a tag. Null where it is on none. */
+  readonly vlanId: number | null
+  readonly tunnelKey: number
   readonly subnetIds: readonly string[]
 }
+
+export const IPV6_MODES = ['dhcpv6-stateful', 'dhcpv6-stateless', 'slaac'] as const
+export type Ipv6Mode = (typeof IPV6_MODES)[number]
 
 export interface Subnet extends Described {
   readonly networkId: string
@@ -34,12 +43,21 @@ export interface Subnet extends Described {
   readonly hasDhcp: boolean
   readonly dnsServers: readonly string[]
   readonly hostRoutes: readonly HostRoute[]
+  /** Who announces the prefix, and how guests get addresses of it; null: of IPv4, or as the user sees to it. */
+  readonly ipv6RaMode: Ipv6Mode | null
+  readonly ipv6AddressMode: Ipv6Mode | null
   /** Where addresses are taken from when none is asked for; ascending, apart from each other. */
   readonly pools: readonly AddressRange[]
 }
 
 export interface FixedIp {
   readonly subnetId: string
+  readonly address: string
+}
+
+/** By which a fixed address is reached from an external network. */
+export interface FloatingAddress {
+  readonly fixedAddress: string
   readonly address: string
 }
 
@@ -55,9 +73,17 @@ export interface Port extends Described {
   readonly nicTag: string | null
   readonly hostName: string
   readonly hasPortSecurity: boolean
+  readonly allowedPairs: readonly AllowedPair[]
+  readonly dhcpOptions: readonly DhcpOption[]
+  readonly dnsName: string
+  readonly tunnelKey: number
   readonly fixedIps: readonly FixedIp[]
+  readonly floatingIps: readonly FloatingAddress[]
   readonly securityGroupIds: readonly string[]
 }
+
+/** A port without what it gets when its row is made. */
+export type UnplacedPort = Omit<Port, 'fixedIps' | 'floatingIps' | 'macAddress' | 'tunnelKey'>
 
 export interface SecurityGroup extends Described {
   readonly isDefault: boolean

@@ -1,13 +1,23 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network, Subnet } from './network.ts'
 import { isSharedWith } from './rbac-policies.ts'
-import { type ResourcePage, readPage } from './resource-page.ts'
+import { type FilterValue, type ResourcePage, readPage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { subnetsOfNetworks } from './subnets.ts'
+
+const TYPE = sql`IF(${networks.physicalNetwork} IS NULL, 'geneve', IF(${networks.vlanId} = 0, 'flat', 'vlan'))`
+const SEGMENT = sql`IF(${networks.physicalNetwork} IS NULL, ${networks.tunnelKey}, NULLIF(${networks.vlanId}, 0))`
+
+const valuesOf = (anyOf: readonly FilterValue[]): SQL =>
+  sql.join(
+    anyOf.map((value) => sql`${value}`),
+    sql`, `,
+  )
 
 const NETWORKS = describedCollection(networks, {
   attributes: {
@@ -15,9 +25,12 @@ const NETWORKS = describedCollection(networks, {
     shared: networks.isShared,
     'router:external': networks.isExternal,
     mtu: networks.mtu,
+    'provider:physical_network': networks.physicalNetwork,
     port_security_enabled: networks.hasPortSecurity,
   },
   conditions: {
+    'provider:network_type': (anyOf) => sql`${TYPE} IN (${valuesOf(anyOf)})`,
+    'provider:segmentation_id': (anyOf) => sql`${SEGMENT} IN (${valuesOf(anyOf)})`,
     // A network is always ready: nothing about it is built.
     status: (anyOf) => (anyOf.includes('ACTIVE') ? sql`TRUE` : sql`FALSE`),
   },
@@ -28,11 +41,7 @@ function asSharedWith(projectId: string): typeof NETWORKS {
   const isShared = sql`(${networks.isShared} OR ${isSharedWith(networks.id, projectId)})`
   const conditions: typeof NETWORKS.conditions = {
     ...NETWORKS.conditions,
-    shared: (anyOf) =>
-      sql`${isShared} IN (${sql.join(
-        [...anyOf].map(Number).map((n) => sql`${n}`),
-        sql`, `,
-      )})`,
+    shared: (anyOf) => sql`${isShared} IN (${valuesOf([...anyOf].map(Number))})`,
   }
   return { ...NETWORKS, conditions }
 }
@@ -86,10 +95,20 @@ export async function networksForBoot(
   return networksOfRows(db, rows)
 }
 
-/** Afterwards the network and its segments exist. */
-export async function insertNetwork(tx: Tx, network: Network): Promise<void> {
-  await tx.orm.insert(networks).values(columnsOf(network))
+/** Afterwards the network and its segments exist; unless another has its key or its VLAN. */
+export async function insertNetwork(
+  tx: Tx,
+  network: Network,
+): Promise<'inserted' | 'key-taken' | 'vlan-taken'> {
+  try {
+    await tx.orm.insert(networks).values(columnsOf(network))
+  } catch (error) {
+    if (isDuplicate(error, 'networks_by_tunnel_key')) return 'key-taken'
+    if (isDuplicate(error, 'networks_by_vlan')) return 'vlan-taken'
+    throw error
+  }
   await insertSegments(tx, network)
+  return 'inserted'
 }
 
 /** Afterwards the network is as given; throws `conflict` when it changed since this revision was read. */

@@ -28,20 +28,27 @@ const INSERT_PORT = statement(
     nicTag: placeholder('nicTag'),
     hostName: placeholder('hostName'),
     hasPortSecurity: placeholder('hasPortSecurity'),
+    tunnelKey: placeholder('tunnelKey'),
+    allowedPairs: sql`${placeholder('allowedPairs')}`,
+    dhcpOptions: sql`${placeholder('dhcpOptions')}`,
+    dnsName: placeholder('dnsName'),
   }),
 )
 
-/** Inserts the port without addresses and groups; false when its MAC address is another's. */
+/** Inserts the port without addresses and groups, unless another has its MAC address, or its key on the network. */
 export async function insertPort(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
-): Promise<boolean> {
+  port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
+): Promise<'inserted' | 'mac-taken' | 'key-taken'> {
   await tx.flush()
   try {
-    await tx.run(INSERT_PORT, { ...port })
-    return true
+    const allowedPairs = JSON.stringify(port.allowedPairs)
+    const dhcpOptions = JSON.stringify(port.dhcpOptions)
+    await tx.run(INSERT_PORT, { ...port, allowedPairs, dhcpOptions })
+    return 'inserted'
   } catch (error) {
-    if (isDuplicate(error, 'ports_by_mac')) return false
+    if (isDuplicate(error, 'ports_by_mac')) return 'mac-taken'
+    if (isDuplicate(error, 'ports_by_tunnel_key')) return 'key-taken'
     throw error
   }
 }
@@ -49,25 +56,27 @@ export async function insertPort(
 const QUEUE_PORT = sqlStatement(sql`
   insert into ports (id, project_id, name, description, created_at, updated_at, revision_number,
     network_id, mac_address, admin_state_up, status, device_id, device_owner, nic_index, boot_made,
-    nic_tag, binding_host, port_security_enabled)
+    nic_tag, binding_host, port_security_enabled, tunnel_key, dns_name)
   select ${placeholder('id')}, ${placeholder('projectId')}, ${placeholder('name')},
     ${placeholder('description')}, ${placeholder('createdAt')}, ${placeholder('updatedAt')},
     ${placeholder('revision')}, n.id, ${placeholder('macAddress')}, ${placeholder('isUp')},
     ${placeholder('status')}, ${placeholder('deviceId')}, ${placeholder('deviceOwner')},
     ${placeholder('nicIndex')}, ${placeholder('isBootMade')}, ${placeholder('nicTag')},
-    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}
+    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}, ${placeholder('tunnelKey')},
+    ${placeholder('dnsName')}
   from networks n where n.id = ${placeholder('networkId')} lock in share mode`)
 
 /**
- * Inserts the port and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
- * and with its key where the MAC address is another's.
+ * Inserts the port, which has no pairs and no options of its own, and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
+ * and with a taken key where the MAC address or the tunnel key is another's.
  */
 export function queuePort(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
+  port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
   otherwise: () => Error,
 ): void {
-  tx.queue(QUEUE_PORT, { ...port }, { rows: 1, otherwise })
+  const { allowedPairs: _pairs, dhcpOptions: _options, ...columns } = port
+  tx.queue(QUEUE_PORT, columns, { rows: 1, otherwise })
 }
 
 const bindGroup = builder
@@ -139,4 +148,17 @@ export async function holdNetwork(tx: Tx, networkId: string): Promise<boolean> {
 /** MariaDB has no FOR SHARE; both know this older spelling. */
 function inShareMode(query: { readonly sql: string; readonly params: unknown[] }) {
   return { toSQL: () => ({ ...query, sql: `${query.sql} lock in share mode` }) }
+}
+
+const FIRST_FREE_KEY = sqlStatement(sql`
+  select min(t.tunnel_key) + 1 as free_key
+  from (select ${placeholder('first')} - 1 as tunnel_key
+    union all select tunnel_key from ports where network_id = ${placeholder('networkId')}) t
+  where not exists (select 1 from ports p
+    where p.network_id = ${placeholder('networkId')} and p.tunnel_key = t.tunnel_key + 1)`)
+
+/** The lowest tunnel key from `first` on that no port of the network has. */
+export async function firstFreePortKey(tx: Tx, networkId: string, first: number): Promise<number> {
+  const [row] = await tx.rows<{ free_key: number }>(FIRST_FREE_KEY, { networkId, first })
+  return Number(row!.free_key)
 }

@@ -4,6 +4,7 @@ import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
 import { type FilterValue, type ResourcePage, readPage } from './resource-page.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
+import { floatingIps } from './schema/routing.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 import { StaleRevision } from './stale-revision.ts'
 
@@ -55,6 +56,16 @@ export async function listPorts(
   })
 }
 
+/** Keeps the port from being deleted until the transaction ends; false when it is gone. */
+export async function holdPort(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.orm
+    .select({ id: ports.id })
+    .from(ports)
+    .where(eq(ports.id, id))
+    .for('update')
+  return rows.length === 1
+}
+
 export async function findPorts(db: Executor, ids: readonly string[]): Promise<readonly Port[]> {
   if (ids.length === 0) return []
   const rows = await db.orm
@@ -76,7 +87,8 @@ export async function portsOfServer(db: Executor, serverId: string): Promise<rea
 
 /** Afterwards the port's own columns are as given; throws `conflict` when it changed since this revision was read. */
 export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
-  const { fixedIps: _fixedIps, securityGroupIds: _groups, macAddress: _mac, ...columns } = port
+  const { fixedIps: _fixed, floatingIps: _floating, securityGroupIds: _groups, ...rest } = port
+  const { macAddress: _mac, tunnelKey: _key, ...columns } = rest
   const [result] = await tx.orm
     .update(ports)
     .set({ ...columns, updatedAt: now, revision: port.revision + 1 })
@@ -117,6 +129,16 @@ async function portsOfRows(
     .select()
     .from(portSecurityGroups)
     .where(inArray(portSecurityGroups.portId, ids))
+  const floating = await db.orm
+    .select({
+      portId: floatingIps.fixedPortId,
+      fixedAddress: floatingIps.fixedAddress,
+      address: floatingIps.address,
+    })
+    .from(floatingIps)
+    .where(inArray(floatingIps.fixedPortId, ids))
+    .orderBy(floatingIps.address)
+  const floatingOf = Map.groupBy(floating, (row) => row.portId)
   const addressesOf = Map.groupBy(addresses, (row) => row.portId)
   const groupsOf = Map.groupBy(groups, (row) => row.portId)
   return rows.map(({ machineMac, ...row }) => ({
@@ -126,6 +148,9 @@ async function portsOfRows(
       subnetId,
       address,
     })),
+    floatingIps: (floatingOf.get(row.id) ?? []).flatMap(({ fixedAddress, address }) =>
+      fixedAddress === null ? [] : [{ fixedAddress, address }],
+    ),
     securityGroupIds: (groupsOf.get(row.id) ?? []).map((group) => group.groupId),
   }))
 }

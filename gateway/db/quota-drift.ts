@@ -58,9 +58,11 @@ const LEDGERS: readonly Ledger[] = [
     used: 'used',
     hasResources: true,
     counted: {
+      floatingip: rowsOf('floating_ips'),
       network: rowsOf('networks'),
-      port: rowsOf('ports'),
+      port: { ...rowsOf('ports'), where: "project_id <> ''" },
       rbac_policy: rowsOf('rbac_policies'),
+      router: rowsOf('routers'),
       security_group: rowsOf('security_groups'),
       security_group_rule: rowsOf('security_group_rules'),
       subnet: rowsOf('subnets'),

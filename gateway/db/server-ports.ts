@@ -106,6 +106,11 @@ const REST = sqlStatement(sql`
   from ${PORTS} straight_join port_addresses a on a.port_id = v.id
   on duplicate key update released_at = now(3)`)
 
+const DISASSOCIATE = sqlStatement(sql`
+  update ${PORTS} straight_join floating_ips f on f.fixed_port_id = v.id
+  set f.fixed_port_id = null, f.fixed_ip_address = null, f.router_id = null,
+    f.updated_at = ${placeholder('now')}, f.revision_number = f.revision_number + 1`)
+
 const DELETE_ALL = ['port_addresses', 'port_security_groups', 'ports'].map((table) => {
   const key = sql.raw(table === 'ports' ? 'id' : 'port_id')
   return sqlStatement(
@@ -134,6 +139,7 @@ export async function releaseServerPorts(
   if (made.length > 0) {
     const ports = JSON.stringify(made.map(({ id }) => id))
     tx.queue(REST, { ports })
+    tx.queue(DISASSOCIATE, { ports, now })
     for (const each of DELETE_ALL) tx.queue(each, { ports })
   }
   tx.queue(UNBIND, { servers, now })

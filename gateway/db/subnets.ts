@@ -2,7 +2,7 @@ import { and, eq, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
-import type { Subnet } from './network.ts'
+import type { Ipv6Mode, Subnet } from './network.ts'
 import { isSharedWith } from './rbac-policies.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
@@ -15,6 +15,8 @@ const SUBNETS = describedCollection(subnets, {
     cidr: subnets.cidr,
     gateway_ip: subnets.gatewayIp,
     enable_dhcp: subnets.hasDhcp,
+    ipv6_ra_mode: subnets.ipv6RaMode,
+    ipv6_address_mode: subnets.ipv6AddressMode,
   },
 })
 
@@ -101,10 +103,13 @@ function visibleTo(projectId: string | null): SQL | undefined {
   return or(eq(subnets.projectId, projectId), onOpenNetwork)
 }
 
-function toSubnet(row: typeof subnets.$inferSelect): Subnet {
+/** A row of `subnets`. */
+export function toSubnet(row: typeof subnets.$inferSelect): Subnet {
   return {
     ...row,
     ipVersion: row.ipVersion === 6 ? 6 : 4,
+    ipv6RaMode: row.ipv6RaMode as Ipv6Mode | null,
+    ipv6AddressMode: row.ipv6AddressMode as Ipv6Mode | null,
     dnsServers: row.dnsServers,
     hostRoutes: row.hostRoutes,
     pools: row.pools,

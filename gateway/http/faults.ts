@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
+import { NetworkFailure } from '../app/networks/network-failure.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
 import { TooOften } from '../app/request-limiter.ts'
 import { HttpRefusal } from './http-refusal.ts'
@@ -124,6 +125,7 @@ function messageOf(error: unknown): string {
 function neutronType(error: unknown, status: number): string {
   // openstacksdk and Horizon tell an exhausted quota from other conflicts by this name.
   if (error instanceof Failure && error.kind === 'over-quota') return 'OverQuota'
+  if (error instanceof NetworkFailure) return error.type
   return NEUTRON_TYPES[status] ?? 'HTTPInternalServerError'
 }
 

@@ -1,4 +1,5 @@
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { reportOvn } from '#test/env/network-objects.ts'
 import {
   type Face,
   type IdentityWorld,
@@ -37,6 +38,11 @@ export class NetworkApi implements AsyncDisposable {
     this.demo = tokens.demo
     this.adminProject = projects.admin
     this.demoProject = projects.demo
+  }
+
+  /** Afterwards a cell is known to have the network engine OVN. */
+  connectOvn(): Promise<void> {
+    return reportOvn(this.face.gateway.db)
   }
 
   ask(token: string, method: string, path: string, body?: object): Promise<Reply> {

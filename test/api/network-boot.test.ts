@@ -166,6 +166,7 @@ describe('a boot', () => {
     const foreign = await api.networkWithSubnet(api.admin)
     const foreignPort = await api.make(api.admin, 'ports', { network_id: idOf(foreign) })
     const own = await api.networkWithSubnet()
+    await api.connectOvn()
     const external = await api.networkWithSubnet(api.admin, { 'router:external': true })
     const bare = await api.make(api.demo, 'ports', { network_id: idOf(own), fixed_ips: [] })
     const missing = randomUUID()

@@ -1,9 +1,19 @@
+import type { Database } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
 import { createNetworks, type NetworkDraft } from '#gateway/app/networks/change-networks.ts'
 import { createPorts, type NewPort } from '#gateway/app/networks/change-ports.ts'
 import type { Networks } from '#gateway/app/networks/list-networks.ts'
 import { createSubnets, type SubnetDraft } from '#gateway/app/networks/subnets.ts'
 import type { Requester } from '#gateway/app/requester.ts'
+import { applyHostViews } from '#gateway/db/host-index.ts'
 import type { Network, Port, Subnet } from '#gateway/db/network.ts'
+import { sampleHost } from './sample-host.ts'
+
+/** Afterwards a host of a cell that is not there is known to have the network engine OVN. */
+export function reportOvn(db: Database): Promise<void> {
+  const host = { ...sampleHost('ovn'), capabilities: ['network-ovn'] }
+  return db.transaction((tx) => applyHostViews(tx, newId<CellId>(), [host]))
+}
 
 export async function createNetwork(
   networks: Networks,

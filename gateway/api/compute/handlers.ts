@@ -7,6 +7,7 @@ import { consoleHandlers } from './consoles.ts'
 import { eventHandlers } from './events.ts'
 import { extensionHandlers } from './extensions.ts'
 import { flavorHandlers } from './flavors.ts'
+import { floatingIpHandlers } from './floating-ips.ts'
 import { guestInfoHandlers } from './guest-info.ts'
 import { hostHandlers } from './hosts.ts'
 import { hypervisorHandlers } from './hypervisors.ts'
@@ -40,6 +41,7 @@ export const computeHandlers: HandlerTable<operations> = {
   ...flavorHandlers,
   ...hostHandlers,
   ...hypervisorHandlers,
+  ...floatingIpHandlers,
   ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,

@@ -1,4 +1,3 @@
-import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/compute.gen.ts'
 import {
   createSecurityGroup,
@@ -19,23 +18,6 @@ import type { Handler } from '../../http/operation.ts'
 import { proxiedNetworkView, tenantNetworkView } from '../../views/proxied-network.ts'
 import { proxiedGroupView, proxiedRuleView } from '../../views/proxied-security-group.ts'
 import { gone } from './gone.ts'
-
-/** GET /os-floating-ips: without routers there are none, and Nova shows the same where Neutron has none. */
-const listFloatingIps: Handler = async () => ({ body: { floating_ips: [] } })
-
-/** GET /os-floating-ip-pools */
-const listFloatingIpPools: Handler = async () => ({ body: { floating_ip_pools: [] } })
-
-/** Whatever names a floating IP: 404. */
-const noFloatingIp: Handler = async (call) => {
-  const id = call.params['floating_ip_id']
-  throw new Failure('not-found', `Floating IP not found for ID ${id}`)
-}
-
-/** POST /os-floating-ips */
-const createFloatingIp: Handler = async () => {
-  throw new Failure('not-found', 'Floating IP pool not found.')
-}
 
 /** POST /os-security-groups */
 const createProxiedSecurityGroup: Handler<operations['createProxiedSecurityGroup']> = async (
@@ -141,22 +123,17 @@ const updateProxiedSecurityGroup: Handler<operations['updateProxiedSecurityGroup
 export const networkProxyHandlers = {
   actOnProxiedNetwork: gone,
   addProxiedNetwork: gone,
-  createFloatingIp,
   createProxiedNetwork: gone,
   createProxiedSecurityGroup,
   createProxiedSecurityGroupRule,
   createTenantNetwork: gone,
-  deleteFloatingIp: noFloatingIp,
   deleteProxiedNetwork: gone,
   deleteProxiedSecurityGroup,
   deleteProxiedSecurityGroupRule,
   deleteTenantNetwork: gone,
-  listFloatingIpPools,
-  listFloatingIps,
   listProxiedNetworks,
   listProxiedSecurityGroups,
   listTenantNetworks,
-  showFloatingIp: noFloatingIp,
   showProxiedNetwork,
   showProxiedSecurityGroup,
   showTenantNetwork,

@@ -29,11 +29,7 @@ import {
   addServerGroup,
   removeServerGroup,
 } from '../../app/servers/interfaces/change-server-groups.ts'
-import {
-  addFixedIp,
-  refuseFloatingIp as refuse,
-  removeFixedIp,
-} from '../../app/servers/interfaces/fixed-ips.ts'
+import { addFixedIp, removeFixedIp } from '../../app/servers/interfaces/fixed-ips.ts'
 import { showServer } from '../../app/servers/list/show-server.ts'
 import type { Links } from '../../http/links.ts'
 import type { Handler } from '../../http/operation.ts'
@@ -302,17 +298,6 @@ const removeServerFixedIp: Handler<operations['removeServerFixedIp']> = async (c
   return {}
 }
 
-interface Asked {
-  readonly addFloatingIp?: { readonly fixed_address?: string }
-}
-
-/** addFloatingIp and removeFloatingIp: without routers there is no floating IP to be found. */
-const refuseFloatingIp: Handler = async ({ app, context, params, body }) => {
-  const { addFloatingIp } = body as Asked
-  await refuse(app.db, context, params['server_id']!, addFloatingIp)
-  return {}
-}
-
 /** The actions of POST /servers/{server_id}/action. */
 export const serverActionHandlers = {
   ...plainActionHandlers,
@@ -341,6 +326,4 @@ export const serverActionHandlers = {
   removeServerSecurityGroup,
   addServerFixedIp,
   removeServerFixedIp,
-  addServerFloatingIp: refuseFloatingIp,
-  removeServerFloatingIp: refuseFloatingIp,
 }

@@ -2,13 +2,14 @@ import type { operations } from '#openapi/network.gen.ts'
 import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
 import { listZones, type Zone } from '../../app/hosts/hosts.ts'
 import { allHypervisors } from '../../app/hosts/hypervisors.ts'
+import { hasNetworkEngine } from '../../app/networks/engine.ts'
 import { findAgent } from '../../app/networks/find-agent.ts'
 import { matchFilters } from '../../app/networks/list-networks.ts'
 import { type FilterKinds, pageOf } from '../../app/networks/list-query.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { EXTENSIONS, extensionNamed } from '../../views/network/extensions.ts'
+import { extensionNamed, servedExtensions } from '../../views/network/extensions.ts'
 import { pick } from './pick.ts'
 
 const AGENT_FILTERS: FilterKinds = {
@@ -42,8 +43,8 @@ export const listAvailabilityZones: Handler<operations['listAvailabilityZones']>
 }
 
 /** GET /v2.0/extensions */
-export const listExtensions: Handler<operations['listExtensions']> = async () => {
-  return { body: { extensions: EXTENSIONS } }
+export const listExtensions: Handler<operations['listExtensions']> = async ({ app }) => {
+  return { body: { extensions: servedExtensions(await hasNetworkEngine(app.db)) } }
 }
 
 /** GET /v2.0/agents/{agent_id} */
@@ -53,8 +54,8 @@ export const showAgent: Handler<operations['showAgent']> = async ({ app, params,
 }
 
 /** GET /v2.0/extensions/{alias} */
-export const showExtension: Handler<operations['showExtension']> = async (call) => {
-  return { body: { extension: extensionNamed(call.params.alias) } }
+export const showExtension: Handler<operations['showExtension']> = async ({ app, params }) => {
+  return { body: { extension: extensionNamed(await hasNetworkEngine(app.db), params.alias) } }
 }
 
 /** A host as Neutron shows the agent that does the network's work on one. */

@@ -7,6 +7,7 @@ import {
   showAgent,
   showExtension,
 } from './extensions.ts'
+import { floatingIpHandlers } from './floating-ips.ts'
 import {
   createNetwork,
   deleteNetwork,
@@ -24,6 +25,7 @@ import {
   updateQuota,
 } from './quotas.ts'
 import { rbacPolicyHandlers } from './rbac-policies.ts'
+import { routerHandlers } from './routers.ts'
 import {
   createSecurityGroupRule,
   deleteSecurityGroupRule,
@@ -94,4 +96,6 @@ export const networkHandlers: HandlerTable<operations> = {
   addObjectTag,
   removeObjectTag,
   ...rbacPolicyHandlers,
+  ...routerHandlers,
+  ...floatingIpHandlers,
 }

@@ -5,6 +5,7 @@ import {
   updateNetwork as update,
 } from '../../app/networks/change-networks.ts'
 import { listNetworks as listPage } from '../../app/networks/list-networks.ts'
+import { providerView } from '../../app/networks/provider.ts'
 import { visibleNetwork } from '../../app/networks/visible.ts'
 import type { Requester } from '../../app/requester.ts'
 import type { Network } from '../../db/network.ts'
@@ -64,7 +65,7 @@ export const updateNetwork: Handler<operations['updateNetwork']> = async (call) 
   return { body: { network: networkView(changed, context) } }
 }
 
-/** A network; which cells it reaches is shown to administrators. */
+/** A network; where it is on the wire and which cells it reaches is shown to administrators. */
 function networkView(network: Network, requester: Requester) {
   const cells = network.isEverywhere ? null : network.cellIds
   return {
@@ -75,12 +76,13 @@ function networkView(network: Network, requester: Requester) {
     'router:external': network.isExternal,
     mtu: network.mtu,
     port_security_enabled: network.hasPortSecurity,
+    dns_domain: network.dnsDomain === '' ? '' : `${network.dnsDomain}.`,
     subnets: network.subnetIds,
     availability_zone_hints: [],
     availability_zones: [],
     ipv4_address_scope: null,
     ipv6_address_scope: null,
-    ...(requester.isAdmin ? { 'weir:cells': cells } : {}),
+    ...(requester.isAdmin ? { ...providerView(network), 'weir:cells': cells } : {}),
   }
 }
 

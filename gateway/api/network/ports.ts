@@ -4,7 +4,8 @@ import {
   deletePort as remove,
   updatePort as update,
 } from '../../app/networks/change-ports.ts'
-import { listPorts as listPage } from '../../app/networks/list-ports.ts'
+import { dnsDomains, listPorts as listPage } from '../../app/networks/list-ports.ts'
+import { dnsAssignment } from '../../app/networks/port-extras.ts'
 import { visiblePort } from '../../app/networks/visible.ts'
 import type { Requester } from '../../app/requester.ts'
 import type { Port } from '../../db/network.ts'
@@ -21,7 +22,8 @@ export const createPort: Handler<operations['createPort']> = async ({ app, conte
   const { port: one, ports: several } = body
   const answer = await oneOrSeveral({ one, several }, async (drafts) => {
     const made = await createPorts(app.networks, context, drafts)
-    return made.map((item) => portView(item, context))
+    const domains = await dnsDomains(app.networks, made)
+    return made.map((item) => portView(item, context, domains))
   })
   return { body: { port: answer.one, ports: answer.several } }
 }
@@ -37,14 +39,16 @@ export const deletePort: Handler<operations['deletePort']> = async (call) => {
 export const listPorts: Handler<operations['listPorts']> = async (call) => {
   const { app, context, raw } = call
   const page = await listPage(app.networks, context, queryPairs(raw.search))
-  return { body: pageBody(call, 'ports', page, (item) => portView(item, context)) }
+  const domains = await dnsDomains(app.networks, page.items)
+  return { body: pageBody(call, 'ports', page, (item) => portView(item, context, domains)) }
 }
 
 /** GET /v2.0/ports/{port_id} */
 export const showPort: Handler<operations['showPort']> = async (call) => {
   const { app, context, params, query } = call
   const found = await visiblePort(app.networks, context, params.port_id)
-  return { body: { port: pick(portView(found, context), query.fields) } }
+  const domains = await dnsDomains(app.networks, [found])
+  return { body: { port: pick(portView(found, context, domains), query.fields) } }
 }
 
 /** PUT /v2.0/ports/{port_id} */
@@ -57,11 +61,14 @@ export const updatePort: Handler<operations['updatePort']> = async (call) => {
     body.port,
     wantedRevision(raw),
   )
-  return { body: { port: portView(changed, context) } }
+  const domains = await dnsDomains(app.networks, [changed])
+  return { body: { port: portView(changed, context, domains) } }
 }
 
+type Domains = ReadonlyMap<string, string>
+
 /** A port; where it is plugged in is shown to administrators. */
-function portView(port: Port, requester: Requester) {
+function portView(port: Port, requester: Requester, domains: Domains) {
   return {
     ...describedView(port),
     network_id: port.networkId,
@@ -76,8 +83,17 @@ function portView(port: Port, requester: Requester) {
     })),
     security_groups: port.securityGroupIds,
     port_security_enabled: port.hasPortSecurity,
-    allowed_address_pairs: [],
-    extra_dhcp_opts: [],
+    allowed_address_pairs: port.allowedPairs.map(({ address, mac }) => ({
+      ip_address: address,
+      mac_address: mac ?? port.macAddress,
+    })),
+    extra_dhcp_opts: port.dhcpOptions.map(({ name, value, version }) => ({
+      opt_name: name,
+      opt_value: value,
+      ip_version: version,
+    })),
+    dns_name: port.dnsName,
+    dns_assignment: dnsAssignment(port, domains.get(port.networkId) ?? ''),
     'binding:vnic_type': 'normal',
     ...(requester.isAdmin ? bindingView(port) : {}),
   }

@@ -55,10 +55,12 @@ type Quotas = Readonly<Record<NetworkResource, QuotaState>>
 /** Limits alone. */
 function quotaView(quotas: Quotas) {
   return {
+    floatingip: quotas.floatingip.limit,
     network: quotas.network.limit,
     subnet: quotas.subnet.limit,
     port: quotas.port.limit,
     rbac_policy: quotas.rbac_policy.limit,
+    router: quotas.router.limit,
     security_group: quotas.security_group.limit,
     security_group_rule: quotas.security_group_rule.limit,
   }
@@ -71,10 +73,12 @@ function projectQuotaView({ projectId, quotas }: ProjectQuotas) {
 /** Limits and use; nothing is ever reserved, as use rises in the transaction that makes the object. */
 function quotaDetailsView(quotas: Quotas) {
   return {
+    floatingip: detailsOf(quotas.floatingip),
     network: detailsOf(quotas.network),
     subnet: detailsOf(quotas.subnet),
     port: detailsOf(quotas.port),
     rbac_policy: detailsOf(quotas.rbac_policy),
+    router: detailsOf(quotas.router),
     security_group: detailsOf(quotas.security_group),
     security_group_rule: detailsOf(quotas.security_group_rule),
   }

@@ -70,8 +70,8 @@ function subnetView(subnet: Subnet) {
     dns_nameservers: subnet.dnsServers,
     host_routes: subnet.hostRoutes,
     allocation_pools: subnet.pools,
-    ipv6_ra_mode: null,
-    ipv6_address_mode: null,
+    ipv6_ra_mode: subnet.ipv6RaMode,
+    ipv6_address_mode: subnet.ipv6AddressMode,
     subnetpool_id: null,
     service_types: [],
   }

@@ -25,6 +25,8 @@ const COLLECTIONS = [
   ['security_group', 'security-groups'],
   ['security_group_rule', 'security-group-rules'],
   ['rbac_policy', 'rbac-policies'],
+  ['router', 'routers'],
+  ['floatingip', 'floatingips'],
   ['quota', 'quotas'],
   ['extension', 'extensions'],
 ] as const

@@ -4,6 +4,7 @@ import type { Requester } from '../requester.ts'
 import { checkAddress } from './allocate-address.ts'
 import { contains, formatIp, parseCidr, parseIp } from './ip.ts'
 import type { AddressRequest } from './place-port.ts'
+import { isAutoAddressed } from './subnet-addressing.ts'
 
 /** An entry of a port's `fixed_ips`: a subnet, an address, or both. */
 export interface RequestedAddress {
@@ -35,13 +36,14 @@ export function addressRequests(
   // Neutron's create_port:fixed_ips:ip_address: on a shared network only its owner picks addresses.
   if (choosesAddress && !requester.isAdmin && network.projectId !== requester.projectId)
     throw new Failure('forbidden', 'Only the owner of the network may choose an ip_address on it.')
-  return asked.map((entry) => requestOf(network, subnets, entry))
+  return asked.map((entry) => requestOf(network, subnets, entry, present))
 }
 
 function requestOf(
   network: Network,
   subnets: readonly Subnet[],
   { subnet_id: subnetId, ip_address: text }: RequestedAddress,
+  present: readonly string[],
 ): AddressRequest {
   if (subnetId === undefined && text === undefined)
     throw new Failure('invalid', 'Invalid input for fixed_ips: subnet_id or ip_address is needed.')
@@ -60,6 +62,11 @@ function requestOf(
     )
   if (ip === undefined) return { subnet, address: null }
   const address = formatIp(ip.version, ip.value)
+  if (isAutoAddressed(subnet) && !present.includes(address))
+    throw new Failure(
+      'invalid',
+      `Invalid input for operation: IPv6 address ${address} can not be directly assigned to a port on subnet ${subnet.id} as the subnet is configured for automatic addresses.`,
+    )
   checkAddress(subnet, address)
   return { subnet, address }
 }

@@ -1,25 +1,31 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { hasFloatingIps } from '../../db/floating-ips.ts'
 import type { Network } from '../../db/network.ts'
 import {
   deleteNetworkRows,
   findNetworks,
-  insertNetwork,
   lockNetwork,
   portsOnNetwork,
   updateNetwork as writeNetwork,
 } from '../../db/networks.ts'
+import { isGatewayNetwork } from '../../db/routers.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
+import { requireNetworkEngine } from './engine.ts'
 import type { Networks } from './list-networks.ts'
+import { NetworkFailure } from './network-failure.ts'
+import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
+import { insertWithKey, randomNetworkKey } from './tunnel-keys.ts'
 import { ownerOf, ownNetwork } from './visible.ts'
 
 /** A network as requests write it. */
-interface NetworkFields {
+interface NetworkFields extends ProviderFields {
   readonly name?: string
   readonly description?: string
   readonly admin_state_up?: boolean
@@ -27,6 +33,7 @@ interface NetworkFields {
   readonly 'router:external'?: boolean
   readonly mtu?: number
   readonly port_security_enabled?: boolean
+  readonly dns_domain?: string
   /** Our own: the cells that have a segment; absent or null for every cell there is and will be. */
   readonly 'weir:cells'?: readonly string[] | null
 }
@@ -36,21 +43,24 @@ export interface NetworkDraft extends NetworkFields {
   readonly tenant_id?: string
 }
 
-/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`. */
+/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`, `conflict` for a VLAN or key that is taken. */
 export async function createNetworks(
   networks: Networks,
   requester: Requester,
   drafts: readonly NetworkDraft[],
 ): Promise<readonly Network[]> {
-  const made = drafts.map((draft) => newNetwork(networks, requester, draft))
-  await networks.db.transaction(async (tx) => {
-    for (const network of made) {
-      await insertNetwork(tx, network)
+  const planned = drafts.map((draft) => newNetwork(networks, requester, draft))
+  for (const draft of drafts) await refuseWithoutEngine(networks, draft)
+  return networks.db.transaction(async (tx) => {
+    const made: Network[] = []
+    for (const [index, network] of planned.entries()) {
+      const isKeyChosen = typeof drafts[index]?.['provider:segmentation_id'] === 'number'
+      made.push(await insertWithKey(tx, network, isKeyChosen))
       await charge(tx, network.projectId, 'network')
       if (network.isShared) await shareWithEveryone(tx, network, true)
     }
+    return made
   })
-  return made
 }
 
 function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraft): Network {
@@ -64,16 +74,29 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     isShared: false,
     isExternal: false,
     mtu: networks.mtuMax,
+    dnsDomain: '',
     hasPortSecurity: true,
     isEverywhere: true,
     cellIds: [],
+    physicalNetwork: null,
+    vlanId: null,
+    tunnelKey: randomNetworkKey(),
     subnetIds: [],
     createdAt: now,
     updatedAt: now,
     revision: 1,
     tags: [],
   }
-  return withFields(networks, requester, blank, draft)
+  if (!namesProvider(draft)) return withFields(networks, requester, blank, draft)
+  if (!requester.isAdmin)
+    throw new Failure('forbidden', 'Only an administrator may set attributes of provider networks.')
+  return withFields(networks, requester, { ...blank, ...providerOf(draft, blank) }, draft)
+}
+
+async function refuseWithoutEngine({ db }: Networks, fields: NetworkFields): Promise<void> {
+  if (fields['router:external'] === true) await requireNetworkEngine(db, 'An external network')
+  if (namesProvider(fields)) await requireNetworkEngine(db, 'A provider network')
+  if ((fields.dns_domain ?? '') !== '') await requireNetworkEngine(db, 'dns_domain of a network')
 }
 
 /** The network with these fields set. Throws `forbidden` for those only administrators may set, `invalid` for an MTU too large. */
@@ -92,12 +115,22 @@ function withFields(
     isExternal: fields['router:external'] ?? network.isExternal,
     mtu: fields.mtu ?? network.mtu,
     hasPortSecurity: fields.port_security_enabled ?? network.hasPortSecurity,
+    dnsDomain: fields.dns_domain === undefined ? network.dnsDomain : domainOf(fields.dns_domain),
     ...segmentsOf(network, fields['weir:cells']),
   }
   if (changed.mtu > networks.mtuMax)
     throw new Failure('invalid', `Invalid input for mtu: the largest here is ${networks.mtuMax}.`)
   if (!requester.isAdmin) refuseAdminFields(network, changed)
   return changed
+}
+
+function domainOf(text: string): string {
+  const domain = text.toLowerCase().replace(/\.$/, '')
+  const isDomain = domain
+    .split('.')
+    .every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+  if (domain === '' || isDomain) return domain
+  throw new Failure('invalid', `Invalid input for dns_domain: '${text}' is not a domain name.`)
 }
 
 function segmentsOf(
@@ -121,7 +154,7 @@ function refuseAdminFields(before: Network, after: Network): void {
     throw new Failure('forbidden', `Only an administrator may set ${refused.join(', ')}.`)
 }
 
-/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
+/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared or external. */
 export function updateNetwork(
   networks: Networks,
   ...asked: [
@@ -142,16 +175,35 @@ async function changeNetwork(
   wantedRevision?: number,
 ): Promise<Network> {
   const before = await ownNetwork(networks, requester, id)
+  if (namesProvider(fields))
+    throw new Failure(
+      'invalid',
+      'Invalid input for operation: Plugin does not support updating provider attributes.',
+    )
   const after = withFields(networks, requester, before, fields)
+  await refuseWithoutEngine(
+    networks,
+    after.isExternal === before.isExternal ? { dns_domain: fields.dns_domain ?? '' } : fields,
+  )
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
     await holdRevision(tx, 'networks', id, wantedRevision)
+    if (before.isExternal && !after.isExternal) await refuseExternalInUse(tx, id)
     if (before.isShared !== after.isShared) await shareWithEveryone(tx, before, after.isShared)
     await writeNetwork(tx, after, new Date(networks.clock.now()))
   })
   const [changed] = await findNetworks(networks.db, [id])
   if (changed === undefined) throw new Failure('not-found', `Network ${id} could not be found.`)
   return changed
+}
+
+async function refuseExternalInUse(tx: Tx, id: string): Promise<void> {
+  if (!(await isGatewayNetwork(tx, id)) && !(await hasFloatingIps(tx, id))) return
+  throw new NetworkFailure(
+    'conflict',
+    'ExternalNetworkInUse',
+    `External network ${id} cannot be updated to be made non-external, since it has existing gateway ports or floating IPs.`,
+  )
 }
 
 const NAMED_PORTS_MAX = 5

@@ -1,11 +1,12 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { disassociateLost } from '../../db/floating-ips.ts'
 import type { FixedIp, Network, Port, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
-import { releaseAddress, releaseAddresses } from '../../db/port-addresses.ts'
+import { releaseAddress } from '../../db/port-addresses.ts'
 import { holdNetwork, queueGroupBindings, unbindGroups } from '../../db/port-inserts.ts'
-import { deletePortRow, findPorts, updatePort as writePort } from '../../db/ports.ts'
+import { findPorts, updatePort as writePort } from '../../db/ports.ts'
 import { StaleRevision } from '../../db/stale-revision.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
@@ -20,11 +21,13 @@ import {
   placePort,
 } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
+import { extrasOf, NO_EXTRAS } from './port-extras.ts'
 import type { PortFields } from './port-fields.ts'
 import { groupsForPort } from './port-groups.ts'
-import { refund } from './quotas.ts'
 import { refuseWithoutEffect } from './refuse-without-effect.ts'
+import { removePort } from './release-port.ts'
 import { holdRevision } from './revision.ts'
+import { refuseServicePort } from './service-ports.ts'
 import { isOwner, mayUse, ownerOf, visibleNetwork, visiblePort } from './visible.ts'
 
 export interface NewPort extends PortFields {
@@ -88,6 +91,7 @@ async function placementOf(
     nicTag: null,
     hostName: draft['binding:host_id'] ?? '',
     hasPortSecurity,
+    ...(await extrasOf(networks, requester, network, { ...NO_EXTRAS, hasPortSecurity }, draft)),
     securityGroupIds: await groupsForPort(
       networks,
       projectId,
@@ -126,9 +130,15 @@ async function changePort(
   wantedRevision?: number,
 ): Promise<Port> {
   const before = await changeablePort(networks, requester, id)
+  if (movesPort(change)) await refuseServicePort(networks.db, before)
   refuseDetaching(requester, before, change)
   checkDevice(requester, change)
-  const after = withChange(before, change)
+  const [network] = await findNetworks(networks.db, [before.networkId])
+  const changed = withChange(before, change)
+  const after = {
+    ...changed,
+    ...(await extrasOf(networks, requester, network as Network, changed, change)),
+  }
   if (
     !after.hasPortSecurity &&
     after.securityGroupIds.length > 0 &&
@@ -153,9 +163,14 @@ async function changePort(
     if (requests !== undefined) await replaceAddresses(tx, before, requests)
     for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)
   })
-  const [changed] = await findPorts(networks.db, [id])
-  if (changed === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
-  return changed
+  const [written] = await findPorts(networks.db, [id])
+  if (written === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
+  return written
+}
+
+/** True where the port would have other addresses or another device. */
+function movesPort({ fixed_ips, device_id, device_owner }: PortFields): boolean {
+  return [fixed_ips, device_id, device_owner].some((value) => value !== undefined)
 }
 
 /** Servers that show something of the port, before or after. */
@@ -210,7 +225,7 @@ async function requestsAfter(
 }
 
 /** Addresses that the port has and requests again stay allocated to it throughout. */
-async function replaceAddresses(
+export async function replaceAddresses(
   tx: Tx,
   port: Port,
   requests: readonly AddressRequest[],
@@ -223,6 +238,7 @@ async function replaceAddresses(
     else left.splice(kept, 1)
   }
   await allocateRequested(tx, port, left)
+  await disassociateLost(tx, port.id)
 }
 
 function isMetBy(request: { subnet: Subnet; address: string | null }, fixedIp: FixedIp): boolean {
@@ -244,11 +260,9 @@ export async function deletePort(
       'conflict',
       `Port ${id} is in use by server ${port.deviceId}: delete the server or detach the port first.`,
     )
+  await refuseServicePort(networks.db, port)
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'ports', id, wantedRevision)
-    if (!(await deletePortRow(tx, port))) throw new StaleRevision(`Port ${id}`)
-    await releaseAddresses(tx, id)
-    await unbindGroups(tx, id)
-    refund(tx, port.projectId, 'port')
+    if (!(await removePort(tx, port))) throw new StaleRevision(`Port ${id}`)
   })
 }

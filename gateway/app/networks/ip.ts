@@ -66,6 +66,16 @@ export function canonicalIp(text: string, field: string): string {
   return formatIp(version, value)
 }
 
+/** The address that a guest with this MAC makes for itself of the prefix (RFC 4291, appendix A). */
+export function eui64Address({ cidr }: { readonly cidr: string }, mac: string): string {
+  const [a = 0, b, c, d, e, f] = mac.split(':').map((byte) => Number.parseInt(byte, 16))
+  // The second bit says that the number is not of a maker's.
+  const bytes = [a ^ 2, b, c, 0xff, 0xfe, d, e, f].map((byte) =>
+    (byte ?? 0).toString(16).padStart(2, '0'),
+  )
+  return formatIp(6, parseCidr(cidr, 'cidr').first | BigInt(`0x${bytes.join('')}`))
+}
+
 export function contains(cidr: Cidr, ip: Ip): boolean {
   return ip.version === cidr.version && ip.value >= cidr.first && ip.value <= cidr.last
 }

@@ -24,6 +24,9 @@ const FILTERS: FilterKinds = {
   'router:external': 'boolean',
   port_security_enabled: 'boolean',
   mtu: 'integer',
+  'provider:network_type': 'text',
+  'provider:physical_network': 'text',
+  'provider:segmentation_id': 'integer',
 }
 
 /** A page of the networks the requester may see. */
@@ -33,6 +36,9 @@ export async function listNetworks(
   query: ListQuery,
 ): Promise<Listed<Network>> {
   const page = pageOf(query, FILTERS)
+  const hidden = page.filters.find(({ attribute }) => attribute.startsWith('provider:'))
+  if (hidden !== undefined && !requester.isAdmin)
+    throw new Failure('forbidden', `Only an administrator may filter by ${hidden.attribute}.`)
   return listed(await readNetworks(networks.db, scopeOf(requester), page), page)
 }
 

@@ -1,4 +1,5 @@
 import type { Port } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
 import { listPorts as readPorts } from '../../db/ports.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './list-networks.ts'
@@ -33,4 +34,13 @@ export async function listPorts(
 ): Promise<Listed<Port>> {
   const page = pageOf(query, FILTERS)
   return listed(await readPorts(networks.db, scopeOf(requester), page), page)
+}
+
+/** What follows the names of the ports, by the network that they are on; empty: the usual domain. */
+export async function dnsDomains(
+  { db }: Networks,
+  ports: readonly Port[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await findNetworks(db, [...new Set(ports.map(({ networkId }) => networkId))])
+  return new Map(found.map(({ id, dnsDomain }) => [id, dnsDomain]))
 }

@@ -30,7 +30,7 @@ export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
 export interface ServerAddress {
   readonly version: 4 | 6
   readonly addr: string
-  readonly 'OS-EXT-IPS:type': 'fixed'
+  readonly 'OS-EXT-IPS:type': 'fixed' | 'floating'
   readonly 'OS-EXT-IPS-MAC:mac_addr': string
 }
 
@@ -43,13 +43,20 @@ export function serverAddresses(
   return Object.fromEntries(entries)
 }
 
+/** Each fixed address, and behind it the floating IPs that lead to it. */
 function addressesOf(nic: ServerNic): readonly ServerAddress[] {
-  return nic.port.fixedIps.map((fixedIp) => ({
-    version: subnetOf(nic, fixedIp).ipVersion,
-    addr: fixedIp.address,
-    'OS-EXT-IPS:type': 'fixed',
-    'OS-EXT-IPS-MAC:mac_addr': nic.port.macAddress,
-  }))
+  const { fixedIps, floatingIps, macAddress } = nic.port
+  return fixedIps.flatMap((fixedIp) => {
+    const version = subnetOf(nic, fixedIp).ipVersion
+    const shown = (addr: string, type: 'fixed' | 'floating') => {
+      return { version, addr, 'OS-EXT-IPS:type': type, 'OS-EXT-IPS-MAC:mac_addr': macAddress }
+    }
+    const leading = floatingIps.filter(({ fixedAddress }) => fixedAddress === fixedIp.address)
+    return [
+      shown(fixedIp.address, 'fixed'),
+      ...leading.map(({ address }) => shown(address, 'floating')),
+    ]
+  })
 }
 
 function subnetOf(nic: ServerNic, fixedIp: FixedIp): Subnet {

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { FixedIp, Port, Subnet } from '../../db/network.ts'
+import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
+import { eui64Address } from './ip.ts'
 import { charge } from './quotas.ts'
+import { NO_PROJECT } from './service-ports.ts'
+import { isAutoAddressed } from './subnet-addressing.ts'
+import { freePortKey, randomPortKey } from './tunnel-keys.ts'
 
 /** A requested address of a port: this one, or any of the subnet; null: any. */
 export interface AddressRequest {
@@ -12,17 +16,17 @@ export interface AddressRequest {
   readonly address: string | null
 }
 
-export interface PortDraft extends Omit<Port, 'fixedIps' | 'macAddress'> {
+export interface PortDraft extends UnplacedPort {
   /** Null: one of ours that is free. */
   readonly macAddress: string | null
-  /** Undefined: one address per IP version that the network has subnets of. */
+  /** Undefined: the usual ones. */
   readonly requests: readonly AddressRequest[] | undefined
   /** The network's subnets, oldest first. */
   readonly subnets: readonly Subnet[]
 }
 
 /** Guesses at 24 random bits: with a hundred thousand ports the eighth is needed once in 10^17. */
-const MAC_TRIES_MAX = 8
+const TRIES_MAX = 8
 
 /**
  * Afterwards the port exists with its addresses and groups and is counted. Throws `not-found` when the network went
@@ -32,27 +36,27 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
   const { requests, subnets: _subnets, macAddress, ...port } = draft
   if (!(await holdNetwork(tx, draft.networkId)))
     throw new Failure('not-found', `Network ${draft.networkId} could not be found.`)
-  const mac = await insertWithMac(tx, port, macAddress)
+  const placed = await insertWithKeys(tx, port, macAddress)
   const fixedIps =
     requests === undefined
-      ? await addressPerVersion(tx, draft)
-      : await allocateRequested(tx, draft, requests)
+      ? await usualAddresses(tx, draft, placed)
+      : await allocateRequested(tx, placed, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
-  await charge(tx, draft.projectId, 'port')
-  return { ...port, macAddress: mac, fixedIps }
+  if (draft.projectId !== NO_PROJECT) await charge(tx, draft.projectId, 'port')
+  return { ...placed, fixedIps, floatingIps: [] }
 }
 
 /** Afterwards the port has every requested address. */
 export async function allocateRequested(
   tx: Tx,
-  port: { readonly id: string; readonly networkId: string },
+  port: Pick<Port, 'id' | 'networkId' | 'macAddress'>,
   requests: readonly AddressRequest[],
 ): Promise<readonly FixedIp[]> {
   const fixedIps: FixedIp[] = []
   for (const { subnet, address } of requests) {
     const fixedIp =
       address === null
-        ? await allocateAddress(tx, subnet, port.id)
+        ? await addressOn(tx, subnet, port)
         : await claimAddress(tx, subnet, port.id, address)
     if (fixedIp === undefined) throw exhausted(port.networkId)
     fixedIps.push(fixedIp)
@@ -60,26 +64,37 @@ export async function allocateRequested(
   return fixedIps
 }
 
-async function addressPerVersion(tx: Tx, draft: PortDraft): Promise<readonly FixedIp[]> {
+/** One address per IP version, and one on every subnet of which guests make addresses by themselves. */
+async function usualAddresses(
+  tx: Tx,
+  { subnets }: PortDraft,
+  port: Placed,
+): Promise<readonly FixedIp[]> {
   const fixedIps: FixedIp[] = []
   for (const version of [4, 6] as const) {
-    const candidates = draft.subnets.filter((subnet) => subnet.ipVersion === version)
-    if (candidates.length === 0) continue
-    fixedIps.push(await anyAddress(tx, draft, candidates))
+    const candidates = subnets.filter((subnet) => {
+      return subnet.ipVersion === version && !isAutoAddressed(subnet)
+    })
+    if (candidates.length > 0) fixedIps.push(await anyAddress(tx, port, candidates))
   }
+  for (const subnet of subnets.filter(isAutoAddressed))
+    fixedIps.push(await claimAddress(tx, subnet, port.id, eui64Address(subnet, port.macAddress)))
   return fixedIps
 }
 
-async function anyAddress(
-  tx: Tx,
-  draft: PortDraft,
-  candidates: readonly Subnet[],
-): Promise<FixedIp> {
+type Placed = Pick<Port, 'id' | 'networkId' | 'macAddress'>
+
+function addressOn(tx: Tx, subnet: Subnet, port: Placed): Promise<FixedIp | undefined> {
+  if (!isAutoAddressed(subnet)) return allocateAddress(tx, subnet, port.id)
+  return claimAddress(tx, subnet, port.id, eui64Address(subnet, port.macAddress))
+}
+
+async function anyAddress(tx: Tx, port: Placed, candidates: readonly Subnet[]): Promise<FixedIp> {
   for (const subnet of candidates) {
-    const fixedIp = await allocateAddress(tx, subnet, draft.id)
+    const fixedIp = await allocateAddress(tx, subnet, port.id)
     if (fixedIp !== undefined) return fixedIp
   }
-  throw exhausted(draft.networkId)
+  throw exhausted(port.networkId)
 }
 
 /** Neutron's IpAddressGenerationFailure. */
@@ -87,21 +102,24 @@ function exhausted(networkId: string): Failure {
   return new Failure('conflict', `No more IP addresses available on network ${networkId}.`)
 }
 
-async function insertWithMac(
+async function insertWithKeys(
   tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'macAddress'>,
+  port: UnplacedPort,
   wanted: string | null,
-): Promise<string> {
-  for (let tries = 1; tries <= MAC_TRIES_MAX; tries += 1) {
-    const macAddress = wanted ?? newMacAddress()
-    if (await insertPort(tx, { ...port, macAddress })) return macAddress
-    if (wanted !== null)
+): Promise<Omit<Port, 'fixedIps' | 'floatingIps'>> {
+  let tunnelKey = randomPortKey()
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const placed = { ...port, tunnelKey, macAddress: wanted ?? newMacAddress() }
+    const outcome = await insertPort(tx, placed)
+    if (outcome === 'inserted') return placed
+    if (outcome === 'key-taken') tunnelKey = await freePortKey(tx, port.networkId)
+    else if (wanted !== null)
       throw new Failure(
         'conflict',
         `Unable to complete operation for network ${port.networkId}. The mac address ${wanted} is in use.`,
       )
   }
-  throw new Failure('unavailable', 'No free MAC address was found. Please try again.')
+  throw new Failure('unavailable', 'No free MAC address or tunnel key was found. Please try again.')
 }
 
 /** fa:16:3e is the prefix OpenStack deployments use. */

@@ -1,5 +1,5 @@
 import type { Tx } from '#common/db/database.ts'
-import type { Port } from '../../db/network.ts'
+import type { Port, UnplacedPort } from '../../db/network.ts'
 import { queueCharge } from '../../db/network-quotas.ts'
 import { queueAddress } from '../../db/port-addresses.ts'
 import { queueGroupBindings, queuePort } from '../../db/port-inserts.ts'
@@ -9,6 +9,8 @@ import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
 import { newMacAddress } from './place-port.ts'
 import { DEFAULT_LIMITS } from './quotas.ts'
 import { bootPort, type ServerForPorts } from './server-ports.ts'
+import { isAutoAddressed } from './subnet-addressing.ts'
+import { randomPortKey } from './tunnel-keys.ts'
 
 /** Something was not as it was a moment ago, and which is not known: `allocatePorts` says, or finds another way. */
 export class NotPlaced extends Error {}
@@ -65,6 +67,7 @@ async function addressesFor(
   { subnets }: NewNic,
   servers: number,
 ): Promise<readonly (readonly FreeAddress[])[] | undefined> {
+  if (subnets.some(isAutoAddressed)) return undefined
   const versions = [4, 6].flatMap(
     (version) => subnets.find((each) => each.ipVersion === version) ?? [],
   )
@@ -74,16 +77,12 @@ async function addressesFor(
   return Array.from({ length: servers }, (_, turn) => found.map((each) => each[turn]!))
 }
 
-function queued(
-  tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'macAddress'>,
-  addresses: readonly FreeAddress[],
-): Port {
-  const placed = { ...port, macAddress: newMacAddress() }
+function queued(tx: Tx, port: UnplacedPort, addresses: readonly FreeAddress[]): Port {
+  const placed = { ...port, macAddress: newMacAddress(), tunnelKey: randomPortKey() }
   queuePort(tx, placed, notPlaced)
   for (const { subnetId, address, offset } of addresses)
     queueAddress(tx, { portId: port.id, subnetId, address, offset }, notPlaced)
   queueGroupBindings(tx, port.id, port.securityGroupIds)
   const fixedIps = addresses.map(({ subnetId, address }) => ({ subnetId, address }))
-  return { ...placed, fixedIps }
+  return { ...placed, fixedIps, floatingIps: [] }
 }

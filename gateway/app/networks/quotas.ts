@@ -14,10 +14,12 @@ import type { Networks } from './list-networks.ts'
 
 /** The counted resources, with Neutron's default limits. */
 export const DEFAULT_LIMITS = {
+  floatingip: 50,
   network: 100,
   subnet: 100,
   port: 500,
   rbac_policy: 10,
+  router: 10,
   security_group: 10,
   security_group_rule: 100,
 } as const

@@ -1,10 +1,29 @@
 import type { Tx } from '#common/db/database.ts'
+import { disassociateLost } from '../../db/floating-ips.ts'
+import type { Port } from '../../db/network.ts'
 import { releaseAddresses } from '../../db/port-addresses.ts'
 import { unbindGroups } from '../../db/port-inserts.ts'
 import { deletePortRow, portsOfServer } from '../../db/ports.ts'
 import { unbindPort } from '../../db/server-ports.ts'
 import { showServerNics } from './machine-nics.ts'
 import { refund } from './quotas.ts'
+import { NO_PROJECT } from './service-ports.ts'
+
+/**
+ * Afterwards the port is gone, with its addresses, its groups and its share of the quota, and its floating IPs are free. False
+ * when it was gone, or another device's than was read.
+ */
+export async function removePort(
+  tx: Tx,
+  port: Pick<Port, 'id' | 'deviceId' | 'projectId'>,
+): Promise<boolean> {
+  if (!(await deletePortRow(tx, port))) return false
+  await releaseAddresses(tx, port.id)
+  await disassociateLost(tx, port.id)
+  await unbindGroups(tx, port.id)
+  if (port.projectId !== NO_PROJECT) refund(tx, port.projectId, 'port')
+  return true
+}
 
 /** Afterwards the server does not have the port, and shows so: a port made for it is gone, a user's port is free. */
 export async function releasePort(
@@ -17,10 +36,7 @@ export async function releasePort(
   if (port === undefined) return
   if (port.isBootMade) {
     // The server's delete may have taken it meanwhile, with its share of the quota.
-    if (!(await deletePortRow(tx, port))) return
-    await releaseAddresses(tx, portId)
-    await unbindGroups(tx, portId)
-    refund(tx, port.projectId, 'port')
+    if (!(await removePort(tx, port))) return
   } else {
     await unbindPort(tx, { portId, serverId, now })
   }

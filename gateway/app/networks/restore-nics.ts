@@ -8,6 +8,7 @@ import { bindPort } from '../../db/server-ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { ServerNic } from './nic-request.ts'
 import { type AddressRequest, placePort } from './place-port.ts'
+import { NO_EXTRAS } from './port-extras.ts'
 
 type Nic = InstanceBuild['nics'][number]
 
@@ -106,6 +107,7 @@ async function restorePort(
     status: 'DOWN',
     isBootMade: true,
     hostName: '',
+    ...NO_EXTRAS,
     hasPortSecurity: network.hasPortSecurity,
     securityGroupIds: network.hasPortSecurity ? securityGroupIds : [],
     requests,

@@ -1,13 +1,14 @@
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { Port } from '../../db/network.ts'
+import type { Port, UnplacedPort } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { portsOfServer } from '../../db/ports.ts'
 import { bindPort, releaseServerPorts } from '../../db/server-ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
 import { placePort } from './place-port.ts'
+import { NO_EXTRAS } from './port-extras.ts'
 import { refund } from './quotas.ts'
 
 export interface ServerForPorts {
@@ -111,7 +112,7 @@ export function bootPort(
   { projectId, securityGroups }: NicPlan,
   { network, tag: nicTag }: NewNic,
   nicIndex: number,
-): Omit<Port, 'fixedIps' | 'macAddress'> {
+): UnplacedPort {
   return {
     id: portId ?? newId(),
     projectId,
@@ -130,6 +131,7 @@ export function bootPort(
     isBootMade: true,
     nicTag,
     hostName: '',
+    ...NO_EXTRAS,
     hasPortSecurity: network.hasPortSecurity,
     securityGroupIds: network.hasPortSecurity ? securityGroups.map(({ id }) => id) : [],
   }

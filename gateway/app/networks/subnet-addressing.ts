@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
+import type { AddressRange, HostRoute, Ipv6Mode, Subnet } from '../../db/network.ts'
 import { type Cidr, contains, formatIp, type Ip, parseCidr, parseIp } from './ip.ts'
 import { checkedPools, defaultPools, usableRange } from './pools.ts'
 
@@ -10,11 +10,21 @@ export interface AddressingDraft {
   readonly dns_nameservers?: readonly string[]
   readonly host_routes?: readonly HostRoute[]
   readonly allocation_pools?: readonly AddressRange[]
+  readonly enable_dhcp?: boolean
+  readonly ipv6_ra_mode?: Ipv6Mode | null
+  readonly ipv6_address_mode?: Ipv6Mode | null
 }
 
 type Addressing = Pick<
   Subnet,
-  'ipVersion' | 'cidr' | 'gatewayIp' | 'dnsServers' | 'hostRoutes' | 'pools'
+  | 'ipVersion'
+  | 'cidr'
+  | 'gatewayIp'
+  | 'dnsServers'
+  | 'hostRoutes'
+  | 'pools'
+  | 'ipv6RaMode'
+  | 'ipv6AddressMode'
 >
 
 /** Offsets inside a subnet are 64-bit numbers; larger IPv6 subnets are routed on, not put on one network. */
@@ -36,6 +46,7 @@ export function addressing(draft: AddressingDraft): Addressing {
     dnsServers: dnsServersOf(draft.dns_nameservers ?? []),
     hostRoutes: hostRoutesOf(draft.host_routes ?? [], cidr.version),
     pools: poolsOf(cidr, gateway, draft.allocation_pools),
+    ...modesOf(cidr, draft),
   }
 }
 
@@ -84,6 +95,41 @@ export function hostRoutesOf(given: readonly HostRoute[], version: 4 | 6): reado
       nexthop: formatIp(version, via.value),
     }
   })
+}
+
+/** Of IPv6 addresses that are made of MACs (RFC 4291, appendix A). */
+const EUI64_PREFIX = 64
+
+function modesOf(
+  { version, prefix }: Cidr,
+  { ipv6_ra_mode: ra = null, ipv6_address_mode: mode = null, enable_dhcp }: AddressingDraft,
+): Pick<Subnet, 'ipv6RaMode' | 'ipv6AddressMode'> {
+  if (ra === null && mode === null) return { ipv6RaMode: null, ipv6AddressMode: null }
+  if (version === 4)
+    throw refusedMode('ipv6_ra_mode or ipv6_address_mode are not valid when ip_version is 4')
+  if (enable_dhcp === false)
+    throw refusedMode(
+      'ipv6_ra_mode or ipv6_address_mode cannot be set when enable_dhcp is set to False',
+    )
+  if (ra !== null && mode !== null && ra !== mode)
+    throw refusedMode(
+      `ipv6_ra_mode set to '${ra}' with ipv6_address_mode set to '${mode}' is not valid. If both attributes are set, they must be the same value`,
+    )
+  const isFromMac = [ra, mode].some((each) => each !== null && each !== 'dhcpv6-stateful')
+  if (isFromMac && prefix !== EUI64_PREFIX)
+    throw refusedMode(
+      'addresses of this mode are made of MAC addresses, for which the prefix must be /64',
+    )
+  return { ipv6RaMode: ra, ipv6AddressMode: mode }
+}
+
+function refusedMode(why: string): Failure {
+  return new Failure('invalid', `Invalid input for operation: ${why}.`)
+}
+
+/** True where a port's address is made of its MAC, as guests make theirs (SLAAC, RFC 4862). */
+export function isAutoAddressed({ ipv6AddressMode: mode }: Subnet): boolean {
+  return mode === 'slaac' || mode === 'dhcpv6-stateless'
 }
 
 function refuseSize(cidr: Cidr, version: 4 | 6): void {

@@ -1,7 +1,9 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
+import type { AddressRange, HostRoute, Ipv6Mode, Subnet } from '../../db/network.ts'
 import { lockNetwork } from '../../db/networks.ts'
+import { interfaceAt } from '../../db/routers.ts'
 import {
   deleteSubnetRow,
   findSubnet,
@@ -13,6 +15,7 @@ import {
 } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
+import { requireNetworkEngine } from './engine.ts'
 import { formatIp, type Ip, overlaps, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './list-networks.ts'
 import {
@@ -23,6 +26,7 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { checkedPools } from './pools.ts'
 import { charge, refund } from './quotas.ts'
 import { holdRevision } from './revision.ts'
@@ -43,6 +47,8 @@ export interface SubnetDraft {
   readonly dns_nameservers?: readonly string[]
   readonly host_routes?: readonly HostRoute[]
   readonly allocation_pools?: readonly AddressRange[]
+  readonly ipv6_ra_mode?: Ipv6Mode | null
+  readonly ipv6_address_mode?: Ipv6Mode | null
 }
 
 /**
@@ -56,6 +62,8 @@ export async function createSubnets(
 ): Promise<readonly Subnet[]> {
   const made: Subnet[] = []
   for (const draft of drafts) made.push(await newSubnet(networks, requester, draft))
+  if (made.some(({ ipv6RaMode, ipv6AddressMode }) => ipv6RaMode ?? ipv6AddressMode))
+    await requireNetworkEngine(networks.db, 'ipv6_ra_mode or ipv6_address_mode of a subnet')
   await networks.db.transaction(async (tx) => {
     for (const subnet of made) {
       if (!(await lockNetwork(tx, subnet.networkId)))
@@ -111,7 +119,7 @@ interface SubnetChange {
   readonly allocation_pools?: readonly AddressRange[]
 }
 
-/** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool. */
+/** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool, or one that a router has. */
 export function updateSubnet(
   networks: Networks,
   ...asked: [
@@ -149,11 +157,22 @@ async function changeSubnet(
   }
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'subnets', id, wantedRevision)
+    if (after.gatewayIp !== before.gatewayIp) await refuseGatewayInUse(tx, before)
     await writeSubnet(tx, after, new Date(networks.clock.now()))
   })
   const changed = await findSubnet(networks.db, id)
   if (changed === undefined) throw new Failure('not-found', `Subnet ${id} could not be found.`)
   return changed
+}
+
+async function refuseGatewayInUse(tx: Tx, { id, gatewayIp }: Subnet): Promise<void> {
+  const port = gatewayIp === null ? undefined : await interfaceAt(tx, id, gatewayIp)
+  if (port === undefined) return
+  throw new NetworkFailure(
+    'conflict',
+    'GatewayIpInUse',
+    `Current gateway ip ${gatewayIp} already in use by port ${port}. Unable to update.`,
+  )
 }
 
 function changedAddresses(
@@ -204,6 +223,8 @@ const FILTERS: FilterKinds = {
   gateway_ip: 'text',
   ip_version: 'integer',
   enable_dhcp: 'boolean',
+  ipv6_ra_mode: 'text',
+  ipv6_address_mode: 'text',
 }
 
 /** A page of the subnets the requester may see. */

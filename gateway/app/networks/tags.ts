@@ -3,7 +3,9 @@ import { type DescribedCollection, lockTags, writeTags } from '../../db/describe
 import type { Described } from '../../db/network.ts'
 import type { Requester } from '../requester.ts'
 import { changeablePort } from './change-ports.ts'
+import { ownFloatingIp } from './floating-ips.ts'
 import type { Networks } from './list-networks.ts'
+import { ownRouter } from './routers/find-routers.ts'
 import {
   ownNetwork,
   ownSecurityGroup,
@@ -19,7 +21,11 @@ export interface TaggedObject {
   readonly id: string
 }
 
-type Find = (networks: Networks, requester: Requester, id: string) => Promise<Described>
+type Find = (
+  networks: Networks,
+  requester: Requester,
+  id: string,
+) => Promise<Pick<Described, 'tags'>>
 interface Finders {
   readonly visible: Find
   readonly own: Find
@@ -30,6 +36,8 @@ const FINDERS: Readonly<Record<DescribedCollection, Finders>> = {
   subnets: { visible: visibleSubnet, own: ownSubnet },
   ports: { visible: visiblePort, own: changeablePort },
   'security-groups': { visible: ownSecurityGroup, own: ownSecurityGroup },
+  routers: { visible: ownRouter, own: ownRouter },
+  floatingips: { visible: ownFloatingIp, own: ownFloatingIp },
 }
 
 /** Neutron's `MAX_TAG_LEN`. */

@@ -492,7 +492,13 @@ CREATE TABLE `networks` (
 	`mtu` int NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
 	`everywhere` boolean NOT NULL,
-	CONSTRAINT `networks_id` PRIMARY KEY(`id`)
+	`dns_domain` varchar(255) NOT NULL DEFAULT '',
+	`physical_network` varchar(64) character set ascii collate ascii_bin,
+	`vlan_id` smallint,
+	`tunnel_key` int NOT NULL,
+	CONSTRAINT `networks_id` PRIMARY KEY(`id`),
+	CONSTRAINT `networks_by_tunnel_key` UNIQUE(`tunnel_key`),
+	CONSTRAINT `networks_by_vlan` UNIQUE(`physical_network`,`vlan_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `port_addresses` (
@@ -530,8 +536,13 @@ CREATE TABLE `ports` (
 	`nic_tag` varchar(60),
 	`binding_host` varchar(255) NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
+	`allowed_address_pairs` json NOT NULL DEFAULT ('[]'),
+	`extra_dhcp_opts` json NOT NULL DEFAULT ('[]'),
+	`dns_name` varchar(63) character set ascii collate ascii_bin NOT NULL DEFAULT '',
+	`tunnel_key` smallint NOT NULL,
 	CONSTRAINT `ports_id` PRIMARY KEY(`id`),
-	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
+	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`),
+	CONSTRAINT `ports_by_tunnel_key` UNIQUE(`network_id`,`tunnel_key`)
 );
 --> statement-breakpoint
 CREATE TABLE `rbac_policies` (
@@ -598,6 +609,8 @@ CREATE TABLE `subnets` (
 	`enable_dhcp` boolean NOT NULL,
 	`dns_nameservers` json NOT NULL,
 	`host_routes` json NOT NULL,
+	`ipv6_ra_mode` varchar(16) character set ascii collate ascii_bin,
+	`ipv6_address_mode` varchar(16) character set ascii collate ascii_bin,
 	`allocation_pools` json NOT NULL,
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
@@ -716,6 +729,50 @@ CREATE TABLE `user_quota_limits` (
 	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
 	`hard_limit` int NOT NULL,
 	CONSTRAINT `user_quota_limits_project_id_user_id_resource_pk` PRIMARY KEY(`project_id`,`user_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `floating_ips` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
+	`floating_network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`floating_ip_address` varchar(45) character set ascii collate ascii_bin NOT NULL,
+	`floating_port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`fixed_port_id` char(36) character set ascii collate ascii_bin,
+	`fixed_ip_address` varchar(45) character set ascii collate ascii_bin,
+	`router_id` char(36) character set ascii collate ascii_bin,
+	CONSTRAINT `floating_ips_id` PRIMARY KEY(`id`),
+	CONSTRAINT `floating_ips_by_fixed_address` UNIQUE(`fixed_port_id`,`fixed_ip_address`,`floating_network_id`),
+	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `router_interfaces` (
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `router_interfaces_router_id_subnet_id_pk` PRIMARY KEY(`router_id`,`subnet_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `routers` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
+	`admin_state_up` boolean NOT NULL,
+	`enable_snat` boolean NOT NULL,
+	`gateway_port_id` char(36) character set ascii collate ascii_bin,
+	`gateway_network_id` char(36) character set ascii collate ascii_bin,
+	`routes` json NOT NULL,
+	CONSTRAINT `routers_id` PRIMARY KEY(`id`),
+	CONSTRAINT `routers_by_gateway_port` UNIQUE(`gateway_port_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `leases` (
@@ -990,6 +1047,13 @@ CREATE INDEX `operations_ended` ON `operations` (`ended_at`);--> statement-break
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_project` ON `floating_ips` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_address` ON `floating_ips` (`floating_ip_address`);--> statement-breakpoint
+CREATE INDEX `floating_ips_by_router` ON `floating_ips` (`router_id`);--> statement-breakpoint
+CREATE INDEX `router_interfaces_by_port` ON `router_interfaces` (`port_id`);--> statement-breakpoint
+CREATE INDEX `router_interfaces_by_subnet` ON `router_interfaces` (`subnet_id`);--> statement-breakpoint
+CREATE INDEX `routers_by_project` ON `routers` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `routers_by_gateway_network` ON `routers` (`gateway_network_id`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint

@@ -12,7 +12,8 @@ import {
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
-const described = {
+/** The columns of every object of the network service. */
+export const described = {
   projectId: token('project_id').notNull(),
   name: text255('name').notNull(),
   description: text255('description').notNull(),
@@ -34,8 +35,18 @@ export const networks = mysqlTable(
     hasPortSecurity: boolean('port_security_enabled').notNull(),
     /** True: the network reaches every cell there is and will be. False: those with a segment. */
     isEverywhere: boolean('everywhere').notNull(),
+    /** Follows the names of ports that are answered inside the network, without a final dot; empty: the usual one. */
+    dnsDomain: text255('dns_domain').notNull().default(''),
+    /** The network outside that it is on, as hosts name it; null: on none but its own. */
+    physicalNetwork: token('physical_network'),
+    /** Of that network; 0: without a tag. Null where it is on none. */
+    vlanId: smallint('vlan_id'),
+    /** By which hosts tell the network's packets apart on the wire, in every cell the same. */
+    tunnelKey: int('tunnel_key').notNull(),
   },
   (t) => [
+    uniqueIndex('networks_by_tunnel_key').on(t.tunnelKey),
+    uniqueIndex('networks_by_vlan').on(t.physicalNetwork, t.vlanId),
     index('networks_by_project').on(t.projectId, t.id),
     index('networks_by_shared').on(t.isShared, t.id),
   ],
@@ -75,6 +86,8 @@ export const subnets = mysqlTable(
     hasDhcp: boolean('enable_dhcp').notNull(),
     dnsServers: json('dns_nameservers').$type<readonly string[]>().notNull(),
     hostRoutes: json('host_routes').$type<readonly HostRoute[]>().notNull(),
+    ipv6RaMode: token('ipv6_ra_mode', 16),
+    ipv6AddressMode: token('ipv6_address_mode', 16),
     pools: json('allocation_pools').$type<readonly AddressRange[]>().notNull(),
   },
   (t) => [
@@ -91,6 +104,20 @@ export interface HostRoute {
 export interface AddressRange {
   readonly start: string
   readonly end: string
+}
+
+/** What a port may send from besides its own addresses. */
+export interface AllowedPair {
+  /** An address, or a prefix. */
+  readonly address: string
+  /** Null: the port's own. */
+  readonly mac: string | null
+}
+
+export interface DhcpOption {
+  readonly name: string
+  readonly value: string
+  readonly version: 4 | 6
 }
 
 export const ports = mysqlTable(
@@ -115,9 +142,19 @@ export const ports = mysqlTable(
     nicTag: varchar('nic_tag', { length: 60 }),
     hostName: text255('binding_host').notNull(),
     hasPortSecurity: boolean('port_security_enabled').notNull(),
+    allowedPairs: json('allowed_address_pairs')
+      .$type<readonly AllowedPair[]>()
+      .notNull()
+      .default([]),
+    dhcpOptions: json('extra_dhcp_opts').$type<readonly DhcpOption[]>().notNull().default([]),
+    /** By which it is answered inside its network; empty: none. */
+    dnsName: token('dns_name', 63).notNull().default(''),
+    /** By which hosts tell the ports of its network apart on the wire, in every cell the same. */
+    tunnelKey: smallint('tunnel_key').notNull(),
   },
   (t) => [
     uniqueIndex('ports_by_mac').on(t.macAddress),
+    uniqueIndex('ports_by_tunnel_key').on(t.networkId, t.tunnelKey),
     index('ports_by_machine_mac').on(t.machineMac),
     index('ports_by_device').on(t.deviceId, t.nicIndex),
     index('ports_by_network').on(t.networkId, t.id),

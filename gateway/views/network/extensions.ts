@@ -21,11 +21,7 @@ const extension = (
   links: [],
 })
 
-/**
- * Only extensions that are served. Clients take an alias as a promise: without `router` none of them asks for
- * floating IPs.
- */
-export const EXTENSIONS: readonly Extension[] = [
+const EXTENSIONS: readonly Extension[] = [
   extension(
     'availability_zone',
     'Availability Zone',
@@ -33,12 +29,6 @@ export const EXTENSIONS: readonly Extension[] = [
     '2015-01-01',
   ),
   extension('binding', 'Port Binding', 'The host a port is on', '2014-02-03'),
-  extension(
-    'external-net',
-    'Neutron external network',
-    'Networks marked as external',
-    '2013-01-14',
-  ),
   extension(
     'filter-validation',
     'Filter parameters validation',
@@ -105,9 +95,63 @@ export const EXTENSIONS: readonly Extension[] = [
   ),
 ]
 
+/** What has effect only in cells with the network engine OVN. */
+const ENGINE_EXTENSIONS: readonly Extension[] = [
+  extension(
+    'external-net',
+    'Neutron external network',
+    'Networks marked as external',
+    '2013-01-14',
+  ),
+  extension(
+    'allowed-address-pairs',
+    'Allowed Address Pairs',
+    'What a port may send from besides',
+    '2013-07-23',
+  ),
+  extension('extra_dhcp_opt', 'Neutron Extra DHCP options', 'DHCP options of a port', '2013-03-17'),
+  extension(
+    'dns-integration',
+    'DNS Integration',
+    'Names of ports inside their network',
+    '2015-08-15',
+  ),
+  extension('router', 'Neutron L3 Router', 'Routers and floating IPs', '2012-07-20'),
+  extension(
+    'ext-gw-mode',
+    'Neutron L3 Configurable external gateway mode',
+    'SNAT of a router can be switched off',
+    '2013-03-28',
+  ),
+  extension('extraroute', 'Neutron Extra Route', 'Routes of routers', '2013-02-01'),
+  extension(
+    'extraroute-atomic',
+    'Atomically add/remove extra routes',
+    'Some routes of a router',
+    '2019-07-10',
+  ),
+  extension('l3-ha', 'HA Router extension', 'Routers are highly available', '2014-04-26'),
+  extension(
+    'fip-port-details',
+    'Floating IP Port Details Extension',
+    'The port behind a floating IP',
+    '2018-04-09',
+  ),
+  extension('provider', 'Provider Network', 'Where a network is on the wire', '2012-09-07'),
+]
+
+/**
+ * Only extensions that are served now. Clients take an alias as a promise: without `router` none of them asks for
+ * floating IPs.
+ */
+export function servedExtensions(hasEngine: boolean): readonly Extension[] {
+  if (!hasEngine) return EXTENSIONS
+  return [...EXTENSIONS, ...ENGINE_EXTENSIONS].toSorted((a, b) => (a.alias < b.alias ? -1 : 1))
+}
+
 /** Throws `not-found`, by which clients learn that there is no such extension. */
-export function extensionNamed(alias: string): Extension {
-  const found = EXTENSIONS.find((each) => each.alias === alias)
+export function extensionNamed(hasEngine: boolean, alias: string): Extension {
+  const found = servedExtensions(hasEngine).find((each) => each.alias === alias)
   if (found === undefined)
     throw new Failure('not-found', `Extension with alias ${alias} does not exist`)
   return found

@@ -111,7 +111,8 @@ describe.each(presentDocuments())('%s', (name) => {
       const strict = walked.described.nodeOf(walked.operation)['x-strict-query']
       // Neutron's lists are filtered by any attribute, and refuse what is none in their own words.
       const isList =
-        name === 'network' && /^list(Agents|Avail|Net|Port|Rbac|Sec|Sub)/.test(walked.operation.id)
+        name === 'network' &&
+        /^list(Agents|Avail|Net|Port|Rbac|Rou|Sec|Sub)/.test(walked.operation.id)
       const isStrict = isList || strict === true || (isNode(strict) && existsAt(strict, version))
       const path = pathOf(walked, (s, p) => world.targets(s, p, version) ?? NOBODY)
       const answer = await clientFor(walked).get(`${path}?misspelt=1`, { version })

@@ -7,6 +7,7 @@ import { bodyOf, validBody, type Walked } from './walked.ts'
 /** Of which service and parameter a real thing's id is what a property of a body asks for. */
 const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter: string]>> = {
   domain_id: ['identity', 'domain_id'],
+  floating_network_id: ['network', 'external_network_id'],
   flavorRef: ['compute', 'flavor_id'],
   host: ['compute', 'host_name'],
   imageRef: ['compute', 'image_id'],
@@ -42,7 +43,8 @@ const LEFT_OUT = new Set(
     'block_device_mapping block_device_mapping_v2 default_project_id dns_nameservers expires_at fixed_ip',
     'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
-    'security_groups user_id',
+    'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id',
+    'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
   ].flatMap((line) => line.split(' ')),
 )
 

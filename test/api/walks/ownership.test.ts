@@ -18,6 +18,7 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
   compute: [
     'flavor_id',
+    'floating_ip_id',
     'group_id',
     'image_id',
     'keypair_name',
@@ -37,10 +38,12 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
   ],
   image: ['image_id'],
   network: [
+    'floatingip_id',
     'network_id',
     'object_id',
     'port_id',
     'rbac_policy_id',
+    'router_id',
     'security_group_id',
     'security_group_rule_id',
     'subnet_id',

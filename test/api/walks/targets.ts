@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
+import { Database } from '#common/db/database.ts'
 import type { DocumentName } from '#openapi/load-document.ts'
 import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import type { Cloud } from '#test/env/cloud.ts'
+import { reportOvn } from '#test/env/network-objects.ts'
 import { NOBODY } from './walked.ts'
 
 /** A real thing for every parameter of a path, by service: the project's own where a project can have one. */
@@ -38,7 +40,7 @@ interface Identified {
 export async function makeTargets(cloud: Cloud): Promise<Targets> {
   await liftQuotas(cloud.as('admin'))
   const [network, image, identity] = await Promise.all([
-    networkTargets(cloud.as('demo')),
+    networkTargets(cloud),
     imageTargets(cloud.as('demo'), cloud.as('admin')),
     identityTargets(cloud),
   ])
@@ -53,6 +55,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     image_id: image['image_id'] ?? '',
     network_id: own,
     port_id: port,
+    floating_ip_id: network['floatingip_id'] ?? '',
     group_id: network['security_group_id'] ?? '',
     rule_id: network['security_group_rule_id'] ?? '',
     project_id: identity['project_id'] ?? '',
@@ -94,6 +97,8 @@ async function liftQuotas(admin: ApiClient): Promise<void> {
     subnet: -1,
     port: -1,
     rbac_policy: -1,
+    router: -1,
+    floatingip: -1,
     security_group: -1,
     security_group_rule: -1,
   }
@@ -122,7 +127,10 @@ async function made<Made>(
   return others.length === 0 && answer?.[key] !== undefined ? answer[key] : answer
 }
 
-async function networkTargets(owner: ApiClient): Promise<Ids> {
+async function networkTargets(cloud: Cloud): Promise<Ids> {
+  const owner = cloud.as('demo')
+  await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
+  await reportOvn(db)
   const create = (path: string, body: object) =>
     made<Identified>(owner, 'POST', `${NET}${path}`, body)
   const network = await create('/networks', { network: { name: NAMED } })
@@ -143,6 +151,10 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
       target_tenant: 'd'.repeat(32),
     },
   })
+  const outside = await externalNetwork(cloud.as('admin'))
+  const info = { network_id: outside }
+  const router = await create('/routers', { router: { external_gateway_info: info } })
+  const floating = await create('/floatingips', { floatingip: { floating_network_id: outside } })
   const { body } = await owner.get<{ network: { project_id: string } }>(
     `${NET}/networks/${network.id}`,
   )
@@ -153,12 +165,23 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
     security_group_rule_id: rule.id,
     port_id: port.id,
     rbac_policy_id: rbac.id,
+    router_id: router.id,
+    floatingip_id: floating.id,
+    external_network_id: outside,
     project_id: body.network.project_id,
     alias: 'security-group',
     collection: 'networks',
     object_id: network.id,
     tag: NAMED,
   }
+}
+
+async function externalNetwork(admin: ApiClient): Promise<string> {
+  const network = { name: NAMED, 'router:external': true }
+  const { id } = await made<Identified>(admin, 'POST', `${NET}/networks`, { network })
+  const subnet = { network_id: id, ip_version: 4, cidr: '198.51.100.0/24' }
+  await made(admin, 'POST', `${NET}/subnets`, { subnet })
+  return id
 }
 
 async function imageTargets(owner: ApiClient, admin: ApiClient): Promise<Ids> {

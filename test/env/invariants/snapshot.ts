@@ -80,6 +80,7 @@ export interface Snapshot {
     readonly resource: string
     readonly used: number
   }[]
+  /** Those that belong to a server, or to a router or floating IP that is gone. */
   readonly ports: readonly { readonly id: string; readonly device_id: string }[]
   readonly sagas: readonly SagaRow[]
   readonly cells: readonly CellSnapshot[]
@@ -93,7 +94,9 @@ export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
     mappings: await rows<MappingRow>('SELECT * FROM instance_mappings'),
     index: await rows<IndexRow>('SELECT * FROM server_index WHERE deleted_at IS NULL'),
     usages: await rows('SELECT owner_id, resource, used FROM quota_usages'),
-    ports: await rows("SELECT id, device_id FROM ports WHERE device_id <> ''"),
+    ports:
+      await rows(`SELECT id, device_id FROM ports p WHERE device_id <> '' AND NOT (device_owner LIKE 'network:%'
+      AND (EXISTS (SELECT 1 FROM routers WHERE id = p.device_id) OR EXISTS (SELECT 1 FROM floating_ips WHERE id = p.device_id)))`),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
     cells,
   }))

@@ -1,0 +1,114 @@
+import type { Tx } from '#common/db/database.ts'
+import type { FloatingIp } from '../../db/floating-ips.ts'
+import type { FixedIp, Port } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { findPorts, holdPort } from '../../db/ports.ts'
+import { holdRouterTo } from '../../db/routers.ts'
+import { findSubnet } from '../../db/subnets.ts'
+import type { Requester } from '../requester.ts'
+import type { FloatingIpFields } from './floating-ips.ts'
+import { canonicalIp } from './ip.ts'
+import { badRequest, NetworkFailure } from './network-failure.ts'
+import { isNetworkOwned } from './service-ports.ts'
+import { isOwner } from './visible.ts'
+
+/** Whose a floating IP is: all three, or none. */
+export type Association = Pick<FloatingIp, 'fixedPortId' | 'fixedAddress' | 'routerId'>
+
+/**
+ * Whose the floating IP will be; the port and the router stay until the transaction ends. Throws, in Neutron's words
+ * (neutron/db/l3_db.py), `not-found` for a port that is not there or that no router joins with the external network, `invalid`
+ * for one of another project, or without one address of IPv4 that can be meant.
+ */
+export async function associationOf(
+  tx: Tx,
+  requester: Requester,
+  ip: FloatingIp,
+  { port_id: asked, fixed_ip_address: wanted = null }: FloatingIpFields,
+): Promise<Association> {
+  const { fixedPortId, fixedAddress, routerId } = ip
+  const portId = asked === undefined ? fixedPortId : asked
+  if (portId === null) {
+    if (wanted === null) return { fixedPortId: null, fixedAddress: null, routerId: null }
+    throw badRequest('floatingip', 'fixed_ip_address cannot be specified without a port_id')
+  }
+  if (asked === undefined && wanted === null) return { fixedPortId, fixedAddress, routerId }
+  const port = await associable(tx, requester, ip, portId)
+  const { subnetId, address } = fixedIpOf(port, wanted)
+  const subnet = await findSubnet(tx, subnetId)
+  const router = subnet && (await holdRouterTo(tx, subnet, ip.networkId))
+  if (router === undefined)
+    throw new NetworkFailure(
+      'not-found',
+      'ExternalGatewayForFloatingIPNotFound',
+      `External network ${ip.networkId} is not reachable from subnet ${subnetId}.  Therefore, cannot associate Port ${portId} with a Floating IP.`,
+    )
+  return { fixedPortId: portId, fixedAddress: address, routerId: router }
+}
+
+async function associable(
+  tx: Tx,
+  requester: Requester,
+  { projectId }: FloatingIp,
+  portId: string,
+): Promise<Port> {
+  const [port] = (await holdPort(tx, portId)) ? await findPorts(tx, [portId]) : []
+  if (port === undefined || !(await isVisible(tx, requester, port))) throw portNotFound(portId)
+  if (port.projectId !== projectId && !requester.isAdmin)
+    throw badRequest(
+      'floatingip',
+      `Cannot process floating IP association with Port ${portId}, since that port is owned by a different project`,
+    )
+  if (isNetworkOwned(port))
+    throw badRequest('floatingip', `Port ${portId} is unable to be assigned a floating IP`)
+  return port
+}
+
+async function isVisible(tx: Tx, requester: Requester, port: Port): Promise<boolean> {
+  if (isOwner(requester, port)) return true
+  const [network] = await findNetworks(tx, [port.networkId])
+  return network !== undefined && isOwner(requester, network)
+}
+
+function fixedIpOf(port: Port, wanted: string | null): FixedIp {
+  if (wanted !== null) return fixedIpWith(port, canonicalIp(wanted, 'fixed_ip_address'))
+  const [only, second] = port.fixedIps.filter(({ address }) => isFour(address))
+  if (only === undefined)
+    throw badRequest(
+      'floatingip',
+      `Cannot add floating IP to port ${port.id} that has no fixed IPv4 addresses`,
+    )
+  if (second === undefined) return only
+  throw badRequest(
+    'floatingip',
+    `Port ${port.id} has multiple fixed IPv4 addresses.  Must provide a specific IPv4 address when assigning a floating IP`,
+  )
+}
+
+function fixedIpWith(port: Port, wanted: string): FixedIp {
+  if (!isFour(wanted))
+    throw badRequest(
+      'floatingip',
+      `Cannot process floating IP association with ${wanted}, since that is not an IPv4 address`,
+    )
+  const found = port.fixedIps.find(({ address }) => address === wanted)
+  if (found !== undefined) return found
+  throw badRequest('floatingip', `Port ${port.id} does not have fixed ip ${wanted}`)
+}
+
+/** Another floating IP of the network is the fixed address's. */
+export function alreadyAssociated(ip: FloatingIp): NetworkFailure {
+  return new NetworkFailure(
+    'conflict',
+    'FloatingIPPortAlreadyAssociated',
+    `Cannot associate floating IP ${ip.address} (${ip.id}) with port ${ip.fixedPortId} using fixed IP ${ip.fixedAddress}, as that fixed IP already has a floating IP on external network ${ip.networkId}.`,
+  )
+}
+
+function isFour(address: string): boolean {
+  return !address.includes(':')
+}
+
+function portNotFound(id: string): NetworkFailure {
+  return new NetworkFailure('not-found', 'PortNotFound', `Port ${id} could not be found.`)
+}

@@ -1,0 +1,16 @@
+import { type ErrorKind, Failure } from '#common/errors.ts'
+
+/** A failure for which Neutron has a name that its clients look at: the `type` of a `NeutronError`. */
+export class NetworkFailure extends Failure {
+  readonly type: string
+
+  constructor(kind: ErrorKind, type: string, message: string) {
+    super(kind, message)
+    this.type = type
+  }
+}
+
+/** A request about routers or floating IPs that cannot be meant, in the form of Neutron's BadRequest. */
+export function badRequest(resource: 'router' | 'floatingip', why: string): NetworkFailure {
+  return new NetworkFailure('invalid', 'BadRequest', `Bad ${resource} request: ${why}.`)
+}

@@ -1,0 +1,67 @@
+import type { Executor } from '#common/db/database.ts'
+import { newId } from '#common/ids.ts'
+import { holdsFloatingIp } from '../../db/floating-ips.ts'
+import type { Port } from '../../db/network.ts'
+import { holdsRouter } from '../../db/routers.ts'
+import { NetworkFailure } from './network-failure.ts'
+import { NO_EXTRAS } from './port-extras.ts'
+
+export const ROUTER_INTERFACE = 'network:router_interface'
+export const ROUTER_GATEWAY = 'network:router_gateway'
+export const FLOATING_IP = 'network:floatingip'
+
+/** Whose the ports are that hold a router's gateway or a floating IP: as with Neutron nobody's, so that users do not see them. */
+export const NO_PROJECT = ''
+
+/** What `device_owner` begins with where the device is of the network service. */
+const OF_NETWORK = 'network:'
+
+export function isNetworkOwned({ deviceOwner }: Pick<Port, 'deviceOwner'>): boolean {
+  return deviceOwner.startsWith(OF_NETWORK)
+}
+
+/**
+ * Throws `conflict` for a port that is a router's or a floating IP's, which goes and changes with that. An administrator's port
+ * may have such an owner by name alone.
+ */
+export async function refuseServicePort(db: Executor, port: Port): Promise<void> {
+  if (!isNetworkOwned(port)) return
+  if (!(await holdsRouter(db, port.id)) && !(await holdsFloatingIp(db, port.id))) return
+  throw new NetworkFailure(
+    'conflict',
+    'ServicePortInUse',
+    `Port ${port.id} cannot be changed or deleted directly via the port API: has device owner ${port.deviceOwner}.`,
+  )
+}
+
+/** What a port of the network service's own starts with, before it has its place. */
+export function servicePort({
+  now,
+  ...device
+}: {
+  readonly now: Date
+  readonly projectId: string
+  readonly deviceId: string
+  readonly deviceOwner: string
+}) {
+  return {
+    ...device,
+    id: newId<string>(),
+    name: '',
+    description: '',
+    createdAt: now,
+    updatedAt: now,
+    revision: 1,
+    tags: [],
+    macAddress: null,
+    isUp: true,
+    status: 'DOWN',
+    nicIndex: 0,
+    isBootMade: false,
+    nicTag: null,
+    hostName: '',
+    ...NO_EXTRAS,
+    hasPortSecurity: false,
+    securityGroupIds: [],
+  } as const
+}

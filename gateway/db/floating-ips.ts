@@ -1,0 +1,181 @@
+import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { describedCollection } from './described-collection.ts'
+import type { Described, Port } from './network.ts'
+import { type ResourcePage, readPage } from './resource-page.ts'
+import { portAddresses, ports } from './schema/network.ts'
+import { floatingIps } from './schema/routing.ts'
+import { StaleRevision } from './stale-revision.ts'
+
+export interface FloatingIp extends Omit<Described, 'name'> {
+  /** External. */
+  readonly networkId: string
+  readonly address: string
+  /** On the external network: holds the address. */
+  readonly portId: string
+  // All three null while it is nobody's address.
+  readonly fixedPortId: string | null
+  readonly fixedAddress: string | null
+  readonly routerId: string | null
+  /** What is at `fixedPortId`. */
+  readonly fixedPort: PortSummary | null
+}
+
+/** What a floating IP shows of the port that has it. */
+export type PortSummary = Pick<
+  Port,
+  'name' | 'networkId' | 'macAddress' | 'isUp' | 'status' | 'deviceId' | 'deviceOwner'
+>
+
+const FLOATING_IPS = describedCollection(floatingIps, {
+  attributes: {
+    floating_network_id: floatingIps.networkId,
+    floating_ip_address: floatingIps.address,
+    port_id: floatingIps.fixedPortId,
+    fixed_ip_address: floatingIps.fixedAddress,
+    router_id: floatingIps.routerId,
+  },
+  conditions: {
+    status: (anyOf) => or(...anyOf.map(hasStatus)) ?? sql`FALSE`,
+  },
+})
+
+function hasStatus(status: unknown): SQL {
+  if (status === 'DOWN') return isNull(floatingIps.fixedPortId)
+  return status === 'ACTIVE' ? sql`${floatingIps.fixedPortId} IS NOT NULL` : sql`FALSE`
+}
+
+/** A page of the project's floating IPs; null sees all. */
+export function listFloatingIps(
+  db: Executor,
+  projectId: string | null,
+  page: ResourcePage,
+): Promise<readonly FloatingIp[]> {
+  const visible = projectId === null ? undefined : eq(floatingIps.projectId, projectId)
+  return readPage(db, FLOATING_IPS, visible, page, async ({ where, orderBy, limit }) => {
+    const rows = await db.orm
+      .select()
+      .from(floatingIps)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return withPorts(db, rows)
+  })
+}
+
+export async function findFloatingIp(db: Executor, id: string): Promise<FloatingIp | undefined> {
+  const rows = await db.orm.select().from(floatingIps).where(eq(floatingIps.id, id))
+  return (await withPorts(db, rows))[0]
+}
+
+/** The project's floating IP with this address; null: of any project. */
+export async function floatingIpWith(
+  db: Executor,
+  projectId: string | null,
+  address: string,
+): Promise<FloatingIp | undefined> {
+  const own = projectId === null ? undefined : eq(floatingIps.projectId, projectId)
+  const where = and(eq(floatingIps.address, address), own)
+  const rows = await db.orm.select().from(floatingIps).where(where).limit(1)
+  return (await withPorts(db, rows))[0]
+}
+
+export async function insertFloatingIp(
+  tx: Tx,
+  { fixedPort: _port, ...columns }: FloatingIp,
+): Promise<boolean> {
+  return isNew(() => tx.orm.insert(floatingIps).values(columns))
+}
+
+/**
+ * Afterwards the floating IP is as given; false, and it is not, when its fixed address has another of the same network.
+ * Throws `conflict` when it changed since this revision was read.
+ */
+export async function updateFloatingIp(
+  tx: Tx,
+  { fixedPort: _port, ...columns }: FloatingIp,
+  now: Date,
+): Promise<boolean> {
+  const { id, revision } = columns
+  return isNew(async () => {
+    const [result] = await tx.orm
+      .update(floatingIps)
+      .set({ ...columns, updatedAt: now, revision: revision + 1 })
+      .where(and(eq(floatingIps.id, id), eq(floatingIps.revision, revision)))
+    if (result.affectedRows !== 1) throw new StaleRevision(`Floating IP ${id}`)
+  })
+}
+
+/** False where the fixed address has a floating IP already. */
+async function isNew(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write()
+    return true
+  } catch (error) {
+    if (isDuplicate(error, 'floating_ips_by_fixed_address')) return false
+    throw error
+  }
+}
+
+/** False when there is none. */
+export async function deleteFloatingIpRow(tx: Tx, id: string): Promise<boolean> {
+  const [result] = await tx.orm.delete(floatingIps).where(eq(floatingIps.id, id))
+  return result.affectedRows === 1
+}
+
+/** True when floating IPs need the router's gateway, or, where `subnetId` is given, its interface on that subnet. */
+export async function isRouterNeeded(
+  db: Executor,
+  routerId: string,
+  subnetId?: string,
+): Promise<boolean> {
+  const onSubnet =
+    subnetId === undefined
+      ? undefined
+      : sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${floatingIps.fixedPortId}
+          AND ${portAddresses.address} = ${floatingIps.fixedAddress} AND ${portAddresses.subnetId} = ${subnetId})`
+  return (await db.orm.$count(floatingIps, and(eq(floatingIps.routerId, routerId), onSubnet))) > 0
+}
+
+const DISASSOCIATE = sqlStatement(sql`
+  update floating_ips f set f.fixed_port_id = null, f.fixed_ip_address = null, f.router_id = null,
+    f.updated_at = now(3), f.revision_number = f.revision_number + 1
+  where f.fixed_port_id = ${sql.placeholder('portId')} and not exists (
+    select 1 from port_addresses a where a.port_id = f.fixed_port_id and a.ip_address = f.fixed_ip_address)`)
+
+/** Afterwards no floating IP is the port's for an address that it does not have. */
+export async function disassociateLost(tx: Tx, portId: string): Promise<void> {
+  await tx.run(DISASSOCIATE, { portId })
+}
+
+/** True when floating IPs are of the network. */
+export async function hasFloatingIps(db: Executor, networkId: string): Promise<boolean> {
+  return (await db.orm.$count(floatingIps, eq(floatingIps.networkId, networkId))) > 0
+}
+
+/** True when the port is what a floating IP has its address by. */
+export async function holdsFloatingIp(db: Executor, portId: string): Promise<boolean> {
+  return (await db.orm.$count(floatingIps, eq(floatingIps.portId, portId))) > 0
+}
+
+async function withPorts(
+  db: Executor,
+  rows: readonly (typeof floatingIps.$inferSelect)[],
+): Promise<readonly FloatingIp[]> {
+  const ids = [...new Set(rows.flatMap(({ fixedPortId }) => fixedPortId ?? []))]
+  const found =
+    ids.length === 0 ? [] : await db.orm.select().from(ports).where(inArray(ports.id, ids))
+  const byId = new Map(found.map((port) => [port.id, port]))
+  return rows.map((row) => {
+    const port = byId.get(row.fixedPortId ?? '')
+    if (port === undefined) return { ...row, fixedPort: null }
+    const { name, networkId, macAddress, machineMac, isUp, status, deviceId, deviceOwner } = port
+    const mac = machineMac ?? macAddress
+    return {
+      ...row,
+      fixedPort: { name, networkId, macAddress: mac, isUp, status, deviceId, deviceOwner },
+    }
+  })
+}

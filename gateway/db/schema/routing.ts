@@ -1,0 +1,64 @@
+import { boolean, index, json, mysqlTable, primaryKey, uniqueIndex } from 'drizzle-orm/mysql-core'
+import { token, uuid } from '#common/db/columns.ts'
+import { described, type HostRoute } from './network.ts'
+
+export const routers = mysqlTable(
+  'routers',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    isUp: boolean('admin_state_up').notNull(),
+    /** Whether servers without a floating IP reach the external network by the router's address. */
+    hasSnat: boolean('enable_snat').notNull(),
+    /** The router's port on the external network, and that network; both null without a gateway. */
+    gatewayPortId: uuid('gateway_port_id'),
+    gatewayNetworkId: uuid('gateway_network_id'),
+    routes: json('routes').$type<readonly HostRoute[]>().notNull(),
+  },
+  (t) => [
+    index('routers_by_project').on(t.projectId, t.id),
+    index('routers_by_gateway_network').on(t.gatewayNetworkId),
+    uniqueIndex('routers_by_gateway_port').on(t.gatewayPortId),
+  ],
+)
+
+/** The key makes a subnet be on a router once: by the port whose row is inserted first. */
+export const routerInterfaces = mysqlTable(
+  'router_interfaces',
+  {
+    routerId: uuid('router_id').notNull(),
+    subnetId: uuid('subnet_id').notNull(),
+    portId: uuid('port_id').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.routerId, t.subnetId] }),
+    index('router_interfaces_by_port').on(t.portId),
+    index('router_interfaces_by_subnet').on(t.subnetId),
+  ],
+)
+
+const { name: _name, ...unnamed } = described
+
+export const floatingIps = mysqlTable(
+  'floating_ips',
+  {
+    id: uuid('id').primaryKey(),
+    ...unnamed,
+    networkId: uuid('floating_network_id').notNull(),
+    address: token('floating_ip_address', 45).notNull(),
+    /** On the external network: holds the address. */
+    portId: uuid('floating_port_id').notNull(),
+    // All three null while it is nobody's address.
+    fixedPortId: uuid('fixed_port_id'),
+    fixedAddress: token('fixed_ip_address', 45),
+    routerId: uuid('router_id'),
+  },
+  (t) => [
+    // An address has one floating IP per external network.
+    uniqueIndex('floating_ips_by_fixed_address').on(t.fixedPortId, t.fixedAddress, t.networkId),
+    uniqueIndex('floating_ips_by_port').on(t.portId),
+    index('floating_ips_by_project').on(t.projectId, t.id),
+    index('floating_ips_by_address').on(t.address),
+    index('floating_ips_by_router').on(t.routerId),
+  ],
+)
