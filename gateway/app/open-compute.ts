@@ -23,6 +23,7 @@ import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
+import { pushNetworks } from './reconcilers/push-networks.ts'
 import { filterPorts, labelServers } from './reconcilers/push-to-hosts.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
@@ -108,7 +109,11 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   ]
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
-  const pushing = [filterPorts(compute), labelServers(compute)].map(run)
+  const pushing = [
+    filterPorts(compute),
+    labelServers(compute),
+    pushNetworks(compute, processName),
+  ].map(run)
   const push = throttle(() => nudge(pushing), { clock, ...PUSHED_AT_MOST })
   parts.use(
     lookAfterCommits(options, () => {

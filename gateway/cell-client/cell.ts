@@ -32,6 +32,8 @@ export interface Cell extends CellRef {
   readonly lastHeardAt: number | undefined
   /** As of the last heartbeat any gateway heard; undefined when there was none. */
   readonly summary: CellSummary | undefined
+  /** Of its database, as it said last; undefined while it was not heard. */
+  readonly incarnation: string | undefined
   /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
   readonly reserved: Resources
 }

@@ -204,6 +204,7 @@ export class CellRegistry implements AsyncDisposable {
       needsResync: mapping.needsResync,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,
+      incarnation: heard?.beat.incarnation,
       reserved: heard?.reserved ?? NOTHING,
     }
   }

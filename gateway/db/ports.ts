@@ -113,7 +113,8 @@ function visibleTo(projectId: string | null): SQL | undefined {
   return or(eq(ports.projectId, projectId), onOwnNetwork)
 }
 
-async function portsOfRows(
+/** These rows with what they have in other tables. */
+export async function portsOfRows(
   db: Executor,
   rows: readonly (typeof ports.$inferSelect)[],
 ): Promise<readonly Port[]> {

@@ -43,6 +43,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     isHeard: true,
     needsResync: false,
     lastHeardAt: 1_000,
+    incarnation: undefined,
     summary: { ...SUMMARY, ...summary },
     reserved: { vcpus: 0, memoryMb: 0, diskGb: 0 },
     ...change,

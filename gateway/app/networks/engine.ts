@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { isAnyHostAbleTo } from '../../db/host-capability.ts'
 
 /** What a host's capabilities name where its cell joins ports by OVN. */
-const OVN = 'network-ovn'
+export const OVN = 'network-ovn'
 
 /** True while some cell joins its ports by OVN, as far as is known: only then do routers and what goes with them have effect. */
 export function hasNetworkEngine(db: Executor): Promise<boolean> {

@@ -1,0 +1,97 @@
+import { and, eq, inArray, isNotNull, or, type SQL } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { Port } from './network.ts'
+import { portsOfRows } from './ports.ts'
+import { ports, subnets } from './schema/network.ts'
+import { floatingIps, routerInterfaces, routers } from './schema/routing.ts'
+import { instanceMappings, serverIndex } from './schema/servers.ts'
+import { IS_SERVER_PORT } from './server-ports.ts'
+
+/** The networks on which servers of the cell have ports. */
+export async function networksOfServersIn(
+  db: Executor,
+  cellId: CellId,
+): Promise<readonly string[]> {
+  const rows = await db.orm
+    .selectDistinct({ id: ports.networkId })
+    .from(ports)
+    .innerJoin(instanceMappings, eq(instanceMappings.serverId, ports.deviceId))
+    .where(and(IS_SERVER_PORT, eq(instanceMappings.cellId, cellId)))
+  return rows.map(({ id }) => id)
+}
+
+/** The routers that have a subnet of one of these networks. */
+export async function routersOnNetworks(
+  db: Executor,
+  networkIds: readonly string[],
+): Promise<readonly (typeof routers.$inferSelect)[]> {
+  if (networkIds.length === 0) return []
+  const rows = await db.orm
+    .selectDistinct({ id: routerInterfaces.routerId })
+    .from(routerInterfaces)
+    .innerJoin(subnets, eq(subnets.id, routerInterfaces.subnetId))
+    .where(inArray(subnets.networkId, [...networkIds]))
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  return db.orm.select().from(routers).where(inArray(routers.id, ids))
+}
+
+/** The networks of the subnets on these routers, their external networks left out. */
+export async function networksOfRouters(
+  db: Executor,
+  routerIds: readonly string[],
+): Promise<readonly string[]> {
+  if (routerIds.length === 0) return []
+  const rows = await db.orm
+    .selectDistinct({ id: subnets.networkId })
+    .from(routerInterfaces)
+    .innerJoin(subnets, eq(subnets.id, routerInterfaces.subnetId))
+    .where(inArray(routerInterfaces.routerId, [...routerIds]))
+  return rows.map(({ id }) => id)
+}
+
+/** A port, and the cell and host of its server; null for a port of no server, or of one that is nowhere. */
+export interface PlacedPort {
+  readonly port: Port
+  readonly cellId: string | null
+  readonly hostId: string | null
+}
+
+/** The ports on these networks, and these further ones. */
+export function placedPorts(
+  db: Executor,
+  networkIds: readonly string[],
+  portIds: readonly string[],
+): Promise<readonly PlacedPort[]> {
+  const conditions = [
+    networkIds.length > 0 ? inArray(ports.networkId, [...networkIds]) : undefined,
+    portIds.length > 0 ? inArray(ports.id, [...portIds]) : undefined,
+  ].filter((each) => each !== undefined)
+  return conditions.length === 0 ? Promise.resolve([]) : select(db, or(...conditions)!)
+}
+
+async function select(db: Executor, condition: SQL): Promise<readonly PlacedPort[]> {
+  const rows = await db.orm
+    .select({ port: ports, cellId: instanceMappings.cellId, hostId: serverIndex.hostId })
+    .from(ports)
+    .leftJoin(instanceMappings, eq(instanceMappings.serverId, ports.deviceId))
+    .leftJoin(serverIndex, eq(serverIndex.serverId, ports.deviceId))
+    .where(condition)
+  const found = await portsOfRows(
+    db,
+    rows.map(({ port }) => port),
+  )
+  const byId = new Map(found.map((port) => [port.id, port]))
+  return rows.map(({ port, cellId, hostId }) => ({ port: byId.get(port.id)!, cellId, hostId }))
+}
+
+/** The associated floating IPs through these routers, each with the MAC address of its own port. */
+export async function floatingIpsThrough(db: Executor, routerIds: readonly string[]) {
+  if (routerIds.length === 0) return []
+  return db.orm
+    .select({ floatingIp: floatingIps, mac: ports.macAddress })
+    .from(floatingIps)
+    .innerJoin(ports, eq(ports.id, floatingIps.portId))
+    .where(and(inArray(floatingIps.routerId, [...routerIds]), isNotNull(floatingIps.fixedPortId)))
+}
