@@ -71,12 +71,18 @@ export class OvsdbConnection implements Disposable {
     return new OvsdbConnection(socket, options)
   }
 
-  /** The server's answer. Throws `unavailable` when none comes, `internal` for one that says that the request is wrong. */
-  async call(method: string, params: readonly unknown[]): Promise<unknown> {
+  /**
+   * The server's answer. Throws `unavailable` when none comes, `internal` for one that says that the request is wrong, and the
+   * signal's reason when aborted; the server may then have done it all the same.
+   */
+  async call(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted()
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const late = new Failure('unavailable', `The OVSDB server did not answer '${method}' in time.`)
     const timer = setTimeout(() => reject(late), ANSWER_LIMIT_MS)
+    const abort = () => reject(signal!.reason as Error)
+    signal?.addEventListener('abort', abort, { once: true })
     this.#waiting.set(id, { resolve, reject })
     try {
       if (this.#socket.destroyed)
@@ -85,6 +91,7 @@ export class OvsdbConnection implements Disposable {
       return await promise
     } finally {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
       this.#waiting.delete(id)
     }
   }
