@@ -33,6 +33,7 @@ interface Waiting {
 }
 
 const CONNECT_LIMIT_MS = 5_000
+const PORT_MAX = 65_535
 const ANSWER_LIMIT_MS = 10_000
 /** More than any database here has; a peer that sends more has lost its way. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -138,10 +139,19 @@ async function connected({ address, tls: files }: ConnectOptions): Promise<net.S
 async function secretsOf(files: TlsFiles | undefined) {
   if (files === undefined)
     throw new Failure('invalid', 'An ssl: address of OVSDB needs a CA, a certificate and a key.')
-  const [ca, cert, key] = await Promise.all(
-    [files.caFile, files.certificateFile, files.keyFile].map((file) => readFile(file)),
-  )
-  return { ca: ca!, cert: cert!, key: key! }
+  const read = async (file: string) => {
+    try {
+      return await readFile(file)
+    } catch (cause) {
+      throw new Failure('invalid', `The file ${file} for TLS to OVSDB cannot be read.`, { cause })
+    }
+  }
+  const { caFile, certificateFile, keyFile } = files
+  return {
+    ca: await read(caFile),
+    cert: await read(certificateFile),
+    key: await read(keyFile),
+  }
 }
 
 function placeOf(
@@ -151,7 +161,7 @@ function placeOf(
   if (scheme === 'unix') return { path: rest }
   const at = rest.lastIndexOf(':')
   const port = Number(rest.slice(at + 1))
-  if (scheme !== undefined && at > 0 && Number.isInteger(port) && port > 0)
+  if (scheme !== undefined && at > 0 && Number.isInteger(port) && port > 0 && port <= PORT_MAX)
     return { host: rest.slice(0, at).replace(/^\[|\]$/g, ''), port, isTls: scheme === 'ssl' }
   throw new Failure(
     'invalid',
