@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
+import { removeHolder, runningHolder } from '../namespace/holder-file.ts'
 import { endNamespace, startNamespace } from '../namespace/namespace.ts'
-import { type DaemonPlace, killDaemon, startDaemon, startDatabase } from './daemons.ts'
+import { type DaemonPlace, killDaemon, startDaemon, startDatabase, takeFolder } from './daemons.ts'
 
 /** The daemons of a cell's OVN that no host has. */
 export const CENTRAL_DAEMONS = ['northbound', 'southbound', 'northd'] as const
@@ -28,8 +28,8 @@ export async function startOvnCentral(directory: string): Promise<RunningOvnCent
   const home = resolve(directory)
   await mkdir(home, { recursive: true, mode: 0o711 })
   const holder = (await runningHolder(home)) ?? (await startNamespace())
-  await writeHolder(home, holder)
   const place: DaemonPlace = { holder, directory: home }
+  await takeFolder(place)
   const [nb, sb] = ['nb', 'sb'].map((name) => join(home, `${name}.sock`)) as [string, string]
   const start = async () => {
     await Promise.all([

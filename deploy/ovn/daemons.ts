@@ -1,6 +1,7 @@
-import { access, mkdir } from 'node:fs/promises'
+import { access, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
+import { runningHolder, writeHolder } from '../namespace/holder-file.ts'
 import { type Holder, runInside } from '../namespace/namespace.ts'
 import { programsDirectory } from '../paths.ts'
 import { findProgram } from '../process/find-program.ts'
@@ -13,6 +14,20 @@ export interface DaemonPlace {
   readonly holder: Holder
   /** Short enough that a socket path below it fits (about 80 characters). */
   readonly directory: string
+}
+
+/**
+ * Afterwards the folder is that of these namespaces. What daemons of earlier ones left there that says that they run is gone:
+ * their pids are of other processes now. True when that was so.
+ */
+export async function takeFolder({ holder, directory }: DaemonPlace): Promise<boolean> {
+  await mkdir(directory, { recursive: true, mode: 0o711 })
+  const before = await runningHolder(directory)
+  if (before?.pid === holder.pid && before.startTime === holder.startTime) return false
+  const stale = (await readdir(directory)).filter((name) => /\.(pid|ctl|sock|mgmt)$/.test(name))
+  await Promise.all(stale.map((name) => rm(join(directory, name), { force: true })))
+  await writeHolder(directory, holder)
+  return true
 }
 
 /** Runs a program of OVS or OVN to its end, in the namespaces; returns what it wrote. */

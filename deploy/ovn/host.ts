@@ -1,8 +1,16 @@
-import { mkdir } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from '#drivers/run.ts'
 import { type Holder, runInside } from '../namespace/namespace.ts'
-import { type DaemonPlace, killDaemon, runOvn, startDaemon, startDatabase } from './daemons.ts'
+import { findProgram } from '../process/find-program.ts'
+import {
+  type DaemonPlace,
+  killDaemon,
+  runOvn,
+  startDaemon,
+  startDatabase,
+  takeFolder,
+} from './daemons.ts'
 
 /** The daemons of OVN that every host has. */
 export type HostDaemon = 'vswitch' | 'vswitchd' | 'controller'
@@ -18,8 +26,8 @@ export interface OvnHostOptions {
   readonly southbound: string
   /** The namespaces that the underlay's bridge is in, and the host's address on it. */
   readonly underlay: { readonly holder: Holder; readonly bridge: string; readonly address: string }
-  /** Names of provider networks that this host is to reach by a bridge of this name. */
-  readonly providerBridges?: Readonly<Record<string, string>>
+  /** Physical networks that the host is to reach, each with the bridge in the underlay's namespaces that it is there. */
+  readonly physicalNetworks?: Readonly<Record<string, string>>
 }
 
 export interface RunningOvnHost {
@@ -42,9 +50,10 @@ const PHYSICAL_BRIDGE = 'br-phys'
  * at its address on the underlay. They end with the namespaces.
  */
 export async function startOvnHost(options: OvnHostOptions): Promise<RunningOvnHost> {
-  const { holder, directory, chassis, southbound, underlay, providerBridges = {} } = options
-  await mkdir(directory, { recursive: true, mode: 0o711 })
+  const { holder, directory, chassis, southbound, underlay, physicalNetworks = {} } = options
   const place: DaemonPlace = { holder, directory }
+  // Its ports were interfaces that ended with the namespaces they were in.
+  if (await takeFolder(place)) await rm(join(directory, 'vswitch.db'), { force: true })
   const socket = join(directory, 'db.sock')
   const vsctl = (...args: string[]) => runOvn(place, 'ovs-vsctl', [`--db=unix:${socket}`, ...args])
   const start = async () => {
@@ -58,11 +67,9 @@ export async function startOvnHost(options: OvnHostOptions): Promise<RunningOvnH
       'ovn-encap-ip': underlay.address,
       'ovn-bridge-datapath-type': 'netdev',
       'ovn-is-interconn': 'true',
-      ...(Object.keys(providerBridges).length > 0 && {
-        'ovn-bridge-mappings': Object.entries(providerBridges)
-          .map(([network, bridge]) => `${network}:${bridge}`)
-          .join(','),
-      }),
+      'ovn-bridge-mappings': Object.keys(physicalNetworks)
+        .map((network) => `${network}:${bridgeOf(network)}`)
+        .join(','),
     }
     const set = Object.entries(ids).map(([name, value]) => `external-ids:${name}="${value}"`)
     await vsctl('--no-wait', '--', 'init', '--', 'set', 'Open_vSwitch', '.', ...set)
@@ -71,61 +78,58 @@ export async function startOvnHost(options: OvnHostOptions): Promise<RunningOvnH
       '--disable-system',
       `--unixctl=${join(directory, 'vswitchd.ctl')}`,
     ])
-    await joinUnderlay(options, vsctl)
-    for (const bridge of Object.values(providerBridges)) await vsctl(...userspaceBridge(bridge))
+    await plug(options, NIC, underlay.bridge)
+    await vsctl(...userspaceBridge(PHYSICAL_BRIDGE, NIC))
+    const ip = (...args: string[]) => runInside(holder, 'ip', args, { timeoutMs: STEP_MS })
+    // The bridge's interface ends with ovs-vswitchd, and its address with it.
+    await ip('address', 'replace', `${underlay.address}/16`, 'dev', PHYSICAL_BRIDGE)
+    await ip('link', 'set', PHYSICAL_BRIDGE, 'mtu', String(UNDERLAY_MTU), 'up')
+    for (const [network, bridge] of Object.entries(physicalNetworks)) {
+      await plug(options, network, bridge)
+      await vsctl(...userspaceBridge(bridgeOf(network), network))
+    }
     await startDaemon(place, 'ovn-controller', 'controller', [`unix:${socket}`])
   }
   await start()
   return { vsctl, kill: (daemon) => killDaemon(place, daemon), start }
 }
 
-const userspaceBridge = (bridge: string) => [
+/** Afterwards there is a bridge, with this interface of the host as its uplink. */
+const userspaceBridge = (bridge: string, uplink: string) => [
   ...['--', '--may-exist', 'add-br', bridge],
   ...['--', 'set', 'bridge', bridge, 'datapath_type=netdev', 'fail-mode=standalone'],
+  ...['--', '--may-exist', 'add-port', bridge, uplink],
 ]
 
-/** Afterwards the host has a NIC on the underlay's bridge, and its address. */
-async function joinUnderlay(
+const bridgeOf = (physicalNetwork: string) => `br-${physicalNetwork}`
+
+/** Afterwards the host has an interface of this name, which is a port of the bridge in the underlay's namespaces. */
+async function plug(
   { holder, underlay }: OvnHostOptions,
-  vsctl: RunningOvnHost['vsctl'],
+  name: string,
+  bridge: string,
 ): Promise<void> {
-  const inside = (command: string, ...args: string[]) =>
-    runInside(holder, command, args, { timeoutMs: STEP_MS })
-  const isThere = await inside('ip', 'link', 'show', NIC).then(
+  const isThere = await inNetwork(holder, 'ip', 'link', 'show', name).then(
     () => true,
     () => false,
   )
-  if (!isThere) {
-    const port = `h${holder.pid}`
-    const peer = ['peer', 'name', NIC, 'mtu', String(UNDERLAY_MTU), 'netns', String(holder.pid)]
-    await inUnderlay(
-      underlay.holder,
-      'ip',
-      'link',
-      'add',
-      port,
-      'mtu',
-      String(UNDERLAY_MTU),
-      'type',
-      'veth',
-      ...peer,
-    )
-    await inUnderlay(underlay.holder, 'ip', 'link', 'set', port, 'master', underlay.bridge, 'up')
-    await inside('ip', 'link', 'set', NIC, 'up')
-  }
-  await vsctl(
-    ...userspaceBridge(PHYSICAL_BRIDGE),
-    '--',
-    '--may-exist',
-    'add-port',
-    PHYSICAL_BRIDGE,
-    NIC,
-  )
-  await inside('ip', 'address', 'replace', `${underlay.address}/16`, 'dev', PHYSICAL_BRIDGE)
-  await inside('ip', 'link', 'set', PHYSICAL_BRIDGE, 'mtu', String(UNDERLAY_MTU), 'up')
+  if (isThere) return
+  const port = `${bridge.slice(0, 3)}${holder.pid}`
+  const mtu = String(UNDERLAY_MTU)
+  const pair = ['type', 'veth', 'peer', 'name', name, 'mtu', mtu, 'netns', String(holder.pid)]
+  await inNetwork(underlay.holder, 'ip', 'link', 'add', port, 'mtu', mtu, ...pair)
+  await inNetwork(underlay.holder, 'ip', 'link', 'set', port, 'master', bridge, 'up')
+  await inNetwork(holder, 'ip', 'link', 'set', name, 'up')
+  await computeChecksums(underlay.holder, port)
+  await computeChecksums(holder, name)
+}
+
+/** Afterwards what leaves by this interface has its checksums: the userspace datapath drops packets without. */
+export async function computeChecksums(holder: Holder, name: string): Promise<void> {
+  await inNetwork(holder, findProgram('ethtool'), '-K', name, 'tx', 'off')
 }
 
 /** In its network namespace alone: PIDs, by which `ip` finds another namespace, are the machine's. */
-async function inUnderlay(holder: Holder, ...command: string[]): Promise<void> {
+async function inNetwork(holder: Holder, ...command: string[]): Promise<void> {
   await run('nsenter', [`--net=/proc/${holder.pid}/ns/net`, ...command], { timeoutMs: STEP_MS })
 }

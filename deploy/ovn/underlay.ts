@@ -1,17 +1,27 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { RunOptions, RunResult } from '#drivers/run.ts'
 import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
 import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
+import { computeChecksums } from './host.ts'
 
 /** A network between the hosts of all cells of a deployment on one machine, in namespaces of its own. */
 export interface RunningUnderlay {
   readonly holder: Holder
+  /** Between the hosts' tunnels. */
   readonly bridge: string
+  /** A network from outside all hosts, on which the underlay's own namespace has an address. */
+  readonly publicBridge: string
+  /** Runs a command outside, where the public network is reached. */
+  run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
   stop(): Promise<void>
 }
 
 const STEP_MS = 10_000
 const BRIDGE = 'underlay'
+const PUBLIC_BRIDGE = 'public'
+/** Of the block for documentation (RFC 5737): it is routed nowhere. */
+const PUBLIC_ADDRESS = '203.0.113.1/24'
 /** Room for the headers of tunnels around packets of 1,500 bytes. */
 const MTU = '1600'
 
@@ -20,7 +30,13 @@ export async function startUnderlay(directory: string): Promise<RunningUnderlay>
   const home = resolve(directory)
   await mkdir(home, { recursive: true, mode: 0o711 })
   const holder = (await runningHolder(home)) ?? (await startHolder(home))
-  return { holder, bridge: BRIDGE, stop: () => stopUnderlay(home) }
+  return {
+    holder,
+    bridge: BRIDGE,
+    publicBridge: PUBLIC_BRIDGE,
+    run: (command, args, options) => runInside(holder, command, args, options),
+    stop: () => stopUnderlay(home),
+  }
 }
 
 /** Ends the underlay whose state is under `directory`, if it runs: for processes that did not start it. */
@@ -35,8 +51,13 @@ async function startHolder(home: string): Promise<Holder> {
   const holder = await startNamespace()
   const ip = (...args: string[]) => runInside(holder, 'ip', args, { timeoutMs: STEP_MS })
   try {
-    await ip('link', 'add', BRIDGE, 'mtu', MTU, 'type', 'bridge')
-    await ip('link', 'set', BRIDGE, 'up')
+    await ip('link', 'set', 'lo', 'up')
+    for (const bridge of [BRIDGE, PUBLIC_BRIDGE]) {
+      await ip('link', 'add', bridge, 'mtu', MTU, 'type', 'bridge')
+      await ip('link', 'set', bridge, 'up')
+    }
+    await ip('address', 'add', PUBLIC_ADDRESS, 'dev', PUBLIC_BRIDGE)
+    await computeChecksums(holder, PUBLIC_BRIDGE)
     await writeHolder(home, holder)
     return holder
   } catch (error) {

@@ -1,6 +1,7 @@
 import {
   ID_KEY,
   isReferences,
+  NORTHBOUND_TABLES,
   type NorthboundTable,
   type Reference,
   ROOT_TABLES,
@@ -25,17 +26,17 @@ export interface Replica {
 
 /** Rows of ours by table and identity. A second row of one identity counts as unwanted. */
 type Known = ReadonlyMap<string, { readonly uuid: string; readonly row: Row }>
+type KnownTables = ReadonlyMap<NorthboundTable, Known>
 
 /**
  * One transaction that makes the rows of ours the wanted ones; empty where nothing differs. It fails where a row that it
  * changes is not as the replica has it. Rows without our identity are left alone, and so are elements of sets that name them.
  */
-export function difference(
-  replica: Replica,
-  wanted: readonly WantedRow[],
-  tables: readonly NorthboundTable[],
-): readonly Operation[] {
-  const known = new Map(tables.map((table) => [table, ownRows(replica.table(table))]))
+export function difference(replica: Replica, wanted: readonly WantedRow[]): readonly Operation[] {
+  const named = Map.groupBy(wanted, ({ table }) => table)
+  const known = new Map(
+    TABLES.map((table) => [table, ownRows(replica.table(table), named.get(table) ?? NONE)]),
+  )
   const wantedIds = new Set(wanted.map(keyOf))
   const changes = wanted.flatMap((row) => {
     const found = known.get(row.table)?.get(row.id)
@@ -44,7 +45,7 @@ export function difference(
       ? [insert(replica.schema, row, resolved)]
       : update(replica, row.table, found, resolved)
   })
-  const removals = tables.flatMap((table) =>
+  const removals = TABLES.flatMap((table) =>
     [...replica.table(table)].flatMap(([uuid, row]) => {
       const id = identityOf(row)
       if (id === undefined) return []
@@ -56,13 +57,27 @@ export function difference(
   return [...changes, ...removals]
 }
 
-function ownRows(table: Table): Known {
+const TABLES = Object.keys(NORTHBOUND_TABLES) as NorthboundTable[]
+const NONE: readonly WantedRow[] = []
+
+/**
+ * By identity. A row without one that has the name of a wanted row is taken for it: somebody removed its identity, and names
+ * of ports and groups are unique.
+ */
+function ownRows(table: Table, wanted: readonly WantedRow[]): Known {
   const rows = new Map<string, { uuid: string; row: Row }>()
   for (const [uuid, row] of table) {
     const id = identityOf(row)
     if (id === undefined) continue
     const other = rows.get(id)
     if (other === undefined || uuid < other.uuid) rows.set(id, { uuid, row })
+  }
+  const missing = wanted.filter(({ id, columns }) => 'name' in columns && !rows.has(id))
+  if (missing.length === 0) return rows
+  const idOf = new Map(missing.map(({ id, columns }) => [columns['name'], id]))
+  for (const [uuid, row] of table) {
+    const id = identityOf(row) === undefined ? idOf.get(row['name'] ?? null) : undefined
+    if (id !== undefined && !rows.has(id)) rows.set(id, { uuid, row })
   }
   return rows
 }
@@ -78,10 +93,7 @@ function keyOf({ table, id }: Reference): string {
 }
 
 /** Columns with references as UUIDs, or as the names of rows that the transaction inserts. */
-function resolve(
-  { columns }: WantedRow,
-  known: ReadonlyMap<NorthboundTable, Known>,
-): ReadonlyMap<string, Value> {
+function resolve({ columns }: WantedRow, known: KnownTables): ReadonlyMap<string, Value> {
   const uuidOf = (to: Reference) => known.get(to.table)?.get(to.id)?.uuid ?? insertName(to)
   return new Map(
     Object.entries(columns).map(([name, value]) => [
@@ -110,11 +122,12 @@ function insert(schema: Schema, row: WantedRow, columns: ReadonlyMap<string, Val
 }
 
 function update(
-  { schema }: Replica,
+  replica: Replica,
   table: NorthboundTable,
   { uuid, row }: { readonly uuid: string; readonly row: Row },
   columns: ReadonlyMap<string, Value>,
 ): readonly Operation[] {
+  const { schema } = replica
   const where = [['_uuid', '==', encodeReference(uuid)]]
   const values: [string, unknown][] = []
   const mutations: unknown[] = []
@@ -124,7 +137,9 @@ function update(
     const before = row[name] ?? column.empty
     if (column.kind === 'set' && column.isReference) {
       const [old, now] = [new Set(before as readonly Atom[]), new Set(value as readonly Atom[])]
-      const gone = [...old].filter((each) => !now.has(each))
+      const targets = replica.table(column.refTable ?? '')
+      const isOurs = (each: Atom) => identityOf(targets.get(String(each)) ?? {}) !== undefined
+      const gone = [...old].filter((each) => !now.has(each) && isOurs(each))
       const come = [...now].filter((each) => !old.has(each))
       if (gone.length > 0) mutations.push([name, 'delete', encode(gone, column)])
       if (come.length > 0) mutations.push([name, 'insert', encode(come, column)])

@@ -29,16 +29,28 @@ export interface LibvirtHarness extends DriverHarness {
   readonly host: RunningLibvirtHost
   readonly shelf: ImageShelf
   readonly owner: Owner
+  /** Where the host's Open vSwitch has its files, if it has one. */
+  readonly openvswitch: string
   openAs(owner: Owner, settings?: Partial<LibvirtSettings>, state?: string): Promise<Driver>
   /** virsh on the host, for looking at it from outside the driver. */
   virsh(...args: string[]): Promise<string>
 }
 
-/** A private libvirt host, and drivers over it. Its images boot nothing, which is the fastest guest there is. */
-export async function startLibvirtHarness(name: string): Promise<LibvirtHarness> {
+/**
+ * A private libvirt host, and drivers over it. Its images boot nothing, which is the fastest guest there is. `network`: how
+ * its guests are connected; for `ovn` the caller starts the host's Open vSwitch.
+ */
+export async function startLibvirtHarness(
+  name: string,
+  network: 'host' | 'ovn' = 'host',
+): Promise<LibvirtHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-lv-'))
   const stateOf = ({ cellId }: Owner) => join(directory, `state-${cellId}`)
-  const host = await startLibvirtHost({ directory: join(directory, 'host'), name })
+  const openvswitch = join(directory, 'ovs')
+  const isOvn = network === 'ovn'
+  const ofHost = { directory: join(directory, 'host'), name, ...(isOvn && { openvswitch }) }
+  const host = await startLibvirtHost(ofHost)
+  const connected = isOvn ? ({ network, ovsDatapath: 'netdev' } as const) : {}
   const shelf = new ImageShelf()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = stateOf(owner)
@@ -46,7 +58,15 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
   const openAs = (as: Owner, settings: Partial<LibvirtSettings> = {}, state = stateOf(as)) =>
     createLibvirtDriver(
       { owner: as, stateDirectory: state, images: shelf },
-      { uri: host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20, ...settings },
+      {
+        uri: host.uri,
+        virtType: 'qemu',
+        vcpus: 2,
+        memoryMb: 1024,
+        diskGb: 20,
+        ...connected,
+        ...settings,
+      },
     )
   const virsh = async (...args: string[]) =>
     (await host.run('virsh', ['-q', ...args], { timeoutMs: COMMAND_MS })).stdout
@@ -54,6 +74,7 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
     host,
     shelf,
     owner,
+    openvswitch,
     openAs,
     virsh,
     open: () => openAs(owner),

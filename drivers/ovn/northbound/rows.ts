@@ -1,18 +1,47 @@
 import type { Value } from '../ovsdb/values.ts'
 
-/** The tables of the northbound database that are written. */
-export type NorthboundTable =
-  | 'ACL'
-  | 'DHCP_Options'
-  | 'DNS'
-  | 'Gateway_Chassis'
-  | 'Logical_Router'
-  | 'Logical_Router_Port'
-  | 'Logical_Router_Static_Route'
-  | 'Logical_Switch'
-  | 'Logical_Switch_Port'
-  | 'NAT'
-  | 'Port_Group'
+/** The tables of the northbound database that are written, and their columns that are compared. */
+export const NORTHBOUND_TABLES = {
+  ACL: ['action', 'direction', 'external_ids', 'match', 'priority'],
+  DHCP_Options: ['cidr', 'external_ids', 'options'],
+  DNS: ['external_ids', 'records'],
+  Gateway_Chassis: ['chassis_name', 'external_ids', 'name', 'priority'],
+  Logical_Router: ['enabled', 'external_ids', 'name', 'nat', 'options', 'ports', 'static_routes'],
+  Logical_Router_Port: [
+    'enabled',
+    'external_ids',
+    'gateway_chassis',
+    'ipv6_ra_configs',
+    'mac',
+    'name',
+    'networks',
+  ],
+  Logical_Router_Static_Route: ['external_ids', 'ip_prefix', 'nexthop', 'output_port'],
+  Logical_Switch: ['dns_records', 'external_ids', 'name', 'other_config', 'ports'],
+  Logical_Switch_Port: [
+    'addresses',
+    'dhcpv4_options',
+    'dhcpv6_options',
+    'enabled',
+    'external_ids',
+    'name',
+    'options',
+    'port_security',
+    'tag',
+    'type',
+  ],
+  NAT: [
+    'external_ids',
+    'external_ip',
+    'external_mac',
+    'gateway_port',
+    'logical_ip',
+    'logical_port',
+    'type',
+  ],
+  Port_Group: ['acls', 'external_ids', 'name', 'ports'],
+} as const
+export type NorthboundTable = keyof typeof NORTHBOUND_TABLES
 
 /** Rows that stand by themselves; others go when no row refers to them any more. */
 export const ROOT_TABLES: ReadonlySet<NorthboundTable> = new Set([
@@ -65,4 +94,9 @@ export function externalIds(
 /** The name that Neutron gives a logical switch or router. */
 export function neutronName(id: string): string {
   return `neutron-${id}`
+}
+
+/** The name that Neutron gives the logical router's end of a port. */
+export function routerPortName(portId: string): string {
+  return `lrp-${portId}`
 }

@@ -33,6 +33,7 @@ interface Waiting {
 }
 
 const CONNECT_LIMIT_MS = 5_000
+const PORT_MAX = 65_535
 const ANSWER_LIMIT_MS = 10_000
 /** More than any database here has; a peer that sends more has lost its way. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -71,12 +72,18 @@ export class OvsdbConnection implements Disposable {
     return new OvsdbConnection(socket, options)
   }
 
-  /** The server's answer. Throws `unavailable` when none comes, `internal` for one that says that the request is wrong. */
-  async call(method: string, params: readonly unknown[]): Promise<unknown> {
+  /**
+   * The server's answer. Throws `unavailable` when none comes, `internal` for one that says that the request is wrong, and the
+   * signal's reason when aborted; the server may then have done it all the same.
+   */
+  async call(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted()
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const late = new Failure('unavailable', `The OVSDB server did not answer '${method}' in time.`)
     const timer = setTimeout(() => reject(late), ANSWER_LIMIT_MS)
+    const abort = () => reject(signal!.reason as Error)
+    signal?.addEventListener('abort', abort, { once: true })
     this.#waiting.set(id, { resolve, reject })
     try {
       if (this.#socket.destroyed)
@@ -85,6 +92,7 @@ export class OvsdbConnection implements Disposable {
       return await promise
     } finally {
       clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
       this.#waiting.delete(id)
     }
   }
@@ -131,10 +139,19 @@ async function connected({ address, tls: files }: ConnectOptions): Promise<net.S
 async function secretsOf(files: TlsFiles | undefined) {
   if (files === undefined)
     throw new Failure('invalid', 'An ssl: address of OVSDB needs a CA, a certificate and a key.')
-  const [ca, cert, key] = await Promise.all(
-    [files.caFile, files.certificateFile, files.keyFile].map((file) => readFile(file)),
-  )
-  return { ca: ca!, cert: cert!, key: key! }
+  const read = async (file: string) => {
+    try {
+      return await readFile(file)
+    } catch (cause) {
+      throw new Failure('invalid', `The file ${file} for TLS to OVSDB cannot be read.`, { cause })
+    }
+  }
+  const { caFile, certificateFile, keyFile } = files
+  return {
+    ca: await read(caFile),
+    cert: await read(certificateFile),
+    key: await read(keyFile),
+  }
 }
 
 function placeOf(
@@ -144,7 +161,7 @@ function placeOf(
   if (scheme === 'unix') return { path: rest }
   const at = rest.lastIndexOf(':')
   const port = Number(rest.slice(at + 1))
-  if (scheme !== undefined && at > 0 && Number.isInteger(port) && port > 0)
+  if (scheme !== undefined && at > 0 && Number.isInteger(port) && port > 0 && port <= PORT_MAX)
     return { host: rest.slice(0, at).replace(/^\[|\]$/g, ''), port, isTls: scheme === 'ssl' }
   throw new Failure(
     'invalid',

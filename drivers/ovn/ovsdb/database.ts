@@ -21,6 +21,13 @@ export type Table = ReadonlyMap<string, Row>
 /** One operation of a transaction (RFC 7047, section 5.2). */
 export type Operation = Readonly<Record<string, unknown>> & { readonly op: string }
 
+export interface OperationResult {
+  readonly error?: string
+  readonly details?: string
+  /** Of an inserted row. */
+  readonly uuid?: readonly ['uuid', string]
+}
+
 type RowUpdate = Readonly<Partial<Record<'initial' | 'insert' | 'modify' | 'delete', unknown>>>
 type TableUpdates = Readonly<Record<string, Readonly<Record<string, RowUpdate>>>>
 
@@ -39,6 +46,8 @@ export class OvsdbDatabase implements AsyncDisposable {
   #tables: Map<string, Map<string, Row>> = new Map()
   #schema: Schema = {}
   #connection: OvsdbConnection | undefined
+  /** Changes that came before the rows which they change. */
+  #early: [last: string, updates: TableUpdates][] = []
   /** The last transaction that the replica holds. */
   #last = NEVER
   #keeping: Promise<void> = Promise.resolve()
@@ -74,18 +83,39 @@ export class OvsdbDatabase implements AsyncDisposable {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Resolves once `test` is true of the replica. Throws the signal's reason when aborted first. */
+  async until(test: () => boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (test()) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const stop = this.onChange(() => {
+      if (test()) resolve()
+    })
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await promise
+    } finally {
+      stop()
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
   /**
    * Commits all of the operations, or none. Throws `conflict` where a `wait` found another state, `unavailable` without a
    * connection or an answer, which leaves the outcome unknown, and `internal` for any other refusal.
    */
-  async transact(operations: readonly Operation[]): Promise<readonly unknown[]> {
+  async transact(
+    operations: readonly Operation[],
+    signal?: AbortSignal,
+  ): Promise<readonly OperationResult[]> {
     if (this.#connection === undefined)
       throw new Failure('unavailable', `${this.#options.name} at ${this.#options.address} is away.`)
     const { name } = this.#options
-    const answer = await this.#connection.call('transact', [name, ...operations])
-    const results = answer as readonly ({ error?: string; details?: string } | null)[]
+    const answer = await this.#connection.call('transact', [name, ...operations], signal)
+    const results = answer as readonly (OperationResult | null)[]
     const at = results.findIndex((result) => result?.error !== undefined && result.error !== null)
-    if (at < 0) return results
+    if (at < 0) return results.map((result) => result ?? {})
     const { error = '', details = '' } = results[at]!
     const of = JSON.stringify(operations[at] ?? 'commit').slice(0, 500)
     if (error === 'timed out' && operations[at]?.op === 'wait')
@@ -132,13 +162,17 @@ export class OvsdbDatabase implements AsyncDisposable {
       address,
       ...(tls && { tls }),
       onNotification: (method, params) => {
-        if (method === 'update3') this.#update(params[1] as string, params[2] as TableUpdates)
+        if (method !== 'update3') return
+        const change = [params[1], params[2]] as [string, TableUpdates]
+        if (this.#connection === undefined) this.#early.push(change)
+        else this.#update(...change)
       },
       onClosed: () => {
         if (this.#connection === connection) this.#connection = undefined
         resolve()
       },
     })
+    this.#early = []
     try {
       this.#schema = readSchema(await connection.call('get_schema', [name]))
       const wanted = Object.entries(tables).flatMap(([table, columns]) => {
@@ -150,8 +184,10 @@ export class OvsdbDatabase implements AsyncDisposable {
       const answer = await connection.call('monitor_cond_since', asked)
       const [isContinued, last, updates] = answer as [boolean, string, TableUpdates]
       if (!isContinued) this.#tables = new Map(wanted.map(([table]) => [table, new Map()]))
-      this.#connection = connection
       this.#update(last, updates)
+      for (const change of this.#early.splice(0)) this.#update(...change)
+      this.#connection = connection
+      this.#tell()
       return { closed: promise }
     } catch (error) {
       connection[Symbol.dispose]()
@@ -166,6 +202,10 @@ export class OvsdbDatabase implements AsyncDisposable {
       if (known === undefined) continue
       for (const [id, update] of Object.entries(rows)) this.#updateRow(table, known, id, update)
     }
+    if (this.#connection !== undefined) this.#tell()
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener()
   }
 

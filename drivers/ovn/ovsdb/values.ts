@@ -10,6 +10,8 @@ export type Row = Readonly<Record<string, Value>>
 export interface Column {
   readonly kind: 'one' | 'optional' | 'set' | 'map'
   readonly isReference: boolean
+  /** The table whose rows it refers to. */
+  readonly refTable?: string
   readonly empty: Value
 }
 export type Schema = Readonly<Record<string, Readonly<Record<string, Column>>>>
@@ -19,7 +21,7 @@ interface SchemaDocument {
     Record<string, { readonly columns: Readonly<Record<string, { readonly type: ColumnType }>> }>
   >
 }
-type BaseType = string | { readonly type: string }
+type BaseType = string | { readonly type: string; readonly refTable?: string }
 type ColumnType =
   | string
   | {
@@ -47,10 +49,12 @@ function columnOf(type: ColumnType): Column {
   if (typeof type === 'string') return oneOf(type)
   const atom = typeof type.key === 'string' ? type.key : type.key.type
   const isReference = atom === 'uuid'
+  const { refTable } = typeof type.key === 'string' ? {} : type.key
+  const refers = { isReference, ...(refTable !== undefined && { refTable }) }
   if (type.value !== undefined) return { kind: 'map', isReference: false, empty: {} }
   const { min = 1, max = 1 } = type
-  if (max !== 1) return { kind: 'set', isReference, empty: [] }
-  return min === 0 ? { kind: 'optional', isReference, empty: null } : oneOf(atom)
+  if (max !== 1) return { kind: 'set', ...refers, empty: [] }
+  return min === 0 ? { kind: 'optional', ...refers, empty: null } : oneOf(atom)
 }
 
 function oneOf(atom: string): Column {

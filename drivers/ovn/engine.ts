@@ -1,0 +1,217 @@
+import type { Clock } from '#common/clock.ts'
+import { isFailure } from '#common/errors.ts'
+import type { Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
+import type { NetworkState } from '#openapi/wire/network.ts'
+import { KeyedLock } from '../keyed-lock.ts'
+import { difference } from './difference.ts'
+import { OvnHosts } from './hosts.ts'
+import type { OvnHost } from './northbound/network-index.ts'
+import { NORTHBOUND_TABLES } from './northbound/rows.ts'
+import { wantedRows } from './northbound/wanted-rows.ts'
+import type { TlsFiles } from './ovsdb/connection.ts'
+import { type Operation, OvsdbDatabase } from './ovsdb/database.ts'
+import { remoteDifference } from './remote-hosts.ts'
+
+/** Where a port is in the data plane. */
+export interface PortBinding {
+  readonly portId: string
+  /** Its host has all that the port needs: packets pass. */
+  readonly isUp: boolean
+  /** The host that it is plugged in on; null: on none. */
+  readonly chassis: string | null
+}
+
+export interface OvnEngineOptions {
+  /** As the tools of OVN write addresses: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  readonly northbound: string
+  readonly southbound: string
+  readonly tls?: TlsFiles
+  readonly clock: Clock
+  readonly log: Logger
+  /** Called for each port of the state whose binding is another than the last one told, the first time included. */
+  readonly onPort: (binding: PortBinding) => void
+  /** How often hosts are asked whether they live, while a router has a gateway; and how long one may be silent. */
+  readonly askHostsMs?: number
+  readonly silentMs?: number
+}
+
+const REPAIR_MS = 30_000
+const ASK_HOSTS_MS = 1_000
+const SILENT_MS = 2_500
+/** The database tells of each change at once; one that is slower is asked again in the next round. */
+const SEEN_MS = 5_000
+const CONFLICTS_MAX = 5
+const SOUTHBOUND_TABLES = {
+  Chassis: ['name', 'hostname', 'encaps', 'other_config'],
+  Chassis_Private: ['name', 'nb_cfg'],
+  Encap: ['ip'],
+  Port_Binding: ['logical_port', 'type', 'up', 'chassis'],
+}
+
+/**
+ * The networks of one cell in OVN. It is the only writer of the cell's northbound database: rows of its own that
+ * differ from the state, by whomever they were changed, are written again, and all others are left alone.
+ */
+export class OvnEngine implements AsyncDisposable {
+  readonly #northbound: OvsdbDatabase
+  readonly #southbound: OvsdbDatabase
+  readonly #options: OvnEngineOptions
+  readonly #hosts: OvnHosts
+  readonly #lock = new KeyedLock<'write'>()
+  readonly #reconcilers: readonly RunningReconciler[]
+  readonly #told = new Map<string, PortBinding>()
+  #state: NetworkState | undefined
+  #gatewayHosts = ''
+
+  private constructor(
+    options: OvnEngineOptions,
+    northbound: OvsdbDatabase,
+    southbound: OvsdbDatabase,
+  ) {
+    this.#options = options
+    this.#northbound = northbound
+    this.#southbound = southbound
+    const { clock, log, silentMs = SILENT_MS, askHostsMs = ASK_HOSTS_MS } = options
+    this.#hosts = new OvnHosts({ northbound, southbound }, clock, silentMs)
+    const repair = new RunningReconciler(
+      { name: 'ovn', everyMs: REPAIR_MS, round: (signal) => this.#round(signal) },
+      clock,
+      log,
+    )
+    const hosts = new RunningReconciler(
+      { name: 'ovn-hosts', everyMs: askHostsMs, round: (signal) => this.#askHosts(repair, signal) },
+      clock,
+      log,
+    )
+    this.#reconcilers = [repair, hosts]
+    northbound.onChange(() => repair.nudge())
+    southbound.onChange(() => {
+      this.#tellPorts()
+      repair.nudge()
+    })
+  }
+
+  /** Afterwards it follows both databases, and writes nothing before the first `apply`. Throws `unavailable` when one is away. */
+  static async open(options: OvnEngineOptions): Promise<OvnEngine> {
+    const { northbound, southbound, clock, log, tls } = options
+    const shared = { clock, log, ...(tls && { tls }) }
+    const nb = await OvsdbDatabase.open({
+      ...shared,
+      address: northbound,
+      name: 'OVN_Northbound',
+      tables: { ...NORTHBOUND_TABLES, NB_Global: ['nb_cfg'] },
+    })
+    try {
+      const tables = SOUTHBOUND_TABLES
+      const sb = { ...shared, address: southbound, name: 'OVN_Southbound', tables }
+      return new OvnEngine(options, nb, await OvsdbDatabase.open(sb))
+    } catch (error) {
+      await nb[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /**
+   * Afterwards this is the state, and the northbound database holds it. Throws `unavailable` while that is away: the state is
+   * then written when it is back.
+   */
+  async apply(state: NetworkState, signal: AbortSignal): Promise<void> {
+    this.#state = state
+    this.#forgetPorts(state)
+    await this.#round(signal)
+    this.#tellPorts()
+  }
+
+  /** The hosts of the cell, as they describe themselves. */
+  hosts(): readonly OvnHost[] {
+    return this.#hosts.list()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const reconciler of this.#reconcilers) await reconciler[Symbol.asyncDispose]()
+    await this.#northbound[Symbol.asyncDispose]()
+    await this.#southbound[Symbol.asyncDispose]()
+  }
+
+  /** One difference after another, until there is none. */
+  async #round(signal: AbortSignal): Promise<{ operations: number }> {
+    return this.#lock.run('write', signal, async () => {
+      let operations = 0
+      for (let conflicts = 0; ; ) {
+        const state = this.#state
+        if (state === undefined) return { operations }
+        const hosts = this.hosts()
+        this.#gatewayHosts = JSON.stringify(hosts)
+        const change = difference(this.#northbound, wantedRows(state, hosts))
+        try {
+          operations += await write(this.#northbound, change, signal)
+          operations += await write(
+            this.#southbound,
+            remoteDifference(this.#southbound, state),
+            signal,
+          )
+          if (this.#state === state) return { operations }
+        } catch (error) {
+          // Somebody else changed a row that the replica does not show yet.
+          conflicts += 1
+          if (!isFailure(error, 'conflict') || conflicts === CONFLICTS_MAX) throw error
+        }
+      }
+    })
+  }
+
+  /** Only where it matters who lives: an answer costs each host some work. */
+  async #askHosts(
+    repair: RunningReconciler,
+    signal: AbortSignal,
+  ): Promise<{ hosts: number; silent: number }> {
+    const hosts = this.hosts()
+    const isNeeded = this.#state?.routers.some(({ gateway }) => gateway !== null) === true
+    if (isNeeded && hosts.length > 1) {
+      if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.nudge()
+      await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
+    }
+    return { hosts: hosts.length, silent: hosts.filter(({ isAlive }) => !isAlive).length }
+  }
+
+  #tellPorts(): void {
+    const ports = this.#state?.ports ?? []
+    if (ports.length === 0) return
+    const wanted = new Set(ports.map(({ id }) => id))
+    const chassis = this.#southbound.table('Chassis')
+    for (const row of this.#southbound.table('Port_Binding').values()) {
+      const portId = String(row['logical_port'])
+      if (!wanted.has(portId) || row['type'] !== '') continue
+      const on = chassis.get(String(row['chassis']))?.['name']
+      const host = on === undefined ? null : String(on)
+      const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
+      const told = this.#told.get(portId)
+      if (told?.isUp === binding.isUp && told.chassis === binding.chassis) continue
+      this.#told.set(portId, binding)
+      this.#options.onPort(binding)
+    }
+  }
+
+  #forgetPorts({ ports }: NetworkState): void {
+    const wanted = new Set(ports.map(({ id }) => id))
+    for (const id of this.#told.keys()) if (!wanted.has(id)) this.#told.delete(id)
+  }
+}
+
+/** Afterwards the replica shows what was inserted, unless it was removed at once: a difference made before would insert it again. */
+async function write(
+  database: OvsdbDatabase,
+  operations: readonly Operation[],
+  signal: AbortSignal,
+): Promise<number> {
+  if (operations.length === 0) return 0
+  const results = await database.transact(operations, signal)
+  const inserted = operations.flatMap(({ op, table }, index) =>
+    op === 'insert' ? [{ table: String(table), uuid: results[index]?.uuid?.[1] ?? '' }] : [],
+  )
+  const isSeen = () => inserted.every(({ table, uuid }) => database.table(table).has(uuid))
+  const seen = AbortSignal.any([signal, AbortSignal.timeout(SEEN_MS)])
+  await database.until(isSeen, seen).catch(() => signal.throwIfAborted())
+  return operations.length
+}

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto'
+import type { WirePort, WireSubnet } from '#openapi/wire/network.ts'
+import { isIpv6, METADATA, type NetworkIndex } from './network-index.ts'
+import { externalIds, type Reference, type WantedRow } from './rows.ts'
+
+/** Seconds; Neutron's `dhcp_lease_duration` is a day, its ML2/OVN driver's default half of that. */
+const LEASE_S = 43_200
+export const METADATA_ADDRESS = '169.254.169.254'
+
+type Options = Readonly<Record<string, string>>
+
+/**
+ * OVN's names (ovn-nb(5), `DHCP_Options`) of what Neutron lets users set on a port: dnsmasq's names, and numbers of
+ * RFC 2132 and RFC 5859. Others are in no data plane.
+ */
+const OPTIONS_V4: Options = {
+  '1': 'netmask',
+  '3': 'router',
+  '6': 'dns_server',
+  '15': 'domain_name',
+  '26': 'mtu',
+  '42': 'ntp_server',
+  '51': 'lease_time',
+  '66': 'tftp_server',
+  '67': 'bootfile_name',
+  '121': 'classless_static_route',
+  '150': 'tftp_server_address',
+  '210': 'path_prefix',
+  'arp-timeout': 'arp_cache_timeout',
+  'bootfile-name': 'bootfile_name',
+  'classless-static-route': 'classless_static_route',
+  'default-ttl': 'default_ttl',
+  'dns-server': 'dns_server',
+  'domain-name': 'domain_name',
+  'lease-time': 'lease_time',
+  'log-server': 'log_server',
+  'lpr-server': 'lpr_server',
+  mtu: 'mtu',
+  netmask: 'netmask',
+  'nis-server': 'nis_server',
+  'ntp-server': 'ntp_server',
+  'path-prefix': 'path_prefix',
+  'policy-filter': 'policy_filter',
+  router: 'router',
+  'router-solicitation': 'router_solicitation',
+  'server-id': 'server_id',
+  'server-ip-address': 'tftp_server_address',
+  'swap-server': 'swap_server',
+  'tcp-keepalive': 'tcp_keepalive_interval',
+  'tftp-server': 'tftp_server',
+  'tftp-server-address': 'tftp_server_address',
+  wpad: 'wpad',
+}
+const OPTIONS_V6: Options = {
+  '23': 'dns_server',
+  '24': 'domain_search',
+  'dns-server': 'dns_server',
+  'domain-search': 'domain_search',
+}
+/** Of type `str` in OVN: its parser takes them in quotes alone. */
+const QUOTED = [
+  'bootfile_name',
+  'domain_name',
+  'domain_search',
+  'path_prefix',
+  'tftp_server',
+  'wpad',
+]
+
+/** One row for each subnet whose addresses are handed out, and one for each port that wants something else. */
+export function dhcpRows(index: NetworkIndex): readonly WantedRow[] {
+  const ofSubnets = [...index.subnets.values()].flatMap((subnet) => {
+    const options = subnetOptions(index, subnet)
+    return options === undefined ? [] : [dhcpRow(subnet, undefined, options)]
+  })
+  const ofPorts = [...index.ports.values()].flatMap((port) =>
+    ([4, 6] as const).flatMap((version) => {
+      const subnet = servedSubnet(index, port, version)
+      const own = ownOptions(port, version)
+      if (subnet === undefined || own === undefined) return []
+      return [dhcpRow(subnet, port, { ...subnetOptions(index, subnet), ...own })]
+    }),
+  )
+  return [...ofSubnets, ...ofPorts]
+}
+
+/** The row by which a port is served; undefined where it takes no address by DHCP. */
+export function dhcpOf(index: NetworkIndex, port: WirePort, version: 4 | 6): Reference | undefined {
+  const subnet = servedSubnet(index, port, version)
+  if (subnet === undefined) return undefined
+  const owner = ownOptions(port, version) === undefined ? undefined : port
+  return { table: 'DHCP_Options', id: rowId(subnet, owner) }
+}
+
+/** OVN serves one subnet of a version; the first with DHCP, as in Neutron. */
+function servedSubnet(index: NetworkIndex, port: WirePort, version: 4 | 6): WireSubnet | undefined {
+  // Neutron's word for a port that is not to be served.
+  const isRefused = port.dhcpOptions.some(
+    (option) =>
+      option.version === version && option.name === 'dhcp_disabled' && option.value === 'true',
+  )
+  if (isRefused) return undefined
+  return port.fixedIps
+    .flatMap(({ subnetId }) => index.subnets.get(subnetId) ?? [])
+    .find(
+      (subnet) =>
+        isIpv6(subnet.cidr) === (version === 6) && subnetOptions(index, subnet) !== undefined,
+    )
+}
+
+function dhcpRow(subnet: WireSubnet, port: WirePort | undefined, options: Options): WantedRow {
+  const id = rowId(subnet, port)
+  return {
+    table: 'DHCP_Options',
+    id,
+    columns: {
+      cidr: subnet.cidr,
+      options,
+      external_ids: {
+        ...externalIds(id, { revision_number: (port ?? subnet).revision }),
+        subnet_id: subnet.id,
+        ...(port && { port_id: port.id }),
+      },
+    },
+  }
+}
+
+function rowId(subnet: WireSubnet, port: WirePort | undefined): string {
+  return port === undefined ? subnet.id : `${subnet.id}_${port.id}`
+}
+
+function subnetOptions(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
+  if (!subnet.hasDhcp) return undefined
+  return isIpv6(subnet.cidr) ? optionsV6(index, subnet) : optionsV4(index, subnet)
+}
+
+function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
+  const { gateway, networkId } = subnet
+  const network = index.networks.get(networkId)!
+  const metadata = metadataAddress(index, subnet)
+  const server = gateway ?? metadata
+  // A server has an address of the subnet, and there is none that no guest may have.
+  if (server === undefined) return undefined
+  const routes = [
+    ...(metadata === undefined
+      ? []
+      : [{ destination: `${METADATA_ADDRESS}/32`, nexthop: metadata }]),
+    ...subnet.hostRoutes,
+  ]
+  // A guest that is told of routes looks for no router besides (RFC 3442).
+  const all =
+    gateway === null || routes.length === 0
+      ? routes
+      : [...routes, { destination: '0.0.0.0/0', nexthop: gateway }]
+  const dnsServers = dnsServersOf(index, subnet)
+  const domain = network.dnsDomain
+  return {
+    server_id: server,
+    server_mac: serverMac(subnet.id),
+    lease_time: String(LEASE_S),
+    mtu: String(network.mtu),
+    ...(gateway !== null && { router: gateway }),
+    ...(dnsServers.length > 0 && { dns_server: list(dnsServers) }),
+    ...(domain !== '' && { domain_name: quoted(domain) }),
+    ...(all.length > 0 && {
+      classless_static_route: list(
+        all.map(({ destination, nexthop }) => `${destination},${nexthop}`),
+      ),
+    }),
+  }
+}
+
+/** Guests that make their addresses themselves ask no server. */
+function optionsV6(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
+  const { ipv6AddressMode, networkId } = subnet
+  if (ipv6AddressMode === null || ipv6AddressMode === 'slaac') return undefined
+  const dnsServers = dnsServersOf(index, subnet)
+  const domain = index.networks.get(networkId)!.dnsDomain
+  return {
+    server_id: serverMac(subnet.id),
+    ...(ipv6AddressMode === 'dhcpv6-stateless' && { dhcpv6_stateless: 'true' }),
+    ...(dnsServers.length > 0 && { dns_server: list(dnsServers) }),
+    ...(domain !== '' && { domain_search: quoted(domain) }),
+  }
+}
+
+/** OVN answers for names of ports whichever server is asked; a guest that is told of none asks none. */
+function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
+  const { dnsServers, gateway, networkId } = subnet
+  const isTenants = index.networks.get(networkId)!.physicalNetwork === null
+  return dnsServers.length === 0 && gateway !== null && isTenants ? [gateway] : dnsServers
+}
+
+function metadataAddress(index: NetworkIndex, subnet: WireSubnet): string | undefined {
+  return index
+    .portsOf(subnet.networkId)
+    .find(({ deviceOwner }) => deviceOwner === METADATA)
+    ?.fixedIps.find(({ subnetId }) => subnetId === subnet.id)?.address
+}
+
+/** What a user set on the port of this version, by OVN's names; undefined: nothing. */
+function ownOptions(port: WirePort, version: 4 | 6): Options | undefined {
+  const names = version === 4 ? OPTIONS_V4 : OPTIONS_V6
+  const entries = port.dhcpOptions.flatMap((option) => {
+    const name = option.version === version ? names[option.name] : undefined
+    if (name === undefined || option.value === null) return []
+    return [[name, QUOTED.includes(name) ? quoted(option.value) : option.value] as const]
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+function list(values: readonly string[]): string {
+  return `{${values.join(', ')}}`
+}
+
+/** As a string of OVN's expressions, which are JSON's. */
+function quoted(text: string): string {
+  return /^".*"$/.test(text) ? text : JSON.stringify(text)
+}
+
+/** The same at each start, so that guests do not see another server. */
+function serverMac(subnetId: string): string {
+  const hex = createHash('sha256').update(subnetId).digest('hex')
+  return `fa:16:3e:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4, 6)}`
+}

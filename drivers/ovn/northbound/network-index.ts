@@ -1,0 +1,89 @@
+import ipaddr from 'ipaddr.js'
+import type {
+  NetworkState,
+  WireNetwork,
+  WirePort,
+  WireRouter,
+  WireSubnet,
+} from '#openapi/wire/network.ts'
+
+/** A host of the cell, as its own ovn-controller describes it. */
+export interface OvnHost {
+  /** Its name in OVN's databases, which is its id. */
+  readonly chassis: string
+  /** Physical networks that it has a bridge for. */
+  readonly physicalNetworks: readonly string[]
+  /** False for a host that does not answer: it is no gateway. */
+  readonly isAlive: boolean
+}
+
+/** The state by what its objects are looked up by. Objects that refer to none of the state are left out. */
+export interface NetworkIndex {
+  readonly state: NetworkState
+  readonly hosts: readonly OvnHost[]
+  readonly networks: ReadonlyMap<string, WireNetwork>
+  readonly subnets: ReadonlyMap<string, WireSubnet>
+  /** Those that are in a data plane, by id. */
+  readonly ports: ReadonlyMap<string, WirePort>
+  readonly subnetsOf: (networkId: string) => readonly WireSubnet[]
+  readonly portsOf: (networkId: string) => readonly WirePort[]
+  /** Its interfaces, without the gateway. */
+  readonly interfacesOf: (router: WireRouter) => readonly WirePort[]
+}
+
+export const ROUTER_INTERFACE = 'network:router_interface'
+export const ROUTER_GATEWAY = 'network:router_gateway'
+/** Of the port that answers for the metadata service on each host, as Neutron calls it. */
+export const METADATA = 'network:distributed'
+/** It only holds an address: the router answers for it. */
+const FLOATING_IP = 'network:floatingip'
+
+export function indexNetworks(state: NetworkState, hosts: readonly OvnHost[]): NetworkIndex {
+  const networks = byId(state.networks)
+  const subnets = byId(state.subnets.filter(({ networkId }) => networks.has(networkId)))
+  const inDataPlane = ({ networkId, deviceOwner }: WirePort) =>
+    networks.has(networkId) && deviceOwner !== FLOATING_IP
+  const ports = byId(state.ports.filter(inDataPlane))
+  const subnetsByNetwork = Map.groupBy(subnets.values(), ({ networkId }) => networkId)
+  const portsByNetwork = Map.groupBy(ports.values(), ({ networkId }) => networkId)
+  const interfaces = Map.groupBy(
+    [...ports.values()].filter(({ deviceOwner }) => deviceOwner === ROUTER_INTERFACE),
+    ({ deviceId }) => deviceId,
+  )
+  return {
+    state,
+    hosts,
+    networks,
+    subnets,
+    ports,
+    subnetsOf: (networkId) => subnetsByNetwork.get(networkId) ?? [],
+    portsOf: (networkId) => portsByNetwork.get(networkId) ?? [],
+    interfacesOf: ({ id }) => interfaces.get(id) ?? [],
+  }
+}
+
+function byId<T extends { readonly id: string }>(objects: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(objects.map((each) => [each.id, each]))
+}
+
+export function isIpv6(text: string): boolean {
+  return text.includes(':')
+}
+
+/** Such as 10.0.0.5/24: the address with the prefix length of its subnet; undefined for a subnet that is not known. */
+export function withPrefix(
+  { subnets }: NetworkIndex,
+  { subnetId, address }: WirePort['fixedIps'][number],
+): string | undefined {
+  const cidr = subnets.get(subnetId)?.cidr
+  return cidr === undefined ? undefined : `${address}/${ipaddr.parseCIDR(cidr)[1]}`
+}
+
+export function isRouterPort({ deviceOwner }: WirePort): boolean {
+  return deviceOwner === ROUTER_INTERFACE || deviceOwner === ROUTER_GATEWAY
+}
+
+/** True for a port whose guest is held to its addresses and security groups: OVN's own ports never are. */
+export function isFiltered(port: WirePort): boolean {
+  return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA
+}

@@ -1,0 +1,184 @@
+import ipaddr from 'ipaddr.js'
+import type { WireNetwork, WirePort } from '#openapi/wire/network.ts'
+import { dhcpOf } from './dhcp.ts'
+import {
+  isFiltered,
+  isIpv6,
+  isRouterPort,
+  METADATA,
+  type NetworkIndex,
+  ROUTER_GATEWAY,
+  withPrefix,
+} from './network-index.ts'
+import {
+  externalIds,
+  neutronName,
+  type Reference,
+  refersTo,
+  routerPortName,
+  type WantedRow,
+} from './rows.ts'
+
+/** Networks, with their ports and the names that are answered in them. */
+export function switchRows(index: NetworkIndex): readonly WantedRow[] {
+  return [...index.networks.values()].flatMap((network) => {
+    const ports = index.portsOf(network.id).map((port) => portRow(index, network, port))
+    const rows = network.physicalNetwork === null ? ports : [...ports, localnetRow(network)]
+    const records = dnsRecords(index, network)
+    const names = Object.keys(records).length === 0 ? [] : [dnsRow(network, records)]
+    return [switchRow(network, rows, names), ...rows, ...names]
+  })
+}
+
+function switchRow(
+  network: WireNetwork,
+  ports: readonly Reference[],
+  names: readonly Reference[],
+): WantedRow {
+  const { id, name, mtu, revision, tunnelKey } = network
+  return {
+    table: 'Logical_Switch',
+    id,
+    columns: {
+      name: neutronName(id),
+      ports: refersTo(...ports),
+      dns_records: refersTo(...names),
+      other_config: {
+        mcast_snoop: 'false',
+        'vlan-passthru': 'false',
+        'requested-tnl-key': String(tunnelKey),
+      },
+      external_ids: externalIds(id, { network_name: name, mtu, revision_number: revision }),
+    },
+  }
+}
+
+/** Where a provider network leaves OVN, on each host that maps it to a bridge. */
+function localnetRow({ id, physicalNetwork, vlan, revision }: WireNetwork): WantedRow {
+  const name = `provnet-${id}`
+  return {
+    table: 'Logical_Switch_Port',
+    id: name,
+    columns: {
+      name,
+      type: 'localnet',
+      addresses: ['unknown'],
+      tag: vlan,
+      options: { network_name: physicalNetwork! },
+      external_ids: externalIds(name, { revision_number: revision }),
+    },
+  }
+}
+
+function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): WantedRow {
+  const served = (version: 4 | 6) => {
+    const row = isRouterPort(port) ? undefined : dhcpOf(index, port, version)
+    return refersTo(...(row === undefined ? [] : [row]))
+  }
+  const cidrs = port.fixedIps.flatMap((ip) => withPrefix(index, ip) ?? [])
+  return {
+    table: 'Logical_Switch_Port',
+    id: port.id,
+    columns: {
+      name: port.id,
+      type: typeOf(port),
+      // Of a network that is down no port is up.
+      enabled: port.isUp && network.isUp,
+      addresses: isRouterPort(port) ? ['router'] : addressesOf(port),
+      port_security: isFiltered(port) ? allowedAddresses(port) : [],
+      dhcpv4_options: served(4),
+      dhcpv6_options: served(6),
+      options: optionsOf(port),
+      external_ids: externalIds(port.id, {
+        cidrs: cidrs.join(' '),
+        device_id: port.deviceId,
+        device_owner: port.deviceOwner,
+        network_name: neutronName(port.networkId),
+        port_name: port.name,
+        project_id: port.projectId,
+        revision_number: port.revision,
+        security_group_ids: port.securityGroupIds.join(' '),
+      }),
+    },
+  }
+}
+
+function typeOf(port: WirePort): string {
+  if (isRouterPort(port)) return 'router'
+  if (port.deviceOwner === METADATA) return 'localport'
+  return port.remoteHostId === null ? '' : 'remote'
+}
+
+function optionsOf(port: WirePort): Readonly<Record<string, string>> {
+  const key = { 'requested-tnl-key': String(port.tunnelKey) }
+  if (isRouterPort(port))
+    return {
+      ...key,
+      'router-port': routerPortName(port.id),
+      // Hosts that take the gateway over say so for the floating IPs, too.
+      ...(port.deviceOwner === ROUTER_GATEWAY && { 'nat-addresses': 'router' }),
+    }
+  // Since OVN 23.09 a port of another cell is bound by this, too.
+  const hostId = port.remoteHostId ?? port.hostId
+  return { ...key, ...(hostId !== null && { 'requested-chassis': hostId }) }
+}
+
+/** What OVN answers for, and delivers to the port. */
+function addressesOf(port: WirePort): readonly string[] {
+  const own = [port.mac, ...port.fixedIps.map(({ address }) => address)].join(' ')
+  // Without an address: the guest answers for the others itself.
+  const others = port.allowedPairs.flatMap(({ mac }) =>
+    mac === null || mac === port.mac ? [] : [mac],
+  )
+  const unknown = port.hasPortSecurity ? [] : ['unknown']
+  return [...new Set([own, ...others, ...unknown])]
+}
+
+/** What the port may send from: a line for each MAC address. */
+function allowedAddresses(port: WirePort): readonly string[] {
+  const byMac = new Map([[port.mac, port.fixedIps.map(({ address }) => address)]])
+  for (const { mac, cidr } of port.allowedPairs) {
+    const allowed = byMac.get(mac ?? port.mac)
+    if (allowed === undefined) byMac.set(mac!, [cidr])
+    else allowed.push(cidr)
+  }
+  return [...byMac].map(([mac, addresses]) => [mac, ...new Set(addresses)].join(' '))
+}
+
+/** By name, and by address for who asks the other way round. Names are compared in lower case (RFC 4343). */
+function dnsRecords(
+  index: NetworkIndex,
+  { id, dnsDomain }: WireNetwork,
+): Readonly<Record<string, string>> {
+  const addresses = new Map<string, Set<string>>()
+  const pointers: [string, string][] = []
+  for (const { dnsName, fixedIps } of index.portsOf(id)) {
+    if (dnsName === '' || fixedIps.length === 0) continue
+    const name = dnsName.toLowerCase()
+    const full = dnsDomain === '' ? name : `${name}.${dnsDomain.toLowerCase()}`
+    for (const each of new Set([name, full])) {
+      const known = addresses.get(each) ?? new Set()
+      for (const { address } of fixedIps) known.add(address)
+      addresses.set(each, known)
+    }
+    for (const { address } of fixedIps) pointers.push([reverseName(address), full])
+  }
+  const forward = [...addresses].map(([name, known]) => [name, [...known].join(' ')])
+  return Object.fromEntries([...forward, ...pointers])
+}
+
+/** RFC 1035, section 3.5, and RFC 3596, section 2.5. */
+function reverseName(address: string): string {
+  if (!isIpv6(address)) return `${address.split('.').toReversed().join('.')}.in-addr.arpa`
+  const bytes = ipaddr.parse(address).toByteArray()
+  const digits = bytes.flatMap((byte) => [...byte.toString(16).padStart(2, '0')])
+  return `${digits.toReversed().join('.')}.ip6.arpa`
+}
+
+function dnsRow({ id }: WireNetwork, records: Readonly<Record<string, string>>): WantedRow {
+  return {
+    table: 'DNS',
+    id,
+    columns: { records, external_ids: { ...externalIds(id, {}), ls_name: neutronName(id) } },
+  }
+}

@@ -1,0 +1,21 @@
+import type { NetworkState } from '#openapi/wire/network.ts'
+import { dhcpRows } from './dhcp.ts'
+import { indexNetworks, type OvnHost } from './network-index.ts'
+import { routerRows } from './routers.ts'
+import type { WantedRow } from './rows.ts'
+import { securityGroupRows } from './security-groups.ts'
+import { switchRows } from './switches.ts'
+
+/**
+ * What the northbound database of a cell is to hold for this state, in the mapping of Neutron's ML2/OVN driver. Objects that
+ * refer to one that is not in the state are left out, and come with it.
+ */
+export function wantedRows(state: NetworkState, hosts: readonly OvnHost[]): readonly WantedRow[] {
+  const index = indexNetworks(state, hosts)
+  return [
+    ...dhcpRows(index),
+    ...switchRows(index),
+    ...securityGroupRows(index),
+    ...routerRows(index),
+  ]
+}

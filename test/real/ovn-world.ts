@@ -1,0 +1,162 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#common/clock.ts'
+import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import {
+  endNamespace,
+  type Holder,
+  runInside,
+  startNamespace,
+} from '#deploy/namespace/namespace.ts'
+import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
+import { computeChecksums, type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
+import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
+import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
+import { run } from '#drivers/run.ts'
+import type { WirePort } from '#openapi/wire/network.ts'
+
+const STEP_MS = 30_000
+/** What udhcpc calls with a lease. */
+const LEASE_SCRIPT = `#!/bin/sh
+[ "$1" = bound ] || exit 0
+ip address replace "$ip/$mask" dev "$interface"
+ip link set "$interface" mtu "$mtu"
+[ -z "$router" ] || ip route replace default via "$router"
+echo "dns=$dns mtu=$mtu routes=$staticroutes"
+`
+
+export interface OvnTestHost {
+  /** Its id in the cell. */
+  readonly id: string
+  readonly holder: Holder
+  readonly ovn: RunningOvnHost
+}
+
+/** What is plugged into a port: a network namespace with an interface. */
+export interface Endpoint {
+  run(command: string, ...args: string[]): Promise<string>
+  /** Takes an address by DHCP; returns what came with it. */
+  lease(): Promise<string>
+  pings(address: string): Promise<boolean>
+  /** The page at the address, or nothing. */
+  fetch(address: string): Promise<string>
+  /** Answers HTTP from now on with this page. */
+  serve(page: string): Promise<void>
+}
+
+/** The network of one cell, two hosts and an outside, in namespaces of the test's own. */
+export class OvnWorld implements AsyncDisposable {
+  readonly directory: string
+  readonly underlay: RunningUnderlay
+  readonly central: RunningOvnCentral
+  readonly engine: OvnEngine
+  readonly hosts: readonly [OvnTestHost, OvnTestHost]
+  /** The newest of each port. */
+  readonly bindings: ReadonlyMap<string, PortBinding>
+  readonly #holders: Holder[] = []
+
+  private constructor(
+    parts: Pick<OvnWorld, 'directory' | 'underlay' | 'central' | 'engine' | 'hosts' | 'bindings'>,
+  ) {
+    this.directory = parts.directory
+    this.underlay = parts.underlay
+    this.central = parts.central
+    this.engine = parts.engine
+    this.hosts = parts.hosts
+    this.bindings = parts.bindings
+    this.#holders.push(...parts.hosts.map(({ holder }) => holder))
+  }
+
+  static async start(): Promise<OvnWorld> {
+    const directory = await mkdtemp(join(tmpdir(), 'weir-ovn-'))
+    const [underlay, central] = await Promise.all([
+      startUnderlay(join(directory, 'underlay')),
+      startOvnCentral(join(directory, 'central')),
+    ])
+    const startHost = async (number: number): Promise<OvnTestHost> => {
+      const holder = await startNamespace()
+      const id = newId()
+      const ovn = await startOvnHost({
+        holder,
+        directory: join(directory, `host-${number}`),
+        chassis: id,
+        southbound: central.southbound,
+        underlay: { ...underlay, address: `10.255.0.${number}` },
+        physicalNetworks: { public: underlay.publicBridge },
+      })
+      return { id, holder, ovn }
+    }
+    const hosts = await Promise.all([startHost(1), startHost(2)])
+    const bindings = new Map<string, PortBinding>()
+    const engine = await OvnEngine.open({
+      ...central,
+      clock: systemClock,
+      log: createLogger('ovn', process.env['TEST_LOG'] ?? 'silent'),
+      onPort: (binding) => bindings.set(binding.portId, binding),
+    })
+    await writeFile(join(directory, 'lease.sh'), LEASE_SCRIPT, { mode: 0o700 })
+    return new OvnWorld({ directory, underlay, central, engine, hosts, bindings })
+  }
+
+  /** Afterwards something is plugged into the port on this host. */
+  async plug(host: OvnTestHost, port: WirePort): Promise<Endpoint> {
+    const holder = await startNamespace()
+    this.#holders.push(holder)
+    const inside = async (command: string, ...args: string[]) =>
+      (await runInside(holder, command, args, { timeoutMs: STEP_MS })).stdout
+    const name = `v${port.id.slice(-8)}`
+    const peer = ['peer', 'name', 'eth0', 'address', port.mac, 'netns', String(holder.pid)]
+    const enter = [`--net=/proc/${host.holder.pid}/ns/net`, 'ip', 'link']
+    await run('nsenter', [...enter, 'add', name, 'type', 'veth', ...peer], { timeoutMs: STEP_MS })
+    await run('nsenter', [...enter, 'set', name, 'up'], { timeoutMs: STEP_MS })
+    await inside('ip', 'link', 'set', 'eth0', 'up')
+    await computeChecksums(holder, 'eth0')
+    await host.ovn.vsctl(
+      ...['--', 'add-port', 'br-int', name],
+      ...['--', 'set', 'Interface', name, `external_ids:iface-id=${port.id}`],
+    )
+    return this.#endpoint(holder)
+  }
+
+  /** The outside of all hosts, on the public network. */
+  outside(): Endpoint {
+    return this.#endpoint(this.underlay.holder)
+  }
+
+  #endpoint(holder: Holder): Endpoint {
+    const inside = async (command: string, ...args: string[]) =>
+      (await runInside(holder, command, args, { timeoutMs: STEP_MS })).stdout.trim()
+    const script = join(this.directory, 'lease.sh')
+    const lease = ['udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '20', '-T', '1', '-O', '121']
+    return {
+      run: inside,
+      lease: () => inside('busybox', ...lease, '-s', script),
+      pings: (address) =>
+        inside('busybox', 'ping', '-c', '1', '-W', '1', address).then(
+          () => true,
+          () => false,
+        ),
+      fetch: (address) =>
+        inside('curl', '-s', '--max-time', '2', `http://${address}/`).catch(() => ''),
+      serve: async (page) => {
+        const folder = await mkdtemp(join(this.directory, 'www-'))
+        await writeFile(join(folder, 'index.html'), page)
+        await inside('busybox', 'httpd', '-p', '80', '-h', folder)
+      },
+    }
+  }
+
+  /** The ids of processes that hold what the test has started. */
+  holderPids(): readonly number[] {
+    return [...this.#holders, this.underlay.holder].map(({ pid }) => pid)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine[Symbol.asyncDispose]()
+    await Promise.all(this.#holders.map((holder) => endNamespace(holder)))
+    await Promise.all([this.central.stop(), this.underlay.stop()])
+    await rm(this.directory, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
+import { runOvn } from '#deploy/ovn/daemons.ts'
+import {
+  EMPTY_STATE,
+  wireFloatingIp,
+  wireGroup,
+  wireNetwork,
+  wirePort,
+  wireRouter,
+  wireRule,
+  wireSubnet,
+} from '#drivers/testing/network-state.ts'
+import type { NetworkState } from '#openapi/wire/network.ts'
+import { type Endpoint, OvnWorld } from './ovn-world.ts'
+import { whyNoGuests } from './requirements.ts'
+
+const why = whyNoGuests([
+  ...['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'ovn-nbctl'],
+  ...['busybox', 'curl', 'ethtool', 'ip'],
+])
+const TCP = 6
+const ICMP = 1
+
+/** Two tenant networks and a public one; a router; four ports on two hosts. */
+function firstState() {
+  const blue = wireNetwork({ name: 'blue', dnsDomain: 'blue.example' })
+  const red = wireNetwork({ name: 'red' })
+  const outside = wireNetwork({ isExternal: true, physicalNetwork: 'public', mtu: 1500 })
+  const blueSubnet = wireSubnet(blue, '10.71.0.0/24', { gateway: '10.71.0.1' })
+  const redSubnet = wireSubnet(red, '10.72.0.0/24', { gateway: '10.72.0.1' })
+  const publicSubnet = wireSubnet(outside, '203.0.113.0/24', {
+    gateway: '203.0.113.1',
+    hasDhcp: false,
+  })
+  const friends = wireGroup()
+  const open = wireGroup(
+    wireRule({ direction: 'egress' }),
+    wireRule({ protocol: ICMP }),
+    wireRule({ protocol: TCP, portMin: 80, portMax: 80, remoteGroupId: friends.id }),
+  )
+  const talks = wireGroup(wireRule({ direction: 'egress' }))
+  const web = wirePort(blueSubnet, '10.71.0.11', { securityGroupIds: [open.id], dnsName: 'Web' })
+  const friend = wirePort(blueSubnet, '10.71.0.12', {
+    securityGroupIds: [friends.id, talks.id],
+  })
+  const stranger = wirePort(blueSubnet, '10.71.0.13', { securityGroupIds: [talks.id] })
+  const far = wirePort(redSubnet, '10.72.0.11', { securityGroupIds: [open.id] })
+  const routerId = wireRouter().id
+  const ofRouter = { deviceId: routerId, deviceOwner: ROUTER_INTERFACE, hasPortSecurity: false }
+  const gateway = wirePort(publicSubnet, '203.0.113.10', {
+    ...ofRouter,
+    deviceOwner: ROUTER_GATEWAY,
+  })
+  const router = wireRouter({ id: routerId, gateway: { portId: gateway.id, hasSnat: true } })
+  const interfaces = [
+    wirePort(blueSubnet, '10.71.0.1', ofRouter),
+    wirePort(redSubnet, '10.72.0.1', ofRouter),
+  ]
+  const floating = wireFloatingIp({
+    address: '203.0.113.20',
+    networkId: outside.id,
+    routerId,
+    portId: far.id,
+    fixedAddress: '10.72.0.11',
+  })
+  const state: NetworkState = {
+    ...EMPTY_STATE,
+    networks: [blue, red, outside],
+    subnets: [blueSubnet, redSubnet, publicSubnet],
+    ports: [web, friend, stranger, far, gateway, ...interfaces],
+    securityGroups: [friends, open, talks],
+    routers: [router],
+    floatingIps: [floating],
+  }
+  return { state, web, friend, stranger, far, open, floating }
+}
+
+describe.skipIf(why !== undefined)(
+  `OVN of two hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    const { state, web, friend, stranger, far, open, floating } = firstState()
+    const signal = () => AbortSignal.timeout(60_000)
+    let world: OvnWorld
+    let ends: Readonly<Record<'web' | 'friend' | 'stranger' | 'far', Endpoint>>
+    const nbctl = (...args: string[]) =>
+      runOvn({ holder: world.underlay.holder, directory: world.directory }, 'ovn-nbctl', [
+        `--db=${world.central.northbound}`,
+        ...args,
+      ])
+    const isUp = (id: string) => world.bindings.get(id)?.isUp === true
+
+    beforeAll(async () => {
+      world = await OvnWorld.start()
+      await world.engine.apply(state, signal())
+      const [one, two] = world.hosts
+      const [a, b, c, d] = await Promise.all([
+        world.plug(one, web),
+        world.plug(two, friend),
+        world.plug(two, stranger),
+        world.plug(two, far),
+      ])
+      ends = { web: a, friend: b, stranger: c, far: d }
+      await Promise.all([ends.web.serve('web'), ends.far.serve('far')])
+    }, 120_000)
+    afterAll(async () => {
+      await world?.[Symbol.asyncDispose]()
+    })
+
+    test('ports are up once they are plugged, and say on which host', async () => {
+      for (const { id } of [web, friend, stranger, far])
+        await expect.poll(() => isUp(id)).toBe(true)
+      expect(world.bindings.get(web.id)?.chassis).toBe(world.hosts[0].id)
+      expect(world.bindings.get(far.id)?.chassis).toBe(world.hosts[1].id)
+    })
+
+    test('ports get their addresses by DHCP and reach each other over hosts', async () => {
+      const leases = await Promise.all(Object.values(ends).map((end) => end.lease()))
+
+      expect(leases[0]).toContain('dns=10.71.0.1 mtu=1442')
+      expect(await ends.web.run('ip', '-4', 'address', 'show', 'eth0')).toContain('10.71.0.11/24')
+      await expect.poll(() => ends.friend.pings('10.71.0.11')).toBe(true)
+    })
+
+    test('a security group lets in what it allows, from members of another group', async () => {
+      await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
+      expect(await ends.stranger.pings('10.71.0.11')).toBe(true)
+      expect(await ends.stranger.fetch('10.71.0.11')).toBe('')
+      expect(await ends.web.pings('10.71.0.12'), 'its groups let nothing in').toBe(false)
+
+      const joined = { ...stranger, revision: 2, securityGroupIds: friend.securityGroupIds }
+      const ports = state.ports.map((port) => (port.id === stranger.id ? joined : port))
+      await world.engine.apply({ ...state, ports }, signal())
+      await expect.poll(() => ends.stranger.fetch('10.71.0.11')).toBe('web')
+      await world.engine.apply(state, signal())
+      await expect.poll(() => ends.stranger.fetch('10.71.0.11')).toBe('')
+    })
+
+    test('a guest sends from no address but its own, unless a pair allows it', async () => {
+      await ends.stranger.run('ip', 'address', 'add', '10.71.0.99/24', 'dev', 'eth0')
+      const spoofs = () =>
+        ends.stranger
+          .run('busybox', 'ping', '-c', '1', '-W', '1', '-I', '10.71.0.99', '10.71.0.11')
+          .then(
+            () => true,
+            () => false,
+          )
+      expect(await spoofs()).toBe(false)
+
+      const allowedPairs = [{ mac: null, cidr: '10.71.0.99/32' }]
+      const ports = state.ports.map((port) =>
+        port.id === stranger.id ? { ...port, revision: 3, allowedPairs } : port,
+      )
+      await world.engine.apply({ ...state, ports }, signal())
+      await expect.poll(spoofs).toBe(true)
+      await world.engine.apply(state, signal())
+    })
+
+    test('names of ports are answered inside their network', async () => {
+      const script = `const dns = new (require('node:dns').Resolver)({ timeout: 2000 })
+        dns.setServers(['10.71.0.1'])
+        dns.resolve4(process.argv[1], (error, found) => console.log(error?.code ?? found.join()))`
+      const resolve = (name: string) => ends.friend.run(process.execPath, '-e', script, name)
+
+      expect(await resolve('web.blue.example')).toBe('10.71.0.11')
+      expect(await resolve('WEB')).toBe('10.71.0.11')
+    })
+
+    test('a router joins two networks', async () => {
+      await expect.poll(() => ends.friend.pings('10.72.0.11')).toBe(true)
+      await expect.poll(() => ends.far.pings('10.71.0.11')).toBe(true)
+    })
+
+    test('guests reach the outside by the router, and are reached by a floating IP', async () => {
+      const outside = world.outside()
+      await expect.poll(() => ends.friend.pings('203.0.113.1')).toBe(true)
+      await expect.poll(() => outside.pings('203.0.113.20')).toBe(true)
+      expect(await outside.fetch('203.0.113.20'), 'the group lets in friends alone').toBe('')
+
+      const web80 = wireRule({ protocol: TCP, portMin: 80, portMax: 80 })
+      const opened = { ...open, revision: 2, rules: [...open.rules, web80] }
+      const securityGroups = state.securityGroups.map((group) =>
+        group.id === open.id ? opened : group,
+      )
+      await world.engine.apply({ ...state, securityGroups }, signal())
+      await expect.poll(() => outside.fetch('203.0.113.20')).toBe('far')
+
+      await world.engine.apply({ ...state, floatingIps: [] }, signal())
+      await expect.poll(() => outside.pings('203.0.113.20')).toBe(false)
+      await world.engine.apply(state, signal())
+      await expect.poll(() => outside.pings(floating.address)).toBe(true)
+    })
+
+    test('what somebody changed or removed by hand is repaired, and what is theirs stays', async () => {
+      await nbctl('ls-add', 'theirs')
+      await nbctl('lsp-set-addresses', web.id, 'fa:16:3e:00:00:99 10.71.0.66')
+      await nbctl('lsp-del', friend.id)
+      await nbctl('acl-del', 'neutron_pg_drop')
+
+      await expect.poll(() => nbctl('lsp-get-addresses', web.id)).toContain(`${web.mac} 10.71.0.11`)
+      await expect.poll(() => nbctl('acl-list', 'neutron_pg_drop')).toContain('drop')
+      await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
+      expect(await nbctl('ls-list')).toContain('theirs')
+    })
+
+    test('traffic goes on while a controller or northd is away, and changes come once they are back', async () => {
+      const [, two] = world.hosts
+      await two.ovn.kill('controller')
+      await world.central.kill('northd')
+      expect(await ends.friend.fetch('10.71.0.11')).toBe('web')
+
+      const ports = state.ports.filter(({ id }) => id !== stranger.id)
+      await world.engine.apply({ ...state, ports }, signal())
+      await two.ovn.start()
+      await world.central.start()
+
+      await expect.poll(() => ends.stranger.pings('10.71.0.11')).toBe(false)
+      await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
+    })
+
+    test('an empty state leaves nothing, and the end nothing that runs', async () => {
+      await world.engine.apply(EMPTY_STATE, signal())
+
+      expect((await nbctl('ls-list')).trim().split('\n')).toHaveLength(1)
+      expect((await nbctl('lr-list')).trim()).toBe('')
+      const pids = world.holderPids()
+      await world[Symbol.asyncDispose]()
+      expect(pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+      expect(existsSync(world.directory)).toBe(false)
+    })
+  },
+)
