@@ -2,6 +2,7 @@ import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
+import type { OvnSettings } from './reconcilers/network.ts'
 import { type Retention, readRetention } from './retention.ts'
 import type { FilterSettings } from './scheduler/filter.ts'
 import { USUAL_FILTERS } from './scheduler/filters.ts'
@@ -42,6 +43,8 @@ export interface CellConfig {
   /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
   readonly fenceAfterS: number
   readonly retention: Retention
+  /** Undefined where the cell has no OVN: each host then has bridges of its own. */
+  readonly ovn: OvnSettings | undefined
 }
 
 const FENCE_AFTER_S_MIN = 30
@@ -84,6 +87,7 @@ export function configFromEnv(env: Env): CellConfig {
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
     fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
     retention: readRetention(read),
+    ovn: readOvn(read),
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))
@@ -102,6 +106,17 @@ function readUplink(read: EnvReader): UplinkSettings | undefined {
   const file = read.optionalText('UPLINK_CREDENTIALS_FILE')
   if (file === undefined) return { url, port }
   return { url, port, credential: { file, gatewayUrl: read.text('UPLINK_GATEWAY_URL') } }
+}
+
+function readOvn(read: EnvReader): OvnSettings | undefined {
+  const northbound = read.optionalText('OVN_NORTHBOUND')
+  if (northbound === undefined) return undefined
+  const southbound = read.text('OVN_SOUTHBOUND')
+  const caFile = read.optionalText('OVN_CA_FILE')
+  if (caFile === undefined) return { northbound, southbound }
+  const certificateFile = read.text('OVN_CERTIFICATE_FILE')
+  const keyFile = read.text('OVN_KEY_FILE')
+  return { northbound, southbound, tls: { caFile, certificateFile, keyFile } }
 }
 
 function weightsFrom(read: EnvReader): Readonly<Record<string, number>> {

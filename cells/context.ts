@@ -27,6 +27,7 @@ import { HostRegistry } from './hosts/host-registry.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
 import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
+import { NetworkWriter } from './reconcilers/network.ts'
 import { purge } from './reconcilers/purge.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
@@ -73,7 +74,16 @@ export async function startCell(
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const feedChanged = () => relay?.nudge()
-  const conductor = await openConductor(config, { db, nats, clock, log, feedChanged })
+  let network: RunningReconciler | undefined
+  const networkChanged = () => network?.nudge()
+  const conductor = await openConductor(config, {
+    db,
+    nats,
+    clock,
+    log,
+    feedChanged,
+    networkChanged,
+  })
   const { hosts } = conductor
   const sagas = owned.use(await openSagas(conductor, processName, apart))
   // Stopped first: the sagas it was given wait for it.
@@ -82,6 +92,8 @@ export async function startCell(
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
+  if (config.ovn !== undefined)
+    network = run(owned.use(new NetworkWriter(config.ovn, { db, clock, log, holder })).reconciler())
   const recovery = run(sagaRecovery(cell))
   const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
   const reconcilers = [beat, recovery, ...quietReconcilers(cell, holder, config).map(run)]
@@ -108,7 +120,9 @@ function openSagas(
 /** What sagas of the cell are done with, here or apart: with the hosts as the database has them. */
 export async function openConductor(
   config: CellConfig,
-  parts: Pick<Conductor, 'nats' | 'clock' | 'log' | 'feedChanged'> & { readonly db: Database },
+  parts: Pick<Conductor, 'nats' | 'clock' | 'log' | 'feedChanged' | 'networkChanged'> & {
+    readonly db: Database
+  },
 ): Promise<Conductor> {
   const { cellId, zone, ratios, stopGraceMs, hostTimeoutMs } = config
   const { db, clock } = parts

@@ -34,9 +34,16 @@ async function open(config: CellConfig, log: Logger) {
   )
   parts.defer(() => nats.close())
   // The relay looks by itself as well.
-  const feedChanged = () => undefined
+  const [feedChanged, networkChanged] = [() => undefined, () => undefined]
   const clock = systemClock
-  const conductor = await openConductor(config, { db, nats, clock, log, feedChanged })
+  const conductor = await openConductor(config, {
+    db,
+    nats,
+    clock,
+    log,
+    feedChanged,
+    networkChanged,
+  })
   parts.use(knowHosts(conductor))
   const work = (task: Json, signal: AbortSignal): Promise<Json> =>
     executeApart(

@@ -69,6 +69,8 @@ export interface Driver extends AsyncDisposable {
   readonly machineNics?: MachineNics
   readonly imageCopies?: ImageCopies
   readonly below?: Downstream
+  /** What joins its guests' ports to networks that span hosts; absent: each host has bridges of its own, or none. */
+  readonly networkEngine?: 'ovn'
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const

@@ -23,7 +23,7 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     zone: host.zone,
     driver: driver.name,
     simulated: driver.simulated,
-    capabilities: [...capabilitiesOf(driver)],
+    capabilities: [...capabilitiesOf(driver), ...networkCapability(driver)],
     down: seen.down,
     inventory:
       compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host.address),
@@ -76,4 +76,9 @@ function wireInventory(
     traits: [...traits],
     ...(machines && { machines: [...machines] }),
   }
+}
+
+/** Gateways offer routers and floating IPs where some host has it. */
+function networkCapability({ networkEngine }: Compute['driver']): readonly string[] {
+  return networkEngine === undefined ? [] : [`network-${networkEngine}`]
 }

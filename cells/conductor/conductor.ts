@@ -33,4 +33,6 @@ export interface Conductor {
   readonly hostTimeoutMs: number
   /** Makes rows just committed to the feed go out soon. */
   readonly feedChanged: () => void
+  /** Has the network state that was just committed written soon. */
+  readonly networkChanged: () => void
 }

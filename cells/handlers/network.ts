@@ -17,5 +17,6 @@ export async function networkApply(
   { generation, changes }: CellAsk<'network.apply'>,
 ): Promise<CellAnswer<'network.apply'>> {
   await conductor.db.transaction((tx) => writeNetworkChanges(tx, generation, changes))
+  conductor.networkChanged()
   return {}
 }

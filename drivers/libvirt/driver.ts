@@ -86,6 +86,7 @@ export async function createLibvirtDriver(
   return {
     name: 'libvirt',
     simulated: false,
+    ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),

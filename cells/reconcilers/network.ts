@@ -1,0 +1,85 @@
+import type { Clock } from '#common/clock.ts'
+import type { Database } from '#common/db/database.ts'
+import type { Logger } from '#common/log.ts'
+import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
+import { HeldLease } from '#common/saga/lease.ts'
+import { OvnEngine } from '#drivers/ovn/engine.ts'
+import type { TlsFiles } from '#drivers/ovn/ovsdb/connection.ts'
+import { networkVersion, readNetworkState } from '../db/network-objects.ts'
+
+/** Where the databases of the cell's OVN are, as its tools write addresses. */
+export interface OvnSettings {
+  readonly northbound: string
+  readonly southbound: string
+  readonly tls?: TlsFiles
+}
+
+interface Parts {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+  /** Of this process, by which the cell's processes tell who writes. */
+  readonly holder: string
+}
+
+/** A change is noticed at once where this process took it, and else so late. */
+const EVERY_MS = 1_000
+const LEASE_NAME = 'network'
+const LEASE_TTL_MS = 5_000
+
+/**
+ * Writes into OVN what the gateways said that the cell's networks are to be. One process of the cell does, under a
+ * lease; OVN keeps what was written while none does.
+ */
+export class NetworkWriter implements AsyncDisposable {
+  readonly #settings: OvnSettings
+  readonly #parts: Parts
+  readonly #lease: HeldLease
+  #engine: OvnEngine | undefined
+  /** Of the state that the engine was given last. */
+  #version: number | undefined
+
+  constructor(settings: OvnSettings, parts: Parts) {
+    this.#settings = settings
+    this.#parts = parts
+    const { db, clock, holder } = parts
+    this.#lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
+  }
+
+  reconciler(): Reconciler {
+    return { name: 'network', everyMs: EVERY_MS, round: (signal) => this.#round(signal) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close()
+    await this.#lease.letGo().catch(() => undefined)
+  }
+
+  async #round(signal: AbortSignal): Promise<ReconcilerReport> {
+    const { db, clock, log } = this.#parts
+    if ((await this.#lease.hold()) === undefined) {
+      await this.#close()
+      return { holder: 0 }
+    }
+    this.#engine ??= await OvnEngine.open({
+      ...this.#settings,
+      clock,
+      log,
+      onPort: (binding) => log.debug({ ...binding }, 'port of the data plane'),
+    })
+    const version = await networkVersion(db)
+    if (version === this.#version) return { holder: 1, version }
+    const state = await readNetworkState(db)
+    await this.#engine.apply(state, signal)
+    // Of a change in between the next round sees a later version.
+    this.#version = version
+    return { holder: 1, version, ports: state.ports.length }
+  }
+
+  async #close(): Promise<void> {
+    const engine = this.#engine
+    this.#engine = undefined
+    this.#version = undefined
+    await engine?.[Symbol.asyncDispose]()
+  }
+}
