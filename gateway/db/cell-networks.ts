@@ -8,6 +8,12 @@ import { floatingIps, routerInterfaces, routers } from './schema/routing.ts'
 import { instanceMappings, serverIndex } from './schema/servers.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 
+/** A router with its gateway, as a network engine needs it. */
+export type CellRouter = Pick<
+  typeof routers.$inferSelect,
+  'id' | 'revision' | 'name' | 'isUp' | 'hasSnat' | 'gatewayPortId' | 'gatewayNetworkId' | 'routes'
+>
+
 /** The networks on which servers of the cell have ports. */
 export async function networksOfServersIn(
   db: Executor,
@@ -25,7 +31,7 @@ export async function networksOfServersIn(
 export async function routersOnNetworks(
   db: Executor,
   networkIds: readonly string[],
-): Promise<readonly (typeof routers.$inferSelect)[]> {
+): Promise<readonly CellRouter[]> {
   if (networkIds.length === 0) return []
   const rows = await db.orm
     .selectDistinct({ id: routerInterfaces.routerId })

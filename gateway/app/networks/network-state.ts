@@ -9,6 +9,7 @@ import type {
   WireSubnet,
 } from '#openapi/wire/network.ts'
 import {
+  type CellRouter,
   floatingIpsThrough,
   networksOfRouters,
   networksOfServersIn,
@@ -18,7 +19,6 @@ import {
 } from '../../db/cell-networks.ts'
 import type { Network, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
-import type { routers } from '../../db/schema/routing.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
@@ -26,8 +26,6 @@ import { protocolNumber } from './rule-of.ts'
 
 /** Ports of floating IPs hold an address and are in no data plane. */
 const FLOATING_IP = 'network:floatingip'
-
-type RouterRow = typeof routers.$inferSelect
 
 /**
  * What the network engine of a cell is to have: the networks of its servers, and those that routers join to them, with
@@ -72,9 +70,9 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
 async function reached(
   db: Executor,
   start: readonly string[],
-): Promise<{ readonly inner: readonly string[]; readonly routers: readonly RouterRow[] }> {
+): Promise<{ readonly inner: readonly string[]; readonly routers: readonly CellRouter[] }> {
   const seen = new Set(start)
-  const found = new Map<string, RouterRow>()
+  const found = new Map<string, CellRouter>()
   for (let next = [...start]; next.length > 0; ) {
     const new_ = (await routersOnNetworks(db, next)).filter(({ id }) => !found.has(id))
     for (const router of new_) found.set(router.id, router)
@@ -149,7 +147,7 @@ function wireRule(rule: SecurityGroupRule): WireRule {
   }
 }
 
-function wireRouter({ id, revision, name, isUp, ...router }: RouterRow): WireRouter {
+function wireRouter({ id, revision, name, isUp, ...router }: CellRouter): WireRouter {
   const { gatewayPortId: portId, hasSnat } = router
   return {
     ...{ id, revision, name, isUp },
