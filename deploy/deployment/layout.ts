@@ -19,6 +19,8 @@ export interface Layout {
   readonly images: string
   /** State of computes and their hypervisors, a folder per host. */
   readonly hosts: string
+  /** Of the databases of each cell's OVN, a folder per cell. */
+  readonly ovn: string
 }
 
 export function layoutIn(home: string = homeDirectory): Layout {
@@ -35,6 +37,7 @@ export function layoutIn(home: string = homeDirectory): Layout {
     compileCache: join(home, 'compile-cache'),
     images: join(home, 'images'),
     hosts: join(home, 'hosts'),
+    ovn: join(home, 'ovn'),
   }
 }
 
@@ -47,6 +50,7 @@ export function makeFolders(layout: Layout): void {
     layout.compileCache,
     layout.images,
     layout.hosts,
+    layout.ovn,
   ])
     mkdirSync(folder, { recursive: true, mode: 0o700 })
 }

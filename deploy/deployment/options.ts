@@ -5,6 +5,7 @@ import { type DeploymentState, launchedCells } from './state.ts'
 /** What `./weir up` was asked for; what was not said is undefined. */
 export interface UpOptions {
   readonly driver?: LaunchedDriver | 'auto'
+  readonly network?: 'host' | 'ovn'
   readonly cells?: number
   readonly hosts?: number
   readonly gateways?: number
@@ -22,6 +23,7 @@ type Value = string | number | undefined
 export function assertSame(options: UpOptions, state: DeploymentState): void {
   const differences: readonly (readonly [string, Value, Value])[] = [
     ['--driver', options.driver === 'auto' ? undefined : options.driver, state.driver.name],
+    ['--network', options.network, state.network ?? 'host'],
     ['--cells', options.cells, launchedCells(state).length],
     ['--hosts', options.hosts, launchedCells(state)[0]?.hosts.length],
     ['--gateways', options.gateways, state.gateways.length],

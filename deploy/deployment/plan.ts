@@ -24,6 +24,7 @@ export async function planDeployment(
   return {
     version: 1,
     driver,
+    ...(options.network === 'ovn' && { network: 'ovn' as const }),
     region: REGION,
     gateways: Array.from({ length: options.gateways ?? DEFAULTS.gateways }, (_, index) => ({
       name: `gateway-${index + 1}`,

@@ -13,6 +13,8 @@ import type { ProgramSettings } from './program-settings.ts'
 export interface DeploymentState {
   readonly version: typeof STATE_VERSION
   readonly driver: ChosenDriver
+  /** What joins the guests of its hosts; absent: each host has bridges of its own. */
+  readonly network?: 'ovn'
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]

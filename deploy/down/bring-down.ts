@@ -3,6 +3,7 @@ import { loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { isMariadbAtWork, stopMariadb } from '../mariadb.ts'
 import { runningNats, stopNats } from '../nats.ts'
+import { stopNetwork } from '../ovn/deployment-network.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { processStates } from '../status/process-states.ts'
@@ -31,7 +32,10 @@ export async function bringDown(
     if (group.length > 0) progress(`Stopping ${group.map(([name]) => name).join(', ')} ...`)
     await Promise.all(group.map(([, identity]) => stopProcess(identity, GRACE_MS)))
   }
-  if (state !== undefined) await stopHosts(layout, state)
+  if (state !== undefined) {
+    await stopHosts(layout, state)
+    await stopNetwork(layout, state)
+  }
   await Promise.all([stopMariadb(layout.mariadb), stopNats(layout.nats)])
   if (state !== undefined) saveState(layout, { ...state, processes: {} })
   return ran

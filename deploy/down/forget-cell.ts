@@ -7,6 +7,7 @@ import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { dropDatabaseUser } from '../mariadb/database-user.ts'
 import { runningMariadb } from '../mariadb.ts'
 import { loginFiles } from '../nested/cloud-login.ts'
+import { stopCellNetwork } from '../ovn/deployment-network.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { cellSecrets } from '../up/prepare-bus.ts'
 import { cellDatabase, databaseFiles } from '../up/prepare-databases.ts'
@@ -60,6 +61,7 @@ async function takeOut(
   if (state === undefined || cell === undefined) return
   const without = await stopCell(state, cell)
   await stopHosts(layout, { ...state, cells: [cell] })
+  await stopCellNetwork(layout, cell.name)
   await clean(cell)
   saveState(layout, without)
 }

@@ -5,6 +5,7 @@ import { type DeploymentState, type HostRecord, launchedHosts } from '../deploym
 import { startDockerEngine } from '../docker-engine/docker-engine.ts'
 import { buildGuestImage, builtKernel } from '../guest/build-guest-image.ts'
 import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+import { type DeploymentNetwork, joinNetwork, switchFolder } from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
 import { describeShare, type HostShare, hostShare, shareSettings } from './host-share.ts'
@@ -18,13 +19,15 @@ export interface PreparedHosts {
   readonly guests?: string
 }
 
-const PREPARE = { docker: prepareDockerHosts, libvirt: prepareLibvirtHosts } as const
+/** Of a libvirt host that is joined to its cell's OVN, whose switch runs in userspace. */
+const OVN_SETTINGS = { network: 'ovn', ovs_datapath: 'netdev' } as const
 
 /** Afterwards the hypervisor of every host runs. A simulated host needs none: the driver is the hypervisor. */
 export async function prepareHosts(
   layout: Layout,
   state: DeploymentState,
   progress: (line: string) => void,
+  network?: DeploymentNetwork,
 ): Promise<PreparedHosts> {
   const hosts = launchedHosts(state)
   const { name: driver, settings } = state.driver
@@ -33,7 +36,9 @@ export async function prepareHosts(
   if (driver === 'baremetal') return prepareBaremetalHosts(layout, hosts, settings, progress)
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
-  return PREPARE[driver](layout, hosts, share, progress)
+  if (driver === 'docker') return prepareDockerHosts(layout, hosts, share, progress)
+  const joined = network && { network, state }
+  return prepareLibvirtHosts(layout, { hosts, share, joined }, progress)
 }
 
 /** Afterwards a Docker engine of its own runs for each host. */
@@ -53,11 +58,19 @@ async function prepareDockerHosts(
   return { settings: new Map(settings), guests: 'containers of private Docker engines' }
 }
 
+interface LibvirtHosts {
+  readonly hosts: readonly HostRecord[]
+  readonly share: HostShare
+  /** Undefined where each host has bridges of its own. */
+  readonly joined:
+    | { readonly network: DeploymentNetwork; readonly state: DeploymentState }
+    | undefined
+}
+
 /** Afterwards a libvirt daemon of its own runs for each host, and it is known how guests run. */
 async function prepareLibvirtHosts(
   layout: Layout,
-  hosts: readonly HostRecord[],
-  share: HostShare,
+  { hosts, share, joined }: LibvirtHosts,
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
   await installPackages(['libvirt'], progress)
@@ -69,8 +82,13 @@ async function prepareLibvirtHosts(
   const settings = await Promise.all(
     hosts.map(async ({ id, name }) => {
       const directory = join(layout.hosts, name, 'libvirt')
-      const { uri } = await startLibvirtHost({ directory, name })
-      return [id, { uri, virt_type: verdict.virtType, ...shareSettings(share) }] as const
+      const openvswitch = joined && switchFolder(layout, name)
+      const options = { directory, name, ...(openvswitch && { openvswitch }) }
+      const { uri, holder } = await startLibvirtHost(options)
+      if (joined !== undefined)
+        await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
+      const own = { uri, virt_type: verdict.virtType, ...shareSettings(share) }
+      return [id, { ...own, ...(joined && OVN_SETTINGS) }] as const
     }),
   )
   const kind = verdict.virtType === 'kvm' ? 'under KVM' : 'emulated'

@@ -11,6 +11,8 @@ export interface CellFiles {
   readonly natsAccountSeedFile: string
   /** Undefined where the cell is on the deployment's own bus. */
   readonly uplink: UplinkSettings | undefined
+  /** The databases of the cell's OVN; undefined: its hosts have bridges of their own. */
+  readonly ovn: { readonly northbound: string; readonly southbound: string } | undefined
   /** PEM, to be believed besides what the machine believes; undefined: none. */
   readonly caFile: string | undefined
   /** Logs that it keeps within a size; undefined: another program does. */
@@ -22,7 +24,7 @@ export function cellProgram(
   files: CellFiles,
   chosen: ProgramSettings | undefined,
 ): Program {
-  const { uplink, caFile } = files
+  const { uplink, ovn, caFile } = files
   const name = `cell-${cell.name}`
   return {
     name,
@@ -37,6 +39,7 @@ export function cellProgram(
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       CELL_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
       ...(uplink && uplinkSettings(uplink)),
+      ...(ovn && { CELL_OVN_NORTHBOUND: ovn.northbound, CELL_OVN_SOUTHBOUND: ovn.southbound }),
       ...(files.serviceLogs && { CELL_SERVICE_LOGS: files.serviceLogs.join(',') }),
       ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
       ...passedOn(process.env, 'CELL_RETENTION_'),

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import type { DriverName } from '#drivers/driver.ts'
 import type { Layout } from '../deployment/layout.ts'
-import { type DeploymentState, type HostRecord, launchedHosts } from '../deployment/state.ts'
+import { type DeploymentState, launchedCells, launchedHosts } from '../deployment/state.ts'
 import { dockerEnginePid } from '../docker-engine/docker-engine.ts'
 import { libvirtHostPid } from '../libvirt-host/libvirt-host.ts'
 import { runningMariadb } from '../mariadb.ts'
 import { runningNats } from '../nats.ts'
+import { centralPid } from '../ovn/deployment-network.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { processTree } from '../process/process-tree.ts'
 
@@ -19,6 +20,8 @@ export interface ProcessState {
 }
 
 const KIB_PER_MIB = 1024
+const OVN_CENTRAL = ['ovsdb-server', 'ovn-northd']
+const OVN_HOST = ['ovs-vswitchd', 'ovn-controller']
 type PidOf = (directory: string) => Promise<number | undefined>
 
 /** By driver, what a host's hypervisor is made of; without those daemons nothing can be done to its guests. */
@@ -47,7 +50,8 @@ export async function processStates(
   ]
   return [
     ...(state.host === undefined ? services : []),
-    ...(await hypervisors(layout, state.driver.name, launchedHosts(state))),
+    ...(await networks(layout, state)),
+    ...(await hypervisors(layout, state)),
     ...programs.map((name) => {
       const identity = state.processes[name]
       return describe(name, identity && isRunning(identity) ? identity.pid : undefined)
@@ -55,15 +59,23 @@ export async function processStates(
   ]
 }
 
-function hypervisors(
-  layout: Layout,
-  driver: DriverName,
-  hosts: readonly HostRecord[],
-): Promise<readonly ProcessState[]> {
-  const [pidOf, daemons] = HYPERVISORS[driver] ?? []
-  if (pidOf === undefined) return Promise.resolve([])
+/** The databases of OVN, where the deployment has it. */
+function networks(layout: Layout, state: DeploymentState): Promise<readonly ProcessState[]> {
+  if (state.network !== 'ovn') return Promise.resolve([])
   return Promise.all(
-    hosts.map(async ({ name }) => {
+    launchedCells(state).map(async ({ name }) => {
+      return describe(`ovn-${name}`, await centralPid(layout, name), OVN_CENTRAL)
+    }),
+  )
+}
+
+function hypervisors(layout: Layout, state: DeploymentState): Promise<readonly ProcessState[]> {
+  const driver = state.driver.name
+  const [pidOf, own] = HYPERVISORS[driver] ?? []
+  if (pidOf === undefined) return Promise.resolve([])
+  const daemons = [...(own ?? []), ...(state.network === 'ovn' ? OVN_HOST : [])]
+  return Promise.all(
+    launchedHosts(state).map(async ({ name }) => {
       const pid = await pidOf(join(layout.hosts, name, driver))
       return describe(`${driver}-${name}`, pid, daemons)
     }),

@@ -9,6 +9,7 @@ import { certificateFile } from '../join/uplink.ts'
 import { accountSeedFile } from '../nats/nats-keys.ts'
 import type { Nats } from '../nats.ts'
 import { cloudSettings } from '../nested/cloud-login.ts'
+import type { DeploymentNetwork } from '../ovn/deployment-network.ts'
 import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
@@ -24,6 +25,8 @@ export interface Wiring {
   readonly nats: Nats
   readonly credentials: BusCredentials
   readonly databases: DatabaseFiles
+  /** Undefined where hosts have bridges of their own. */
+  readonly network?: DeploymentNetwork | undefined
 }
 
 /** The same where there is no gateway. */
@@ -32,6 +35,7 @@ export interface CellWiring extends Pick<Wiring, 'nats'> {
   readonly uplink?: UplinkSettings
   readonly credentials: Pick<BusCredentials, 'of'>
   readonly databases: Pick<DatabaseFiles, 'cells'>
+  readonly network?: DeploymentNetwork | undefined
 }
 
 /** Gateways and cells: what serves without a hypervisor. */
@@ -65,7 +69,7 @@ export async function serverPrograms(
 export async function cellPrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials, databases, uplink }: CellWiring,
+  { nats, credentials, databases, uplink, network }: CellWiring,
 ): Promise<readonly Program[]> {
   const ca = certificateFile(layout)
   return Promise.all(
@@ -79,6 +83,7 @@ export async function cellPrograms(
           natsCredentialsFile: given(credentials.of, cell.id),
           natsAccountSeedFile: cellSeedFile(layout, cell),
           uplink,
+          ovn: network?.centrals.get(cell.id),
           caFile: existsSync(ca) ? ca : undefined,
           // Where there are gateways, the first of them sees to it.
           serviceLogs: nth === 0 && uplink !== undefined ? serviceLogs(layout) : undefined,

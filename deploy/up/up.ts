@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { Database } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { signIn } from '../api/session.ts'
 import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
@@ -18,6 +19,7 @@ import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
+import { startNetwork } from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
@@ -102,6 +104,7 @@ async function startAll(
   { mariadb, nats }: { readonly mariadb: Mariadb; readonly nats: Nats },
   progress: Progress,
 ): Promise<DeploymentState> {
+  const network = await startNetwork(layout, planned, progress)
   const startServers = async () => {
     const [credentials, databases] = await Promise.all([
       prepareBus(layout, nats, planned),
@@ -112,13 +115,13 @@ async function startAll(
     writeCloudsFile(layout, { local: endpointOf(planned), remote, region })
     const present = await fillDatabase(layout, planned, { nats, databases }, progress)
     progress('Starting gateways and cells ...')
-    const wiring = { nats, credentials, databases }
+    const wiring = { nats, credentials, databases, network }
     const programs = await serverPrograms(layout, present, wiring)
     return { wiring, state: await startPrograms(layout, present, programs) }
   }
   const [{ wiring, state }, { settings, guests }] = await Promise.all([
     startServers(),
-    prepareHosts(layout, planned, progress),
+    prepareHosts(layout, planned, progress, network),
   ])
   const gone = planned.cells.filter(({ id }) => !state.cells.some((cell) => cell.id === id))
   if (gone.length > 0) await stopHosts(layout, { ...planned, cells: gone })
@@ -160,6 +163,11 @@ async function plan(
 ): Promise<DeploymentState> {
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
+  if (options.network === 'ovn' && driver.name !== 'libvirt')
+    throw new Failure(
+      'invalid',
+      `--network ovn joins libvirt hosts, and this deployment runs ${driver.name}: ${driver.why}`,
+    )
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
   const { address } = options
   const exposed =
@@ -173,6 +181,13 @@ async function plan(
 async function removeDeployment(layout: Layout, progress: Progress): Promise<void> {
   await bringDown(layout, progress)
   const own = [layout.stateFile, layout.cloudsFile, layout.mariadb, layout.nats, layout.secrets]
-  for (const path of [...own, layout.logs, layout.compileCache, layout.images, layout.hosts])
+  for (const path of [
+    ...own,
+    layout.logs,
+    layout.compileCache,
+    layout.images,
+    layout.hosts,
+    layout.ovn,
+  ])
     rmSync(path, { recursive: true, force: true })
 }

@@ -20,6 +20,12 @@ export function addUpCommand(program: Command): void {
         ...LAUNCHED_DRIVERS,
       ]),
     )
+    .addOption(
+      new Option(
+        '--network <name>',
+        'What joins servers: bridges of each host, or OVN across the hosts of a cell (default: host)',
+      ).choices(['host', 'ovn']),
+    )
     .option('--cells <n>', 'Number of cells (default: 2)', upTo(COUNT_MAX))
     .option(
       '--hosts <n>',

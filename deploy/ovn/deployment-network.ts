@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { type DeploymentState, launchedCells, launchedHosts } from '../deployment/state.ts'
+import { runningHolder } from '../namespace/holder-file.ts'
+import type { Holder } from '../namespace/namespace.ts'
+import { installPackages } from '../packages/install-packages.ts'
+import { type RunningOvnCentral, startOvnCentral, stopOvnCentral } from './central.ts'
+import { startOvnHost } from './host.ts'
+import { type RunningUnderlay, startUnderlay, stopUnderlay } from './underlay.ts'
+
+/** What joins the guests of a deployment's hosts: an OVN for each cell, and a network between all hosts. */
+export interface DeploymentNetwork {
+  readonly underlay: RunningUnderlay
+  readonly centrals: ReadonlyMap<CellId, RunningOvnCentral>
+}
+
+/** Hosts of one machine at the most: two bytes of an address. */
+const HOSTS_MAX = 65_000
+
+/** Afterwards the databases of each cell's OVN run; undefined for a deployment whose hosts have bridges of their own. */
+export async function startNetwork(
+  layout: Layout,
+  state: DeploymentState,
+  progress: (line: string) => void,
+): Promise<DeploymentNetwork | undefined> {
+  if (state.network !== 'ovn') return undefined
+  await installPackages(['ovn'], progress)
+  progress('Starting OVN ...')
+  const underlay = await startUnderlay(underlayFolder(layout))
+  const started = await Promise.all(
+    launchedCells(state).map(async ({ id, name }) => {
+      return [id, await startOvnCentral(centralFolder(layout, name))] as const
+    }),
+  )
+  return { underlay, centrals: new Map(started) }
+}
+
+/** Where a host's Open vSwitch has its files and sockets. */
+export function switchFolder(layout: Layout, host: string): string {
+  return join(layout.hosts, host, 'ovs')
+}
+
+/** Afterwards the host of this id, whose namespaces run, is joined to its cell's OVN. */
+export async function joinNetwork(
+  layout: Layout,
+  state: DeploymentState,
+  { underlay, centrals }: DeploymentNetwork,
+  host: { readonly id: string; readonly name: string; readonly holder: Holder },
+): Promise<void> {
+  const cell = launchedCells(state).find(({ hosts }) => hosts.some(({ id }) => id === host.id))
+  const central = cell && centrals.get(cell.id)
+  if (central === undefined) throw new Error(`Host ${host.name} is of no cell with OVN`)
+  await startOvnHost({
+    holder: host.holder,
+    directory: switchFolder(layout, host.name),
+    chassis: host.id,
+    southbound: central.southbound,
+    underlay: { ...underlay, address: addressOf(state, host.id) },
+  })
+}
+
+/** Afterwards no database of OVN runs, and the network between the hosts is gone. */
+export async function stopNetwork(layout: Layout, state: DeploymentState): Promise<void> {
+  if (state.network !== 'ovn') return
+  await Promise.all(launchedCells(state).map(({ name }) => stopCellNetwork(layout, name)))
+  await stopUnderlay(underlayFolder(layout))
+}
+
+/** Afterwards the databases of the cell's OVN do not run, if it has one. */
+export async function stopCellNetwork(layout: Layout, cell: string): Promise<void> {
+  await stopOvnCentral(centralFolder(layout, cell))
+}
+
+/** The process that holds the databases of a cell's OVN; undefined when they do not run. */
+export async function centralPid(layout: Layout, cell: string): Promise<number | undefined> {
+  return (await runningHolder(centralFolder(layout, cell)))?.pid
+}
+
+function centralFolder(layout: Layout, cell: string): string {
+  return join(layout.ovn, cell)
+}
+
+function underlayFolder(layout: Layout): string {
+  return join(layout.ovn, 'underlay')
+}
+
+/** The same at every start, and another for every host. */
+function addressOf(state: DeploymentState, id: string): string {
+  const number = launchedHosts(state).findIndex((host) => host.id === id) + 1
+  if (number > HOSTS_MAX)
+    throw new Failure('invalid', `At most ${HOSTS_MAX} hosts fit on a machine.`)
+  return `10.255.${number >> 8}.${number & 0xff}`
+}
