@@ -53,9 +53,12 @@ describe('imports', () => {
 
   test('a driver is imported only by itself and the registry', () => {
     const driverOf = (path: string) => /^drivers\/([^/]+)\//.exec(path)?.[1]
+    // No driver of hosts: cells have one beside whatever drivers their hosts have.
+    const isNetworkEngine = (path: string) => path === 'drivers/ovn/engine.ts'
     const broken = product
       .filter(({ path }) => path !== DRIVER_REGISTRY && component(path) !== 'deploy')
       .flatMap((file) => file.imports.map((target) => [file.path, target] as const))
+      .filter(([, target]) => !isNetworkEngine(target))
       .filter(
         ([path, target]) => driverOf(target) !== undefined && driverOf(target) !== driverOf(path),
       )

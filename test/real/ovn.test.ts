@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
 import { runOvn } from '#deploy/ovn/daemons.ts'
+import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
+import type { NetworkState } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
   wireFloatingIp,
@@ -11,8 +12,7 @@ import {
   wireRouter,
   wireRule,
   wireSubnet,
-} from '#drivers/testing/network-state.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
+} from '../env/network-state.ts'
 import { type Endpoint, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -160,7 +160,7 @@ describe.skipIf(why !== undefined)(
     test('names of ports are answered inside their network', async () => {
       const script = `const dns = new (require('node:dns').Resolver)({ timeout: 2000 })
         dns.setServers(['10.71.0.1'])
-        dns.resolve4(process.argv[1], (error, found) => console.log(error?.code ?? found.join()))`
+        dns.resolve4(process.argv[1], (error, found) => process.stdout.write(error?.code ?? found.join()))`
       const resolve = (name: string) => ends.friend.run(process.execPath, '-e', script, name)
 
       expect(await resolve('web.blue.example')).toBe('10.71.0.11')
