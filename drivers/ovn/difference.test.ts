@@ -61,7 +61,7 @@ describe.skipIf(why !== undefined)(`the difference to a northbound database${why
       ),
     )
     const plain = (value: unknown): unknown => {
-      if (Array.isArray(value)) return value.map(plain).toSorted()
+      if (Array.isArray(value)) return new Set(value.map(plain))
       return typeof value === 'string' ? (nameOf.get(value) ?? value) : value
     }
     return tables.flatMap((table) =>

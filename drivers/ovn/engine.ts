@@ -11,6 +11,7 @@ import { NORTHBOUND_TABLES } from './northbound/rows.ts'
 import { wantedRows } from './northbound/wanted-rows.ts'
 import type { TlsFiles } from './ovsdb/connection.ts'
 import { type Operation, OvsdbDatabase } from './ovsdb/database.ts'
+import { textOf } from './ovsdb/values.ts'
 import { remoteDifference } from './remote-hosts.ts'
 
 /** Where a port is in the data plane. */
@@ -181,10 +182,9 @@ export class OvnEngine implements AsyncDisposable {
     const wanted = new Set(ports.map(({ id }) => id))
     const chassis = this.#southbound.table('Chassis')
     for (const row of this.#southbound.table('Port_Binding').values()) {
-      const portId = String(row['logical_port'])
+      const portId = textOf(row, 'logical_port')
       if (!wanted.has(portId) || row['type'] !== '') continue
-      const on = chassis.get(String(row['chassis']))?.['name']
-      const host = on === undefined ? null : String(on)
+      const host = textOf(chassis.get(textOf(row, 'chassis')), 'name') || null
       const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
       const told = this.#told.get(portId)
       if (told?.isUp === binding.isUp && told.chassis === binding.chassis) continue

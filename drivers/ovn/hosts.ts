@@ -1,7 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { OvnHost } from './northbound/network-index.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
-import type { Row, ValueMap } from './ovsdb/values.ts'
+import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 import { isRemote } from './remote-hosts.ts'
 
 /** Each living host copies the number in `NB_Global.nb_cfg`, when it changes, to its own row (ovn-nb(5)). */
@@ -60,7 +60,7 @@ export class OvnHosts {
     return [...this.#southbound.table('Chassis').values()]
       .filter((row) => !isRemote(row))
       .map((row): OvnHost => {
-        const chassis = String(row['name'])
+        const chassis = textOf(row, 'name')
         const answer = answers.get(chassis)
         const isAlive = answer === undefined || answer === newest || !this.#isLate(answer, newest)
         return { chassis, physicalNetworks: physicalNetworksOf(row), isAlive }
@@ -76,7 +76,7 @@ export class OvnHosts {
 
   #answers(): ReadonlyMap<string, number> {
     const rows = [...this.#southbound.table('Chassis_Private').values()]
-    return new Map(rows.map((row) => [String(row['name']), Number(row['nb_cfg'])]))
+    return new Map(rows.map((row) => [textOf(row, 'name'), Number(row['nb_cfg'])]))
   }
 }
 
