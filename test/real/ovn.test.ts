@@ -74,13 +74,13 @@ function firstState() {
     routers: [router],
     floatingIps: [floating],
   }
-  return { state, web, friend, stranger, far, open, floating }
+  return { state, web, friend, stranger, far, open, floating, gateway }
 }
 
 describe.skipIf(why !== undefined)(
   `OVN of two hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
-    const { state, web, friend, stranger, far, open, floating } = firstState()
+    const { state, web, friend, stranger, far, open, floating, gateway } = firstState()
     const signal = () => AbortSignal.timeout(60_000)
     let world: OvnWorld
     let ends: Readonly<Record<'web' | 'friend' | 'stranger' | 'far', Endpoint>>
@@ -217,6 +217,18 @@ describe.skipIf(why !== undefined)(
 
       await expect.poll(() => ends.stranger.pings('10.71.0.11')).toBe(false)
       await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
+    })
+
+    test('a gateway whose host dies is taken over by the other host', async () => {
+      const listed = await nbctl('lrp-get-gateway-chassis', `lrp-${gateway.id}`)
+      const dying = world.hosts.find(({ id }) => listed.split('\n')[0]!.includes(id))!
+      const [guest, host] =
+        dying === world.hosts[0] ? [ends.friend, world.hosts[1]] : [ends.web, world.hosts[0]]
+      await world.loseHost(dying)
+
+      await expect.poll(() => world.engine.hosts().filter(({ isAlive }) => isAlive)).toHaveLength(1)
+      await expect.poll(() => guest.pings('203.0.113.1')).toBe(true)
+      expect(await nbctl('lrp-get-gateway-chassis', `lrp-${gateway.id}`)).toContain(host.id)
     })
 
     test('an empty state leaves nothing, and the end nothing that runs', async () => {
