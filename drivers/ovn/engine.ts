@@ -38,8 +38,8 @@ export interface OvnEngineOptions {
 }
 
 const REPAIR_MS = 30_000
-const ASK_HOSTS_MS = 1_000
-const SILENT_MS = 2_500
+const ASK_HOSTS_MS = 500
+const SILENT_MS = 1_500
 /** The database tells of each change at once; one that is slower is asked again in the next round. */
 const SEEN_MS = 5_000
 const CONFLICTS_MAX = 5
@@ -88,6 +88,7 @@ export class OvnEngine implements AsyncDisposable {
     this.#reconcilers = [repair, hosts]
     northbound.onChange(() => repair.nudge())
     southbound.onChange(() => {
+      this.#hosts.hear()
       this.#tellPorts()
       repair.nudge()
     })
@@ -171,7 +172,8 @@ export class OvnEngine implements AsyncDisposable {
     const isNeeded = this.#state?.routers.some(({ gateway }) => gateway !== null) === true
     if (isNeeded && hosts.length > 1) {
       if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.nudge()
-      await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
+      if (this.#hosts.isDue())
+        await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
     }
     return { hosts: hosts.length, silent: hosts.filter(({ isAlive }) => !isAlive).length }
   }

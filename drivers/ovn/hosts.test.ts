@@ -45,6 +45,12 @@ function world() {
         number += 1
       })
       for (const name of by) answers.set(name, number)
+      hosts.hear()
+    },
+    /** An answer to the last question. */
+    answer: (name: string) => {
+      answers.set(name, number)
+      hosts.hear()
     },
     pass: (ms: number) => (now += ms),
     dead: () => hosts.list().flatMap(({ chassis, isAlive }) => (isAlive ? [] : [chassis])),
@@ -91,5 +97,31 @@ test('a host that has long been dead stays so over many questions, and others ar
   expect(dead()).toEqual(['c'])
   await ask('a')
   pass(SILENT_MS + 1)
+  expect(dead()).toEqual(['b', 'c'])
+})
+
+test('a dear question is asked less often, and hosts have longer to answer it', async () => {
+  const { hosts, ask, answer, pass, dead } = world()
+  expect(hosts.isDue()).toBe(true)
+  await ask()
+  pass(60_000)
+  expect(hosts.isDue(), 'the last one is open').toBe(false)
+
+  await ask()
+  pass(400)
+  answer('a')
+  expect(hosts.isDue()).toBe(false)
+  pass(20 * 400 - 401)
+  expect(hosts.isDue()).toBe(false)
+  pass(1)
+  expect(hosts.isDue()).toBe(true)
+
+  await ask('a', 'b', 'c')
+  await ask()
+  pass(1_000)
+  answer('a')
+  pass(9_000)
+  expect(dead()).toEqual([])
+  pass(1)
   expect(dead()).toEqual(['b', 'c'])
 })
