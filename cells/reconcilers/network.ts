@@ -3,16 +3,11 @@ import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import { OvnEngine } from '#drivers/ovn/engine.ts'
-import type { TlsFiles } from '#drivers/ovn/ovsdb/connection.ts'
+import { OvnEngine, type OvnEngineOptions } from '#drivers/ovn/engine.ts'
 import { networkVersion, readNetworkState } from '../db/network-objects.ts'
 
 /** Where the databases of the cell's OVN are, as its tools write addresses. */
-export interface OvnSettings {
-  readonly northbound: string
-  readonly southbound: string
-  readonly tls?: TlsFiles
-}
+export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
 
 interface Parts {
   readonly db: Database

@@ -108,10 +108,12 @@ function pidFile(directory: string, name: string): string {
 
 /** The daemons look for their files, and for each other, where these say. */
 function environment(directory: string): Readonly<Record<string, string>> {
-  const folders = ['RUNDIR', 'DBDIR', 'LOGDIR', 'SYSCONFDIR'].flatMap((folder) => [
-    [`OVS_${folder}`, directory],
-    [`OVN_${folder}`, directory],
-  ])
+  const folders = ['RUNDIR', 'DBDIR', 'LOGDIR', 'SYSCONFDIR'].flatMap(
+    (folder): [string, string][] => [
+      [`OVS_${folder}`, directory],
+      [`OVN_${folder}`, directory],
+    ],
+  )
   const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu', 'usr/lib']
   return {
     ...Object.fromEntries(folders),

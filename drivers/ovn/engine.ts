@@ -11,6 +11,7 @@ import { NORTHBOUND_TABLES } from './northbound/rows.ts'
 import { wantedRows } from './northbound/wanted-rows.ts'
 import type { TlsFiles } from './ovsdb/connection.ts'
 import { type Operation, OvsdbDatabase } from './ovsdb/database.ts'
+import { textOf } from './ovsdb/values.ts'
 import { remoteDifference } from './remote-hosts.ts'
 
 /** Where a port is in the data plane. */
@@ -37,8 +38,8 @@ export interface OvnEngineOptions {
 }
 
 const REPAIR_MS = 30_000
-const ASK_HOSTS_MS = 1_000
-const SILENT_MS = 2_500
+const ASK_HOSTS_MS = 500
+const SILENT_MS = 1_500
 /** The database tells of each change at once; one that is slower is asked again in the next round. */
 const SEEN_MS = 5_000
 const CONFLICTS_MAX = 5
@@ -87,6 +88,7 @@ export class OvnEngine implements AsyncDisposable {
     this.#reconcilers = [repair, hosts]
     northbound.onChange(() => repair.nudge())
     southbound.onChange(() => {
+      this.#hosts.hear()
       this.#tellPorts()
       repair.nudge()
     })
@@ -170,7 +172,8 @@ export class OvnEngine implements AsyncDisposable {
     const isNeeded = this.#state?.routers.some(({ gateway }) => gateway !== null) === true
     if (isNeeded && hosts.length > 1) {
       if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.nudge()
-      await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
+      if (this.#hosts.isDue())
+        await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
     }
     return { hosts: hosts.length, silent: hosts.filter(({ isAlive }) => !isAlive).length }
   }
@@ -181,10 +184,9 @@ export class OvnEngine implements AsyncDisposable {
     const wanted = new Set(ports.map(({ id }) => id))
     const chassis = this.#southbound.table('Chassis')
     for (const row of this.#southbound.table('Port_Binding').values()) {
-      const portId = String(row['logical_port'])
+      const portId = textOf(row, 'logical_port')
       if (!wanted.has(portId) || row['type'] !== '') continue
-      const on = chassis.get(String(row['chassis']))?.['name']
-      const host = on === undefined ? null : String(on)
+      const host = textOf(chassis.get(textOf(row, 'chassis')), 'name') || null
       const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
       const told = this.#told.get(portId)
       if (told?.isUp === binding.isUp && told.chassis === binding.chassis) continue

@@ -1,7 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { OvnHost } from './northbound/network-index.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
-import type { Row, ValueMap } from './ovsdb/values.ts'
+import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 import { isRemote } from './remote-hosts.ts'
 
 /** Each living host copies the number in `NB_Global.nb_cfg`, when it changes, to its own row (ovn-nb(5)). */
@@ -12,6 +12,10 @@ interface Asked {
 
 /** Of a host that is long dead, older ones tell nothing more. */
 const QUESTIONS_MAX = 100
+/** A question costs northd and every host about what the quickest answer takes: this many times as long is left to other work. */
+const REST_FACTOR = 20
+/** A host may take this many times as long as the quickest. */
+const PATIENCE_FACTOR = 10
 
 interface Replica {
   table(name: string): Table
@@ -25,6 +29,8 @@ export class OvnHosts {
   readonly #silentMs: number
   /** Questions that some host has not answered, the oldest first. */
   #asked: readonly Asked[] = []
+  /** How long the quickest answer to the last question took; undefined: there is none yet. */
+  #answeredMs: number | undefined = 0
 
   constructor(
     databases: { readonly northbound: Replica; readonly southbound: Replica },
@@ -35,6 +41,22 @@ export class OvnHosts {
     this.#southbound = databases.southbound
     this.#clock = clock
     this.#silentMs = silentMs
+  }
+
+  /** False while the last question is open, or was dear and is not long ago. */
+  isDue(): boolean {
+    const last = this.#asked.at(-1)
+    if (last === undefined) return true
+    if (this.#answeredMs === undefined) return false
+    return this.#clock.elapsed() - last.at >= REST_FACTOR * this.#answeredMs
+  }
+
+  /** To be called when hosts may have answered. */
+  hear(): void {
+    const last = this.#asked.at(-1)
+    if (last === undefined || this.#answeredMs !== undefined) return
+    const newest = Math.max(...this.#answers().values())
+    if (newest >= last.number) this.#answeredMs = this.#clock.elapsed() - last.at
   }
 
   /** Afterwards `transact` has asked every host whether it lives. */
@@ -48,6 +70,8 @@ export class OvnHosts {
     const oldest = Math.min(...this.#answers().values())
     const open = this.#asked.filter((question) => question.number > oldest)
     this.#asked = [...open, { number, at }].slice(-QUESTIONS_MAX)
+    this.#answeredMs = undefined
+    this.hear()
   }
 
   /**
@@ -60,7 +84,7 @@ export class OvnHosts {
     return [...this.#southbound.table('Chassis').values()]
       .filter((row) => !isRemote(row))
       .map((row): OvnHost => {
-        const chassis = String(row['name'])
+        const chassis = textOf(row, 'name')
         const answer = answers.get(chassis)
         const isAlive = answer === undefined || answer === newest || !this.#isLate(answer, newest)
         return { chassis, physicalNetworks: physicalNetworksOf(row), isAlive }
@@ -71,12 +95,13 @@ export class OvnHosts {
   /** True when a question that another host has answered has waited too long for this one. */
   #isLate(answer: number, newest: number): boolean {
     const open = this.#asked.find(({ number }) => number > answer && number <= newest)
-    return open !== undefined && this.#clock.elapsed() - open.at > this.#silentMs
+    const patienceMs = Math.max(this.#silentMs, PATIENCE_FACTOR * (this.#answeredMs ?? 0))
+    return open !== undefined && this.#clock.elapsed() - open.at > patienceMs
   }
 
   #answers(): ReadonlyMap<string, number> {
     const rows = [...this.#southbound.table('Chassis_Private').values()]
-    return new Map(rows.map((row) => [String(row['name']), Number(row['nb_cfg'])]))
+    return new Map(rows.map((row) => [textOf(row, 'name'), Number(row['nb_cfg'])]))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { NetworkState } from '#openapi/wire/network.ts'
 import { ID_KEY } from './northbound/rows.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
-import { type Atom, encodeReference, type Row, type ValueMap } from './ovsdb/values.ts'
+import { type Atom, encodeReference, type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 
 interface Southbound {
   table(name: string): Table
@@ -17,7 +17,7 @@ export function remoteDifference(
 ): readonly Operation[] {
   const known = new Map<string, { readonly uuid: string; readonly row: Row }>()
   for (const [uuid, row] of southbound.table('Chassis'))
-    known.set(String(row['name']), { uuid, row })
+    known.set(textOf(row, 'name'), { uuid, row })
   const addressOf = new Map(remoteHosts.map(({ id, encapAddress }) => [id, encapAddress]))
   const hosts = remoteHosts.flatMap((host) => {
     const found = known.get(host.id)
@@ -28,13 +28,13 @@ export function remoteDifference(
     return isSame ? [] : moveHost(uuid, host)
   })
   const removed = [...known.values()].flatMap(({ uuid, row }) =>
-    isRemote(row) && !addressOf.has(String(row['name']))
+    isRemote(row) && !addressOf.has(textOf(row, 'name'))
       ? [{ op: 'delete', table: 'Chassis', where: [['_uuid', '==', encodeReference(uuid)]] }]
       : [],
   )
   const hostOf = new Map(ports.map(({ id, remoteHostId }) => [id, remoteHostId]))
   const bindings = [...southbound.table('Port_Binding')].flatMap(([uuid, row]) => {
-    const hostId = hostOf.get(String(row['logical_port'])) ?? null
+    const hostId = hostOf.get(textOf(row, 'logical_port')) ?? null
     if (hostId === null || row['type'] !== 'remote' || !addressOf.has(hostId)) return []
     const chassis = known.get(hostId)?.uuid ?? insertName('chassis', hostId)
     if (row['chassis'] === chassis) return []
@@ -52,7 +52,7 @@ export function isRemote(row: Row): boolean {
 
 function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
   const encaps = southbound.table('Encap')
-  return (row['encaps'] as readonly Atom[]).map((each) => String(encaps.get(String(each))?.['ip']))
+  return (row['encaps'] as readonly Atom[]).map((each) => textOf(encaps.get(String(each)), 'ip'))
 }
 
 type RemoteHost = NetworkState['remoteHosts'][number]

@@ -120,6 +120,12 @@ export class OvnWorld implements AsyncDisposable {
     return this.#endpoint(holder)
   }
 
+  /** Ends the host with all that it has, as if its power were cut. */
+  async loseHost({ holder }: OvnTestHost): Promise<void> {
+    process.kill(holder.pid, 'SIGKILL')
+    await endNamespace(holder)
+  }
+
   /** The outside of all hosts, on the public network. */
   outside(): Endpoint {
     return this.#endpoint(this.underlay.holder)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runOvn } from '#deploy/ovn/daemons.ts'
 import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
+import type { NetworkState } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
   wireFloatingIp,
@@ -11,8 +12,7 @@ import {
   wireRouter,
   wireRule,
   wireSubnet,
-} from '#drivers/testing/network-state.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
+} from '../env/network-state.ts'
 import { type Endpoint, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -74,13 +74,13 @@ function firstState() {
     routers: [router],
     floatingIps: [floating],
   }
-  return { state, web, friend, stranger, far, open, floating }
+  return { state, web, friend, stranger, far, open, floating, gateway }
 }
 
 describe.skipIf(why !== undefined)(
   `OVN of two hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
-    const { state, web, friend, stranger, far, open, floating } = firstState()
+    const { state, web, friend, stranger, far, open, floating, gateway } = firstState()
     const signal = () => AbortSignal.timeout(60_000)
     let world: OvnWorld
     let ends: Readonly<Record<'web' | 'friend' | 'stranger' | 'far', Endpoint>>
@@ -160,7 +160,7 @@ describe.skipIf(why !== undefined)(
     test('names of ports are answered inside their network', async () => {
       const script = `const dns = new (require('node:dns').Resolver)({ timeout: 2000 })
         dns.setServers(['10.71.0.1'])
-        dns.resolve4(process.argv[1], (error, found) => console.log(error?.code ?? found.join()))`
+        dns.resolve4(process.argv[1], (error, found) => process.stdout.write(error?.code ?? found.join()))`
       const resolve = (name: string) => ends.friend.run(process.execPath, '-e', script, name)
 
       expect(await resolve('web.blue.example')).toBe('10.71.0.11')
@@ -217,6 +217,18 @@ describe.skipIf(why !== undefined)(
 
       await expect.poll(() => ends.stranger.pings('10.71.0.11')).toBe(false)
       await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
+    })
+
+    test('a gateway whose host dies is taken over by the other host', async () => {
+      const listed = await nbctl('lrp-get-gateway-chassis', `lrp-${gateway.id}`)
+      const dying = world.hosts.find(({ id }) => listed.split('\n')[0]!.includes(id))!
+      const [guest, host] =
+        dying === world.hosts[0] ? [ends.friend, world.hosts[1]] : [ends.web, world.hosts[0]]
+      await world.loseHost(dying)
+
+      await expect.poll(() => world.engine.hosts().filter(({ isAlive }) => isAlive)).toHaveLength(1)
+      await expect.poll(() => guest.pings('203.0.113.1')).toBe(true)
+      expect(await nbctl('lrp-get-gateway-chassis', `lrp-${gateway.id}`)).toContain(host.id)
     })
 
     test('an empty state leaves nothing, and the end nothing that runs', async () => {

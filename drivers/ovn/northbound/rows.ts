@@ -87,7 +87,10 @@ export function externalIds(
   id: string,
   neutron: Readonly<Record<string, string | number>>,
 ): Readonly<Record<string, string>> {
-  const entries = Object.entries(neutron).map(([key, value]) => [`neutron:${key}`, String(value)])
+  const entries = Object.entries(neutron).map(([key, value]): [string, string] => [
+    `neutron:${key}`,
+    String(value),
+  ])
   return { [ID_KEY]: id, ...Object.fromEntries(entries) }
 }
 

@@ -163,7 +163,10 @@ function dnsRecords(
     }
     for (const { address } of fixedIps) pointers.push([reverseName(address), full])
   }
-  const forward = [...addresses].map(([name, known]) => [name, [...known].join(' ')])
+  const forward = [...addresses].map(([name, known]): [string, string] => [
+    name,
+    [...known].join(' '),
+  ])
   return Object.fromEntries([...forward, ...pointers])
 }
 
@@ -171,7 +174,7 @@ function dnsRecords(
 function reverseName(address: string): string {
   if (!isIpv6(address)) return `${address.split('.').toReversed().join('.')}.in-addr.arpa`
   const bytes = ipaddr.parse(address).toByteArray()
-  const digits = bytes.flatMap((byte) => [...byte.toString(16).padStart(2, '0')])
+  const digits = bytes.flatMap((byte) => byte.toString(16).padStart(2, '0').split(''))
   return `${digits.toReversed().join('.')}.ip6.arpa`
 }
 

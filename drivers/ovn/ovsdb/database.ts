@@ -28,6 +28,11 @@ export interface OperationResult {
   readonly uuid?: readonly ['uuid', string]
 }
 
+interface Connected {
+  /** Settles when the connection is lost. */
+  readonly closed: Promise<void>
+}
+
 type RowUpdate = Readonly<Partial<Record<'initial' | 'insert' | 'modify' | 'delete', unknown>>>
 type TableUpdates = Readonly<Record<string, Readonly<Record<string, RowUpdate>>>>
 
@@ -131,31 +136,34 @@ export class OvsdbDatabase implements AsyncDisposable {
     await this.#keeping
   }
 
-  /** Connects again, with pauses that grow, until disposed. */
+  /** Connects again whenever the connection is lost, until disposed. */
   async #keepConnected(first: Promise<void>): Promise<void> {
+    let connected: Connected | undefined = { closed: first }
+    while (connected !== undefined) {
+      await connected.closed
+      connected = await this.#reconnect()
+    }
+  }
+
+  /** Tries with pauses that grow; undefined once disposed. */
+  async #reconnect(): Promise<Connected | undefined> {
     const { clock, log, name, address } = this.#options
     const { signal } = this.#stop
-    let closed = first
-    for (;;) {
-      await closed
-      for (let tries = 0; ; tries += 1) {
-        if (signal.aborted) return
-        const pauseMs = PAUSES_MS[tries] ?? PAUSES_MS.at(-1)!
-        await clock.sleep(pauseMs, signal).catch(() => undefined)
-        try {
-          ;({ closed } = await this.#connect())
-          break
-        } catch (error) {
-          if (signal.aborted) return
-          if (tries === 0)
-            log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is away')
-        }
+    for (let tries = 0; ; tries += 1) {
+      const pauseMs = PAUSES_MS[tries] ?? PAUSES_MS.at(-1)!
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
+      if (signal.aborted) return undefined
+      try {
+        return await this.#connect()
+      } catch (error) {
+        if (tries === 0 && !signal.aborted)
+          log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is away')
       }
     }
   }
 
-  /** Afterwards the replica is complete. `closed` settles when the connection is lost. */
-  async #connect(): Promise<{ readonly closed: Promise<void> }> {
+  /** Afterwards the replica is complete. */
+  async #connect(): Promise<Connected> {
     const { address, tls, name, tables } = this.#options
     const { promise, resolve } = Promise.withResolvers<void>()
     const connection = await OvsdbConnection.open({
@@ -186,6 +194,7 @@ export class OvsdbDatabase implements AsyncDisposable {
       if (!isContinued) this.#tables = new Map(wanted.map(([table]) => [table, new Map()]))
       this.#update(last, updates)
       for (const change of this.#early.splice(0)) this.#update(...change)
+      this.#stop.signal.throwIfAborted()
       this.#connection = connection
       this.#tell()
       return { closed: promise }

@@ -16,6 +16,12 @@ export interface Column {
 }
 export type Schema = Readonly<Record<string, Readonly<Record<string, Column>>>>
 
+/** The text or reference in a column; empty for one that is not set. */
+export function textOf(row: Row | undefined, column: string): string {
+  const value = row?.[column]
+  return typeof value === 'string' ? value : ''
+}
+
 interface SchemaDocument {
   readonly tables: Readonly<
     Record<string, { readonly columns: Readonly<Record<string, { readonly type: ColumnType }>> }>

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '#common/clock.ts'
+import { OvnHosts } from './hosts.ts'
+import type { Table } from './ovsdb/database.ts'
+
+const SILENT_MS = 2_500
+
+/** Two databases of three hosts, and a clock; `answer` is what a host's controller does. */
+function world() {
+  let now = 0
+  let number = 7
+  const answers = new Map([
+    ['a', 7],
+    ['b', 7],
+    ['c', 7],
+  ])
+  const rows = (list: readonly object[]): Table =>
+    new Map(list.map((row, index) => [String(index), row as never]))
+  const config = (mappings: string, more = {}) => ({
+    other_config: { 'ovn-bridge-mappings': mappings, ...more },
+  })
+  const southbound: Readonly<Record<string, () => Table>> = {
+    Chassis: () =>
+      rows([
+        { name: 'c', ...config('') },
+        { name: 'a', ...config('physnet:br-ex, other:br-other') },
+        { name: 'b', ...config('physnet:br-ex') },
+        { name: 'elsewhere', ...config('', { 'is-remote': 'true' }) },
+      ]),
+    Chassis_Private: () => rows([...answers].map(([name, nb_cfg]) => ({ name, nb_cfg }))),
+  }
+  const hosts = new OvnHosts(
+    {
+      northbound: { table: () => rows([{ nb_cfg: number }]) },
+      southbound: { table: (name) => southbound[name]!() },
+    },
+    { elapsed: () => now } as Clock,
+    SILENT_MS,
+  )
+  return {
+    hosts,
+    /** A question, answered at once by these. */
+    ask: async (...by: readonly string[]) => {
+      await hosts.ask(async () => {
+        number += 1
+      })
+      for (const name of by) answers.set(name, number)
+      hosts.hear()
+    },
+    /** An answer to the last question. */
+    answer: (name: string) => {
+      answers.set(name, number)
+      hosts.hear()
+    },
+    pass: (ms: number) => (now += ms),
+    dead: () => hosts.list().flatMap(({ chassis, isAlive }) => (isAlive ? [] : [chassis])),
+  }
+}
+
+test('hosts say for themselves which physical networks they reach; those of other cells are none of ours', () => {
+  expect(world().hosts.list()).toEqual([
+    { chassis: 'a', physicalNetworks: ['physnet', 'other'], isAlive: true },
+    { chassis: 'b', physicalNetworks: ['physnet'], isAlive: true },
+    { chassis: 'c', physicalNetworks: [], isAlive: true },
+  ])
+})
+
+test('a host that is silent while another answers is dead after a while, until it answers', async () => {
+  const { ask, pass, dead } = world()
+  await ask('a', 'b')
+  pass(SILENT_MS)
+  expect(dead(), 'not yet longer than it may').toEqual([])
+  pass(1)
+  expect(dead()).toEqual(['c'])
+
+  await ask('a', 'b', 'c')
+  expect(dead()).toEqual([])
+})
+
+test('where all are silent none is dead', async () => {
+  const { ask, pass, dead } = world()
+  await ask()
+  await ask()
+  pass(60_000)
+  expect(dead()).toEqual([])
+
+  await ask('a')
+  expect(dead()).toEqual(['b', 'c'])
+})
+
+test('a host that has long been dead stays so over many questions, and others are judged as before', async () => {
+  const { ask, pass, dead } = world()
+  for (let nth = 0; nth < 500; nth += 1) {
+    await ask('a', 'b')
+    pass(1_000)
+  }
+  expect(dead()).toEqual(['c'])
+  await ask('a')
+  pass(SILENT_MS + 1)
+  expect(dead()).toEqual(['b', 'c'])
+})
+
+test('a dear question is asked less often, and hosts have longer to answer it', async () => {
+  const { hosts, ask, answer, pass, dead } = world()
+  expect(hosts.isDue()).toBe(true)
+  await ask()
+  pass(60_000)
+  expect(hosts.isDue(), 'the last one is open').toBe(false)
+
+  await ask()
+  pass(400)
+  answer('a')
+  expect(hosts.isDue()).toBe(false)
+  pass(20 * 400 - 401)
+  expect(hosts.isDue()).toBe(false)
+  pass(1)
+  expect(hosts.isDue()).toBe(true)
+
+  await ask('a', 'b', 'c')
+  await ask()
+  pass(1_000)
+  answer('a')
+  pass(9_000)
+  expect(dead()).toEqual([])
+  pass(1)
+  expect(dead()).toEqual(['b', 'c'])
+})

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { Checkout } from '../env/checkout.ts'
+import { isFullRun } from '../env/full-run.ts'
+import { machineNetwork } from './machine-network.ts'
+import { whyNoGuests } from './requirements.ts'
+
+// Goal: servers of one network reach each other on whichever hosts of their cell, before and after the deployment was down.
+
+const COMMANDS = [
+  'libvirtd',
+  'qemu-system-x86_64',
+  'syslinux',
+  'openstack',
+  'ovs-vswitchd',
+  'ovn-northd',
+]
+const COMMAND_MS = 120_000
+const STATE_MS = 150_000
+const why = isFullRun ? whyNoGuests(COMMANDS) : './weir test --all runs it'
+
+describe.skipIf(why !== undefined)(
+  `a deployment whose servers OVN joins${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    let checkout: Checkout
+    let before: Awaited<ReturnType<typeof machineNetwork>>
+
+    beforeAll(async () => {
+      before = await machineNetwork()
+      checkout = new Checkout()
+      const size = ['--cells', '1', '--hosts', '2']
+      await checkout.succeed('up', '--driver', 'libvirt', '--network', 'ovn', ...size)
+    }, 300_000)
+
+    afterAll(() => checkout?.[Symbol.asyncDispose](), 60_000)
+
+    const openstack = async (...args: readonly string[]) => {
+      const env = {
+        PATH: '/usr/bin:/bin',
+        HOME: checkout.home,
+        OS_CLIENT_CONFIG_FILE: checkout.cloudsFile,
+        OS_CLOUD: 'weir',
+      }
+      const options = { env, timeout: COMMAND_MS }
+      return (await promisify(execFile)('openstack', [...args], options)).stdout
+    }
+    const addressOf = async (name: string) =>
+      /(?:\d+\.){3}\d+/.exec(
+        await openstack('server', 'show', name, '-f', 'value', '-c', 'addresses'),
+      )![0]
+    /** Pings from the guest, whose console tells of it. */
+    const reaches = (name: string, address: string) =>
+      waitFor(
+        `${name} to reach ${address}`,
+        async () => {
+          const text = await openstack('console', 'log', 'show', '--lines', '3', name)
+          return text.includes(`weir-guest: ${address} answers`)
+        },
+        STATE_MS,
+      )
+
+    test('joins servers on two hosts, and does so again once it was down', async () => {
+      const first = await addressOf('first')
+      const script = join(checkout.home, 'ping.sh')
+      const ping = `ping -c 1 -W 1 ${first} >/dev/null && echo "weir-guest: ${first} answers" >/dev/console`
+      writeFileSync(script, `#!/bin/sh\nwhile sleep 1; do ${ping}; done &\n`)
+      const boot = ['--flavor', 'm1.tiny', '--image', 'tiny', '--network', 'private', '--wait']
+      const hint = await openstack('server', 'show', 'first', '-f', 'value', '-c', 'id')
+      const apart = ['--hint', `different_host=${hint.trim()}`, '--config-drive', 'true']
+      await openstack('server', 'create', ...boot, ...apart, '--user-data', script, 'second')
+
+      await reaches('second', first)
+
+      await checkout.succeed('down')
+      await checkout.succeed('up')
+      await reaches('second', first)
+    }, 400_000)
+
+    test('leaves nothing of the machine’s network changed', async () => {
+      expect(await machineNetwork()).toEqual(before)
+      await checkout.succeed('down')
+      expect(await machineNetwork()).toEqual(before)
+    }, 120_000)
+  },
+)
