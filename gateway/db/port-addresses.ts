@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/mysql-core'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
@@ -134,4 +134,18 @@ export async function releaseAddress(
   await tx.orm
     .delete(portAddresses)
     .where(and(eq(subnetId, row.subnetId), eq(address, row.address), eq(portId, row.portId)))
+}
+
+/** How many addresses of each of these subnets ports have; none where it is not named. */
+export async function addressCounts(
+  db: Executor,
+  subnetIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (subnetIds.length === 0) return new Map()
+  const rows = await db.orm
+    .select({ subnetId: portAddresses.subnetId, used: sql<number>`count(*)` })
+    .from(portAddresses)
+    .where(inArray(portAddresses.subnetId, [...subnetIds]))
+    .groupBy(portAddresses.subnetId)
+  return new Map(rows.map(({ subnetId, used }) => [subnetId, Number(used)]))
 }

@@ -37,6 +37,17 @@ export const routerInterfaces = mysqlTable(
   ],
 )
 
+/** What was made for a project that asked for some network; the key makes it be made once. */
+export const autoAllocatedTopologies = mysqlTable(
+  'auto_allocated_topologies',
+  {
+    projectId: token('project_id').primaryKey(),
+    networkId: uuid('network_id').notNull(),
+    routerId: uuid('router_id').notNull(),
+  },
+  (t) => [uniqueIndex('auto_allocated_topologies_by_network').on(t.networkId)],
+)
+
 const { name: _name, ...unnamed } = described
 
 export const floatingIps = mysqlTable(

@@ -42,7 +42,7 @@ export function refuseAdminFields({ isAdmin }: Requester, fields: RouterFields):
 }
 
 /** What of a router's gateway is to change. */
-interface GatewayChange {
+export interface GatewayChange {
   readonly networks: Networks
   readonly requester: Requester
   /** Locked, or new. */

@@ -76,7 +76,8 @@ async function attachableSubnet(
   )
 }
 
-async function addSubnet(
+/** Afterwards the subnet, which has a gateway address, is on the router. Throws as `addInterface`. */
+export async function addSubnet(
   tx: Tx,
   { clock }: Networks,
   routerId: string,
