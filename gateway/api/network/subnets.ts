@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/network.gen.ts'
+import { createSubnets } from '../../app/networks/create-subnets.ts'
 import {
-  createSubnets,
   listSubnets as listPage,
   deleteSubnet as remove,
   updateSubnet as update,

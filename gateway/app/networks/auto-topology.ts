@@ -11,13 +11,13 @@ import { attachedSubnets, lockRouter } from '../../db/routers.ts'
 import { defaultSubnetPool, type SubnetPool } from '../../db/subnet-pools.ts'
 import type { Requester } from '../requester.ts'
 import { dropNetwork, newNetwork, placeNetwork } from './change-networks.ts'
+import { placeSubnet, plannedSubnet } from './create-subnets.ts'
 import { requireNetworkEngine } from './engine.ts'
 import type { Networks } from './list-networks.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { dropRouter, newRouter, placeRouter } from './routers/change-routers.ts'
 import { addSubnet } from './routers/interfaces.ts'
 import { detach } from './routers/remove-interface.ts'
-import { placeSubnet, plannedSubnet } from './subnets.ts'
 
 /**
  * The network of the project's topology, which exists afterwards: a network with a subnet of each default pool, on a router to the default
