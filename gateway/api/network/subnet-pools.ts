@@ -2,10 +2,9 @@ import type { operations } from '#openapi/network.gen.ts'
 import {
   createSubnetPools,
   deleteSubnetPool,
-  listSubnetPools,
   updateSubnetPool,
-  visibleSubnetPool,
-} from '../../app/networks/subnet-pools.ts'
+} from '../../app/networks/change-subnet-pools.ts'
+import { listSubnetPools, visibleSubnetPool } from '../../app/networks/subnet-pools.ts'
 import type { SubnetPool } from '../../db/subnet-pools.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
