@@ -18,6 +18,7 @@ import { SETTINGS_NEEDED } from '#drivers/testing/settings-needed.ts'
 import { renderReference } from '#gateway/cli/reference.ts'
 import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 import { configFromEnv as gatewayConfig } from '#gateway/config.ts'
+import { MAX } from '#openapi/microversions.ts'
 
 /** As it stands in a literal, without what comes from a variable. */
 const SECRET_FILE = /(?<=['`/}])[a-z-]*\.(?:creds|key|nk|crt|password)(?=['`])/g
@@ -35,6 +36,10 @@ const METRIC = /(?<=name: ')(?:weir|api)_[a-z_]+(?=')/g
 const FILTER_ROW = /^\| (`[^|]+`) \|[^|]*\| (runs|optional) \|$/gm
 /** Before and after the part of docs/reference/drivers.md that is rewritten. */
 const TABLE_MARK = '<!-- what each driver can -->'
+
+test('docs/reference/api.md names the newest microversion', async () => {
+  expect(await readFile('docs/reference/api.md', 'utf8')).toContain(`microversions 2.1 to ${MAX} |`)
+})
 
 // `./weir test test/docs.test.ts -u` rewrites the pages.
 test('docs/reference/states.md shows the states and transitions of the code', async () => {

@@ -109,28 +109,39 @@ export class HostRegistry {
   states(): readonly HostState[] {
     const states: HostState[] = []
     for (const host of this.#hosts.values()) {
-      const { inventory, provider } = host
-      if (inventory === null || provider === null) continue
-      states.push({
-        hostId: host.id,
-        name: host.name,
-        zone: host.zone,
-        isUp: this.isUp(host),
-        isDisabled: host.isDisabled,
-        simulated: host.simulated,
-        filtersPorts: host.simulated || host.capabilities.includes('firewall'),
-        hypervisorType: inventory.hypervisor.type,
-        hypervisorHostname: inventory.hypervisor.hostname,
-        architecture: inventory.architecture,
-        imageFormats: inventory.imageFormats,
-        limits: provider.limits,
-        used: provider.used,
-        instances: provider.instances,
-        ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
-        aggregates: host.aggregates,
-      })
+      const state = this.#stateOf(host)
+      if (state !== undefined) states.push(state)
     }
     return states
+  }
+
+  /** The same of one host. */
+  state(id: HostId): HostState | undefined {
+    const host = this.#hosts.get(id)
+    return host === undefined ? undefined : this.#stateOf(host)
+  }
+
+  #stateOf(host: Host): HostState | undefined {
+    const { inventory, provider } = host
+    if (inventory === null || provider === null) return undefined
+    return {
+      hostId: host.id,
+      name: host.name,
+      zone: host.zone,
+      isUp: this.isUp(host),
+      isDisabled: host.isDisabled,
+      simulated: host.simulated,
+      filtersPorts: host.simulated || host.capabilities.includes('firewall'),
+      hypervisorType: inventory.hypervisor.type,
+      hypervisorHostname: inventory.hypervisor.hostname,
+      architecture: inventory.architecture,
+      imageFormats: inventory.imageFormats,
+      limits: provider.limits,
+      used: provider.used,
+      instances: provider.instances,
+      ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
+      aggregates: host.aggregates,
+    }
   }
 
   /** Where a server is once it is placed on this host; undefined for a host that cannot take any. */

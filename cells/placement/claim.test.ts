@@ -65,6 +65,23 @@ test('of many claims at once exactly those that fit succeed', async () => {
   })
 })
 
+test('claims at once, queued or not, give a provider no more instances than it may have', async () => {
+  const [max, size] = [3, { vcpus: 1, memoryMb: 1, diskGb: 1 }]
+  const provider = await provide({ vcpus: 100, memoryMb: 100, diskGb: 100 })
+  const now = () => db.transaction((tx) => claim(tx, provider, newId(), size, max))
+  const queued = () =>
+    db.transaction(async (tx) =>
+      queueClaim(tx, provider, newId(), size, { ...LOST, instancesMax: max }),
+    )
+
+  const claims = Array.from({ length: 5 }, () => [now(), queued()]).flat()
+  const outcomes = await Promise.allSettled(claims)
+
+  const taken = outcomes.filter((each) => each.status === 'fulfilled' && each.value !== false)
+  expect(taken).toHaveLength(max)
+  expect(await usageOf(provider)).toMatchObject({ held: [max, max, max], instances: max })
+})
+
 test('releasing twice gives back once', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   const consumer = newId()
@@ -76,7 +93,8 @@ test('releasing twice gives back once', async () => {
   expect(await usageOf(provider)).toEqual({ counted: [2, 10, 1], held: [2, 10, 1], instances: 1 })
 })
 
-const LOST = () => new Error('lost')
+const lost = () => new Error('lost')
+const LOST = { otherwise: lost }
 const gold = (vcpus: number, amount: number): Resources => ({
   vcpus,
   memoryMb: 1,
@@ -118,7 +136,7 @@ test('a queued release gives back what was read, or fails where that is no longe
   expect(others.every((row) => row.provider_id === provider || row.provider_id === elsewhere)).toBe(
     true,
   )
-  const queued = () => db.transaction(async (tx) => queueRelease(tx, consumer, held, LOST))
+  const queued = () => db.transaction(async (tx) => queueRelease(tx, consumer, held, lost))
 
   await queued()
   await expect(queued()).rejects.toThrow('lost')

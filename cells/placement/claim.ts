@@ -7,6 +7,8 @@ import { queueGiveBack } from './give-back.ts'
 import { RESOURCE_CLASSES, type Resources } from './resources.ts'
 
 const p = sql.placeholder
+/** The largest number of instances that the column holds. */
+const NO_LIMIT = 2 ** 31 - 1
 
 const TAKE = statement(
   builder
@@ -24,6 +26,7 @@ const TAKE = statement(
         sql`vcpus_used + ${p('vcpus')} <= vcpus_limit`,
         sql`memory_mb_used + ${p('memoryMb')} <= memory_mb_limit`,
         sql`disk_gb_used + ${p('diskGb')} <= disk_gb_limit`,
+        sql`instances < ${p('instancesMax')}`,
       ),
     ),
 )
@@ -64,8 +67,8 @@ const ALLOCATE_CUSTOM = statement(
 )
 
 /**
- * Allocates the resources to the consumer if the provider still has them all; false, and nothing changed, when it has
- * not. One conditional update decides, so concurrent claims never overbook a provider. The provider's row is the
+ * Allocates the resources to the consumer if the provider still has them all, and has fewer instances than
+ * `instancesMax`; false, and nothing changed, when it has not. One conditional update decides, so concurrent claims never overbook a provider. The provider's row is the
  * first that is locked, so no other transaction sees custom classes taken and given back.
  */
 export async function claim(
@@ -73,8 +76,9 @@ export async function claim(
   provider: HostId,
   consumer: string,
   resources: Resources,
+  instancesMax = NO_LIMIT,
 ): Promise<boolean> {
-  const { affectedRows } = await tx.run(TAKE, { provider, ...resources })
+  const { affectedRows } = await tx.run(TAKE, { provider, instancesMax, ...resources })
   if (affectedRows !== 1) return false
   const { custom = {}, ...counted } = resources
   for (const [index, [resourceClass, amount]] of Object.entries(custom).entries()) {
@@ -88,16 +92,21 @@ export async function claim(
   return true
 }
 
+export interface QueuedClaim {
+  readonly otherwise: () => Error
+  readonly instancesMax?: number | undefined
+}
+
 /** The same, only queued: the transaction fails with `otherwise` when the provider has them no longer. */
 export function queueClaim(
   tx: Tx,
   provider: HostId,
   consumer: string,
   resources: Resources,
-  otherwise: () => Error,
+  { otherwise, instancesMax = NO_LIMIT }: QueuedClaim,
 ): void {
   const expected = { rows: 1, otherwise }
-  tx.queue(TAKE, { provider, ...resources }, expected)
+  tx.queue(TAKE, { provider, instancesMax, ...resources }, expected)
   for (const [resourceClass, amount] of Object.entries(resources.custom ?? {}))
     tx.queue(TAKE_CUSTOM, { provider, resourceClass, amount }, expected)
   queueAllocations(tx, provider, consumer, resources)

@@ -15,4 +15,9 @@ export interface Filter {
   readonly isOptional?: true
   /** Why the host cannot take the request; undefined when this filter has nothing against it. */
   refuse(host: HostState, request: PlacementRequest, settings: FilterSettings): string | undefined
+  /**
+   * How many instances the host may have. Two requests may pass the filter at once, so the claim holds to the number too.
+   * Absent: the filter does not count instances.
+   */
+  instancesMax?(host: HostState, settings: FilterSettings): number
 }

@@ -51,6 +51,16 @@ export function selectHosts(
   }
 }
 
+/** The smallest number of instances that a filter allows on the host; undefined: no filter counts them. */
+export function instancesMaxOf(
+  host: HostState,
+  { filters, filterSettings }: Scheduling,
+): number | undefined {
+  const limits = filters.flatMap((filter) => filter.instancesMax?.(host, filterSettings) ?? [])
+  const smallest = Math.min(...limits)
+  return Number.isFinite(smallest) ? smallest : undefined
+}
+
 /** A filter that throws cannot tell that the host fits: it has refused it, and its error is the reason. */
 function refusalOf(
   filter: Scheduling['filters'][number],

@@ -10,7 +10,14 @@ import { settledWithin } from '../settled-within.ts'
 import type { ApartSaga } from './execute-apart.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { HeldLease, type Lease, seizeLease } from './lease.ts'
-import { adoptSagas, letGoOf, markSaga, restSuspect, type SagaRecord } from './log.ts'
+import {
+  type AdoptedSaga,
+  adoptSagas,
+  letGoOf,
+  markSaga,
+  restSuspect,
+  type SagaRecord,
+} from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
@@ -59,6 +66,10 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #options: SagaEngineOptions<Deps>
   readonly #byName: ReadonlyMap<string, Saga<Deps, never>>
   readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
+  /** Their first transaction may have committed without this process knowing. */
+  readonly #beginning = new Set<SagaId>()
+  /** Of each look for sagas to take up: those at work here when it began, or begun since. */
+  readonly #looks = new Set<Set<SagaId>>()
   /** Handed over by this process, which has not ended at them. */
   readonly #letGo = new Set<SagaId>()
   readonly #stop = new AbortController()
@@ -119,12 +130,18 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       const record = { id, name, version, subject, params: params as Json, work }
       return this.#execution(saga as Saga<Deps, never>, record, new Progress())
     })
-    await firstTransaction(this.#options.db, executions, around)
-    return executions.map((execution) => ({
-      id: execution.record.id,
-      output: <T extends Json>(step: string) => execution.progress.output(step) as T | undefined,
-      finished: this.#isApart ? Promise.resolve('handed-over') : this.#track(execution),
-    }))
+    const ids = executions.map(({ record }) => record.id)
+    for (const seen of [this.#beginning, ...this.#looks]) for (const id of ids) seen.add(id)
+    try {
+      await firstTransaction(this.#options.db, executions, around)
+      return executions.map((execution) => ({
+        id: execution.record.id,
+        output: <T extends Json>(step: string) => execution.progress.output(step) as T | undefined,
+        finished: this.#isApart ? Promise.resolve('handed-over') : this.#track(execution),
+      }))
+    } finally {
+      for (const id of ids) this.#beginning.delete(id)
+    }
   }
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
@@ -133,10 +150,9 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     const letGo = [...this.#letGo]
     if (letGo.length > 0) await letGoOf(db, this.#lease, letGo)
     for (const id of letGo) this.#letGo.delete(id)
-    const running = new Set(this.#running.keys())
-    const idle = await adoptSagas(db, this.#lease, { max: ADOPT_MAX, running })
+    const idle = await this.#lookForIdle()
     for (const { log, isSuspect, ...record } of idle) {
-      // Begun while they were looked for.
+      // Taken up by another look meanwhile.
       if (this.#running.has(record.id)) continue
       const saga = this.#byName.get(record.name)
       if (saga === undefined) {
@@ -148,6 +164,20 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       else void this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
+  }
+
+  /**
+   * Unfinished sagas that are due and that this process is not at. A saga that begins and ends while the database is read
+   * is found there as unfinished: taken up, it would be carried out a second time.
+   */
+  async #lookForIdle(): Promise<readonly AdoptedSaga[]> {
+    const running = new Set([...this.#running.keys(), ...this.#beginning])
+    this.#looks.add(running)
+    try {
+      return await adoptSagas(this.#options.db, this.#lease, { max: ADOPT_MAX, running })
+    } finally {
+      this.#looks.delete(running)
+    }
   }
 
   async #tryApart(
@@ -211,9 +241,6 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
     const { id } = execution.record
-    // Recovery may find a saga before its start hears that it has committed.
-    const already = this.#running.get(id)
-    if (already !== undefined) return already
     const setAside = (why: string) => this.#setEscapedAside(execution.record, why)
     return this.#keepRunning(
       id,

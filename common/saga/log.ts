@@ -50,6 +50,8 @@ const INSERT = statement(
   }),
 )
 
+const isUnfinished = inArray(sagas.state, ['running', 'unwinding'])
+
 const HOLD = statement(
   builder
     .update(sagas)
@@ -66,6 +68,7 @@ const HOLD = statement(
         eq(sagas.id, id),
         eq(sagas.owner, sql.placeholder('owner')),
         eq(sagas.generation, sql.placeholder('generation')),
+        isUnfinished,
       ),
     ),
 )
@@ -109,7 +112,7 @@ export interface Hold {
 }
 
 /**
- * Sets the saga's state if this process still owns it; fails with `SagaLost` when another process has taken it. Part of
+ * Sets the saga's state if it has not ended and this process still owns it; fails with `SagaLost` otherwise. Part of
  * every transaction of a step: it is the fence that rolls back what a process without the lease did.
  */
 export function queueSagaHold(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
@@ -130,10 +133,10 @@ export async function markSaga(
   if (affectedRows !== 1) throw new SagaLost(saga)
 }
 
-/** Another process has taken the saga: whatever this one still does to it is rolled back. */
+/** The saga has ended, or another process has taken it: whatever this one still does to it is rolled back. */
 export class SagaLost extends Failure {
   constructor(saga: SagaId) {
-    super('conflict', `Saga ${saga} belongs to another process.`)
+    super('conflict', `Saga ${saga} has ended or belongs to another process.`)
   }
 }
 
@@ -171,7 +174,7 @@ export async function readFailure(db: Executor, saga: SagaId): Promise<Failure |
 /** Which sagas a process takes up. */
 export interface Adoption {
   readonly max: number
-  /** At work here. */
+  /** At work here; those that begin while the database is read are added to it. */
   readonly running: ReadonlySet<SagaId>
 }
 
@@ -208,7 +211,7 @@ export async function restSuspect(
         eq(sagas.id, saga),
         eq(sagas.owner, lease.name),
         eq(sagas.generation, lease.generation),
-        inArray(sagas.state, ['running', 'unwinding']),
+        isUnfinished,
       ),
     )
 }
@@ -295,7 +298,7 @@ export async function adoptSagas(
   const rows = await db.orm
     .select()
     .from(sagas)
-    .where(and(isOwn, inArray(sagas.state, ['running', 'unwinding']), isDue))
+    .where(and(isOwn, isUnfinished, isDue))
     .orderBy(asc(sagas.resumeAt))
     .limit(max + running.size)
   const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
@@ -304,7 +307,7 @@ export async function adoptSagas(
     await db.orm
       .update(sagas)
       .set({ hand: 'held' })
-      .where(and(inArray(sagas.id, trusted), isOwn))
+      .where(and(inArray(sagas.id, trusted), isOwn, isUnfinished))
   return idle.map(adopted)
 }
 
@@ -318,7 +321,7 @@ export async function readSaga(
   const [row] = await db.orm
     .select()
     .from(sagas)
-    .where(and(eq(sagas.id, saga), isOwn, inArray(sagas.state, ['running', 'unwinding'])))
+    .where(and(eq(sagas.id, saga), isOwn, isUnfinished))
   return row && adopted(row)
 }
 

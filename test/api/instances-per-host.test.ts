@@ -41,6 +41,16 @@ async function refusedServer(): Promise<string> {
   return id
 }
 
+test('of servers asked for at once a host takes as many as its cell allows', async () => {
+  const ids = await Promise.all([1, 2, 3].map(() => createServer(cloud, demo)))
+  const ends = await Promise.allSettled(ids.map((id) => untilStatus(demo, id, 'ACTIVE')))
+
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []))
+  expect(refused).toHaveLength(2)
+  for (const reason of refused) expect(reason).toContain('NumInstancesFilter')
+  for (const id of ids) await deleteServer(demo, id)
+})
+
 test('a host takes no more servers than its cell or aggregate allows, and operators see which of them', async () => {
   const first = await activeServer(cloud, demo)
   const second = await refusedServer()

@@ -2,10 +2,10 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, test } from 'vitest'
 import { loadContract } from '#openapi/contract.ts'
 import { presentDocuments } from '#openapi/load-document.ts'
-import type { Microversion } from '#openapi/microversions.ts'
+import { MAX, type Microversion } from '#openapi/microversions.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
 
-const VERSIONS: readonly Microversion[] = ['2.1', '2.37', '2.53', '2.79', '2.93', '2.104']
+const VERSIONS: readonly Microversion[] = ['2.1', '2.37', '2.53', '2.79', '2.93', MAX]
 
 const config = await createConfig({
   extends: ['recommended'],

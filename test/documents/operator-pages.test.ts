@@ -208,6 +208,7 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   './weir status': { codes: [4], shows: /cell-north +down/ },
   './weir logs cell-NAME': { typed: './weir logs cell-north' },
   './weir up': { after: () => untilCell('north', 'up') },
+  './weir quota show PROJECT': { typed: './weir quota show demo', shows: /instances/ },
   './weir server verify SERVER': { typed: './weir server verify first', shows: /ok/ },
   './weir server verify SERVER --fix': { typed: './weir server verify first --fix' },
   './weir cell resync CELL': { typed: './weir cell resync north' },

@@ -8,6 +8,7 @@ export const diskFilter = capacityFilter('DiskFilter', 'diskGb', 'GiB of disk')
 /** Refuses hosts that have as many instances as their backend takes, such as by a quota of the cloud below. */
 export const backendInstancesFilter: Filter = {
   name: 'BackendInstancesFilter',
+  instancesMax: ({ instancesMax = Number.POSITIVE_INFINITY }) => instancesMax,
   refuse: ({ instances, instancesMax = Number.POSITIVE_INFINITY }) =>
     instances < instancesMax
       ? undefined

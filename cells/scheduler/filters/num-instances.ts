@@ -11,6 +11,7 @@ const KEY = 'max_instances_per_host'
 export const numInstancesFilter: Filter = {
   name: 'NumInstancesFilter',
   isOptional: true,
+  instancesMax: (host, settings) => instancesAllowed(host, settings).max,
   refuse: (host, _request, settings) => {
     const { of, max } = instancesAllowed(host, settings)
     return host.instances < max

@@ -4,7 +4,7 @@ import type { InstanceId } from '#common/ids.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { queueInstance } from '../../../db/instances.ts'
 import { queueClaim } from '../../../placement/claim.ts'
-import { claimCandidate } from '../../claim-candidate.ts'
+import { claimCandidate, instancesAllowedOn } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { PlacedOn } from '../../instance.ts'
 import { building } from './building.ts'
@@ -41,7 +41,9 @@ function claimBest(tx: Tx, call: BootCall): Claimed {
   const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
   if (placed === undefined || group !== undefined) throw new FastPathFailed()
   const claimed = insertOn(tx, call, placed, [])
-  queueClaim(tx, placed.hostId, operation.serverId, resources, () => new FastPathFailed())
+  const instancesMax = instancesAllowedOn(call.deps, placed.hostId)
+  const otherwise = () => new FastPathFailed()
+  queueClaim(tx, placed.hostId, operation.serverId, resources, { otherwise, instancesMax })
   return claimed
 }
 
