@@ -16,7 +16,7 @@ export interface SubnetPool extends Described {
   readonly defaultLength: number
   readonly minLength: number
   readonly maxLength: number
-  /** How much of it a project may have: addresses of IPv4, prefixes of 64 bits of IPv6. Null: any. */
+  /** How much a project may have of the pool: addresses of IPv4, prefixes of 64 bits of IPv6. Null: any. */
   readonly projectQuota: number | null
   readonly isShared: boolean
   readonly isDefault: boolean
@@ -80,7 +80,7 @@ export async function lockSubnetPool(tx: Tx, id: string): Promise<SubnetPool | u
   return row === undefined ? undefined : toPool(row)
 }
 
-/** What the subnets of the pool have of it. */
+/** The parts of the pool that its subnets have. */
 export async function allocationsOf(db: Executor, id: string): Promise<readonly PoolAllocation[]> {
   const { projectId, cidr } = subnets
   return db.orm.select({ projectId, cidr }).from(subnets).where(eq(subnets.subnetPoolId, id))

@@ -77,7 +77,7 @@ describe('an auto-allocated topology', () => {
     expect(await api.list(api.demo, 'routers')).toEqual([])
   })
 
-  test('is made once, whoever asks first, and is what a boot gets that asks for some network', async () => {
+  test('is made once of several requests, and is given to a boot that asks for some network', async () => {
     const replies = await Promise.all([get(), get(), get()])
     const { nics } = await plan()
 

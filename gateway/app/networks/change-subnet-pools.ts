@@ -142,7 +142,7 @@ function refuseBounds({ ipVersion, minLength, maxLength, defaultLength }: Subnet
 }
 
 /**
- * Afterwards the pool has these fields; subnets taken from it stay. Throws `invalid` for prefixes that leave any of it out, and as the
+ * Afterwards the pool has these fields; subnets taken from it stay. Throws `invalid` for prefixes that leave out a former one, and as the
  * creation does.
  */
 export function updateSubnetPool(

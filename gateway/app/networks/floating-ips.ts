@@ -40,7 +40,7 @@ import { isOwner, ownerOf, scopeOf, visibleNetwork } from './visible.ts'
 /** What a floating IP is for, as requests write it. */
 export interface FloatingIpFields {
   readonly description?: string
-  /** Null: nobody's. */
+  /** Null: of no port. */
   readonly port_id?: string | null
   /** Needed where the port has several addresses of IPv4. */
   readonly fixed_ip_address?: string | null
@@ -166,7 +166,7 @@ async function placeFloatingIp(
     networkId,
     address: port.fixedIps[0]!.address,
     portId: port.id,
-    ...NOBODY,
+    ...FREE,
     fixedPort: null,
   }
   const associated = { ...ip, ...(await associationOf(tx, requester, ip, draft)) }
@@ -175,10 +175,10 @@ async function placeFloatingIp(
   await showServerOf(tx, associated)
 }
 
-const NOBODY: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
+const FREE: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
 
 /**
- * Afterwards the floating IP is this port's, or nobody's; where the request names no port, as it was. Throws `conflict` for a fixed
+ * Afterwards the floating IP leads to this port, or to none; where the request names no port, it is as it was. Throws `conflict` for a fixed
  * address that has one, and what `associationOf` does.
  */
 export function updateFloatingIp(

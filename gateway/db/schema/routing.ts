@@ -59,7 +59,7 @@ export const floatingIps = mysqlTable(
     address: token('floating_ip_address', 45).notNull(),
     /** On the external network: holds the address. */
     portId: uuid('floating_port_id').notNull(),
-    // All three null while it is nobody's address.
+    // All three null while it leads to no port.
     fixedPortId: uuid('fixed_port_id'),
     fixedAddress: token('fixed_ip_address', 45),
     routerId: uuid('router_id'),

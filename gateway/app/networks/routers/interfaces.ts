@@ -80,7 +80,7 @@ async function attachableSubnet(
   attachable(subnet)
   if (isOwner(requester, subnet)) return subnet
   const { networkId } = subnet
-  // Whoever a network is shared with by name may route it; one shared with all is not everybody's to route.
+  // A project with which a network is shared by name may route it; sharing with all lets none of them.
   if ((await networksSharedWith(networks.db, requester.projectId, [networkId])).size > 0)
     return subnet
   throw badRequest(

@@ -19,7 +19,7 @@ import { leadsOver } from './routes.ts'
 
 /**
  * Afterwards the subnet, or all of the port's, are not on the router; the port is gone with its last one. Throws `not-found` for
- * what is not on the router, `conflict` while floating IPs or routes need it.
+ * a subnet or port that is not on the router, `conflict` while floating IPs or routes need it.
  */
 export async function removeInterface(
   networks: Networks,
