@@ -16,24 +16,19 @@ export interface AddressRow {
 const { placeholder } = sql
 const number = (name: string) => sql`CAST(${placeholder(name)} AS UNSIGNED)`
 
-const TAKE = statement(
-  builder.insert(portAddresses).values({
-    subnetId: placeholder('subnetId'),
-    offset: number('offset'),
-    address: placeholder('address'),
-    portId: placeholder('portId'),
-  }),
-)
-
-const TAKE_RESTED = sqlStatement(sql`
+// The subnet may have gone since it was read; one that is there now stays while the transaction holds its network.
+const TAKE_SQL = sql`
   insert into port_addresses (subnet_id, address_offset, ip_address, port_id)
-  select ${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
-    ${placeholder('portId')} from dual where ${HAS_RESTED}`)
+  select s.id, ${number('offset')}, ${placeholder('address')}, ${placeholder('portId')}
+  from subnets s where s.id = ${placeholder('subnetId')}`
+
+const TAKE = sqlStatement(TAKE_SQL)
+const TAKE_RESTED = sqlStatement(sql`${TAKE_SQL} and ${HAS_RESTED}`)
 
 /** `rested`: only if the address was not released a short while ago. */
 export type TakeMode = 'any' | 'rested'
 
-/** Gives the address to the port; false when it is another's. */
+/** Gives the address to the port; false when it is another's, or the subnet is gone. */
 export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Promise<boolean> {
   const take = mode === 'any' ? TAKE : TAKE_RESTED
   await tx.flush()
