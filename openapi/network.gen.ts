@@ -551,6 +551,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/subnetpools": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one the caller may use. */
+        readonly get: operations["listSubnetPools"];
+        readonly put?: never;
+        /** Creates a subnet pool, or several that are all made or none. */
+        readonly post: operations["createSubnetPool"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/subnetpools/{subnetpool_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly subnetpool_id: components["parameters"]["subnetPoolId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showSubnetPool"];
+        /** Changes a subnet pool; subnets taken from it stay. */
+        readonly put: operations["updateSubnetPool"];
+        readonly post?: never;
+        /** Deletes a subnet pool that no subnet is from. */
+        readonly delete: operations["deleteSubnetPool"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/subnets": {
         readonly parameters: {
             readonly query?: never;
@@ -595,7 +634,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -618,7 +657,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -632,6 +671,99 @@ export interface paths {
         readonly post?: never;
         /** Takes a tag from an object. */
         readonly delete: operations["removeObjectTag"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/auto-allocated-topology/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The network that a project gets unasked, which is made with its router where there is none. Needs a cell with the network engine OVN. */
+        readonly get: operations["showAutoAllocatedTopology"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes what was made for the project. */
+        readonly delete: operations["deleteAutoAllocatedTopology"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/network-ip-availabilities": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How many addresses of each network are used. */
+        readonly get: operations["listNetworkIpAvailabilities"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/network-ip-availabilities/{network_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: components["parameters"]["networkId"];
+            };
+            readonly cookie?: never;
+        };
+        /** How many addresses of a network are used. */
+        readonly get: operations["showNetworkIpAvailability"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/address-scopes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** None, as no router looks at them here. */
+        readonly get: operations["listAddressScopes"];
+        readonly put?: never;
+        /** Refused, as it would have no effect. */
+        readonly post: operations["createAddressScope"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/address-scopes/{address_scope_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly address_scope_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showAddressScope"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -767,6 +899,8 @@ export interface components {
             readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
             readonly dns_domain?: components["schemas"]["Text"];
+            /** @description Of external networks; administrators only. */
+            readonly is_default?: boolean;
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
             readonly availability_zone_hints?: components["schemas"]["None"];
@@ -784,6 +918,8 @@ export interface components {
             readonly "provider:segmentation_id"?: number | null;
             readonly port_security_enabled?: components["schemas"]["Flag"];
             readonly dns_domain?: components["schemas"]["Text"];
+            /** @description Of external networks; administrators only. */
+            readonly is_default?: boolean;
             /** @description The cells the network reaches; null for every one. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
         };
@@ -805,6 +941,8 @@ export interface components {
             readonly "router:external"?: boolean;
             readonly mtu?: number;
             readonly port_security_enabled?: boolean;
+            /** @description Of external networks. */
+            readonly is_default?: boolean;
             /** @description Follows the names of ports inside the network. */
             readonly dns_domain?: string;
             readonly subnets?: readonly string[];
@@ -935,6 +1073,7 @@ export interface components {
         readonly Quota: {
             readonly network: number;
             readonly subnet: number;
+            readonly subnetpool: number;
             readonly port: number;
             readonly rbac_policy: number;
             readonly router: number;
@@ -947,6 +1086,7 @@ export interface components {
             readonly tenant_id: string;
             readonly network: number;
             readonly subnet: number;
+            readonly subnetpool: number;
             readonly port: number;
             readonly rbac_policy: number;
             readonly router: number;
@@ -957,6 +1097,7 @@ export interface components {
         readonly QuotaChange: {
             readonly network?: components["schemas"]["Limit"];
             readonly subnet?: components["schemas"]["Limit"];
+            readonly subnetpool?: components["schemas"]["Limit"];
             readonly port?: components["schemas"]["Limit"];
             readonly rbac_policy?: components["schemas"]["Limit"];
             readonly router?: components["schemas"]["Limit"];
@@ -1107,6 +1248,56 @@ export interface components {
             readonly shared?: boolean;
             readonly security_group_rules?: readonly components["schemas"]["SecurityGroupRule"][];
         };
+        readonly PrefixLength: number;
+        readonly NewSubnetPool: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly project_id?: components["schemas"]["ProjectId"];
+            readonly tenant_id?: components["schemas"]["ProjectId"];
+            /** @description Administrators only. */
+            readonly shared?: boolean;
+            readonly prefixes: readonly string[];
+            readonly default_prefixlen?: components["schemas"]["PrefixLength"];
+            readonly min_prefixlen?: components["schemas"]["PrefixLength"];
+            readonly max_prefixlen?: components["schemas"]["PrefixLength"];
+            /** @description How much a project may have: addresses of IPv4, prefixes of 64 bits of IPv6. */
+            readonly default_quota?: number | null;
+            /** @description Administrators only. */
+            readonly is_default?: boolean;
+        };
+        readonly SubnetPoolChange: {
+            readonly name?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Text"];
+            readonly prefixes?: readonly string[];
+            readonly default_prefixlen?: components["schemas"]["PrefixLength"];
+            readonly min_prefixlen?: components["schemas"]["PrefixLength"];
+            readonly max_prefixlen?: components["schemas"]["PrefixLength"];
+            /** @description How much a project may have: addresses of IPv4, prefixes of 64 bits of IPv6. */
+            readonly default_quota?: number | null;
+            /** @description Administrators only. */
+            readonly is_default?: boolean;
+        };
+        readonly SubnetPool: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly created_at?: components["schemas"]["Time"];
+            readonly updated_at?: components["schemas"]["Time"];
+            readonly revision_number?: number;
+            readonly ip_version?: number;
+            readonly prefixes?: readonly string[];
+            readonly default_prefixlen?: number;
+            readonly min_prefixlen?: number;
+            readonly max_prefixlen?: number;
+            readonly default_quota?: number | null;
+            readonly shared?: boolean;
+            readonly is_default?: boolean;
+            readonly address_scope_id?: null;
+        };
         readonly HostRoute: {
             readonly destination: string;
             readonly nexthop: components["schemas"]["Address"];
@@ -1127,9 +1318,15 @@ export interface components {
             readonly tenant_id?: components["schemas"]["ProjectId"];
             /** Format: uuid */
             readonly network_id: string;
-            readonly cidr: string;
+            /** @description Needed without a subnet pool. */
+            readonly cidr?: string;
+            /** @description The pool that the prefix is taken from. */
+            readonly subnetpool_id?: string | null;
+            readonly use_default_subnetpool?: components["schemas"]["Flag"];
+            /** @description Of a prefix of the pool; without it the pool's usual one. */
+            readonly prefixlen?: number;
             /** @enum {integer} */
-            readonly ip_version: 4 | 6;
+            readonly ip_version?: 4 | 6;
             readonly gateway_ip?: string | null;
             readonly enable_dhcp?: components["schemas"]["Flag"];
             readonly dns_nameservers?: readonly components["schemas"]["Address"][];
@@ -1169,8 +1366,27 @@ export interface components {
             readonly allocation_pools?: readonly components["schemas"]["AllocationPool"][];
             readonly ipv6_ra_mode?: string | null;
             readonly ipv6_address_mode?: string | null;
-            readonly subnetpool_id?: null;
+            readonly subnetpool_id?: string | null;
             readonly service_types?: components["schemas"]["None"];
+        };
+        readonly IpAvailability: {
+            /** Format: uuid */
+            readonly network_id?: string;
+            readonly network_name?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            /** @description Addresses of the allocation pools of its subnets. */
+            readonly total_ips?: number;
+            readonly used_ips?: number;
+            readonly subnet_ip_availability?: readonly {
+                /** Format: uuid */
+                readonly subnet_id: string;
+                readonly subnet_name: string;
+                readonly cidr: string;
+                readonly ip_version: number;
+                readonly total_ips: number;
+                readonly used_ips: number;
+            }[];
         };
     };
     responses: {
@@ -1203,6 +1419,7 @@ export interface components {
         readonly portId: string;
         readonly groupId: string;
         readonly ruleId: string;
+        readonly subnetPoolId: string;
         readonly routerId: string;
         readonly floatingIpId: string;
         readonly rbacPolicyId: string;
@@ -1229,7 +1446,7 @@ export interface components {
         readonly withoutTags: components["schemas"]["AnyOf"];
         /** @description Tags with commas, none of them. */
         readonly withoutAnyTag: components["schemas"]["AnyOf"];
-        /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+        /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
         readonly collection: string;
         readonly objectId: string;
         readonly tag: string;
@@ -1284,12 +1501,17 @@ export type SecurityGroupRule = components['schemas']['SecurityGroupRule'];
 export type NewSecurityGroup = components['schemas']['NewSecurityGroup'];
 export type SecurityGroupChange = components['schemas']['SecurityGroupChange'];
 export type SecurityGroup = components['schemas']['SecurityGroup'];
+export type PrefixLength = components['schemas']['PrefixLength'];
+export type NewSubnetPool = components['schemas']['NewSubnetPool'];
+export type SubnetPoolChange = components['schemas']['SubnetPoolChange'];
+export type SubnetPool = components['schemas']['SubnetPool'];
 export type HostRoute = components['schemas']['HostRoute'];
 export type AllocationPool = components['schemas']['AllocationPool'];
 export type Ipv6Mode = components['schemas']['Ipv6Mode'];
 export type NewSubnet = components['schemas']['NewSubnet'];
 export type SubnetChange = components['schemas']['SubnetChange'];
 export type Subnet = components['schemas']['Subnet'];
+export type IpAvailability = components['schemas']['IpAvailability'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseDone = components['responses']['Done'];
 export type ParameterNetworkId = components['parameters']['networkId'];
@@ -1297,6 +1519,7 @@ export type ParameterSubnetId = components['parameters']['subnetId'];
 export type ParameterPortId = components['parameters']['portId'];
 export type ParameterGroupId = components['parameters']['groupId'];
 export type ParameterRuleId = components['parameters']['ruleId'];
+export type ParameterSubnetPoolId = components['parameters']['subnetPoolId'];
 export type ParameterRouterId = components['parameters']['routerId'];
 export type ParameterFloatingIpId = components['parameters']['floatingIpId'];
 export type ParameterRbacPolicyId = components['parameters']['rbacPolicyId'];
@@ -1739,6 +1962,7 @@ export interface operations {
                 readonly admin_state_up?: components["schemas"]["AnyOf"];
                 readonly shared?: components["schemas"]["AnyOf"];
                 readonly "router:external"?: components["schemas"]["AnyOf"];
+                readonly is_default?: components["schemas"]["AnyOf"];
                 readonly mtu?: components["schemas"]["AnyOf"];
                 readonly "provider:network_type"?: components["schemas"]["AnyOf"];
                 readonly "provider:physical_network"?: components["schemas"]["AnyOf"];
@@ -2232,6 +2456,7 @@ export interface operations {
                         readonly quota: {
                             readonly network: components["schemas"]["QuotaState"];
                             readonly subnet: components["schemas"]["QuotaState"];
+                            readonly subnetpool: components["schemas"]["QuotaState"];
                             readonly port: components["schemas"]["QuotaState"];
                             readonly rbac_policy: components["schemas"]["QuotaState"];
                             readonly router: components["schemas"]["QuotaState"];
@@ -3082,6 +3307,189 @@ export interface operations {
             readonly 412: components["responses"]["Fault"];
         };
     };
+    readonly listSubnetPools: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly ip_version?: components["schemas"]["AnyOf"];
+                readonly default_prefixlen?: components["schemas"]["AnyOf"];
+                readonly min_prefixlen?: components["schemas"]["AnyOf"];
+                readonly max_prefixlen?: components["schemas"]["AnyOf"];
+                readonly default_quota?: components["schemas"]["AnyOf"];
+                readonly shared?: components["schemas"]["AnyOf"];
+                readonly is_default?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly subnetpools: readonly components["schemas"]["SubnetPool"][];
+                        readonly subnetpools_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createSubnetPool: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnetpool?: components["schemas"]["NewSubnetPool"];
+                    readonly subnetpools?: readonly components["schemas"]["NewSubnetPool"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was asked for, in the shape it was asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly subnetpool?: components["schemas"]["SubnetPool"];
+                        readonly subnetpools?: readonly components["schemas"]["SubnetPool"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showSubnetPool: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly subnetpool_id: components["parameters"]["subnetPoolId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The pool, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly subnetpool: components["schemas"]["SubnetPool"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateSubnetPool: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly subnetpool_id: components["parameters"]["subnetPoolId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly subnetpool: components["schemas"]["SubnetPoolChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The pool, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly subnetpool: components["schemas"]["SubnetPool"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteSubnetPool: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                readonly subnetpool_id: components["parameters"]["subnetPoolId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
     readonly listSubnets: {
         readonly parameters: {
             readonly query?: {
@@ -3115,6 +3523,7 @@ export interface operations {
                 readonly ip_version?: components["schemas"]["AnyOf"];
                 readonly ipv6_ra_mode?: components["schemas"]["AnyOf"];
                 readonly ipv6_address_mode?: components["schemas"]["AnyOf"];
+                readonly subnetpool_id?: components["schemas"]["AnyOf"];
                 readonly enable_dhcp?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
@@ -3272,7 +3681,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -3301,7 +3710,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -3337,7 +3746,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
             };
@@ -3356,7 +3765,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -3376,7 +3785,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -3397,7 +3806,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description networks, subnets, ports, security-groups, routers or floatingips. */
+                /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
                 readonly collection: components["parameters"]["collection"];
                 readonly object_id: components["parameters"]["objectId"];
                 readonly tag: components["parameters"]["tag"];
@@ -3407,6 +3816,183 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showAutoAllocatedTopology: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `dry-run` makes nothing, and says whether it could be made. */
+                readonly fields?: readonly string[];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly auto_allocated_topology: {
+                            /** @description Of the network; `dry-run=pass` of a dry run. */
+                            readonly id: string;
+                            readonly project_id: string;
+                            readonly tenant_id: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAutoAllocatedTopology: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listNetworkIpAvailabilities: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly network_id?: components["schemas"]["AnyOf"];
+                readonly network_name?: components["schemas"]["AnyOf"];
+                readonly ip_version?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network_ip_availabilities: readonly components["schemas"]["IpAvailability"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showNetworkIpAvailability: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: components["parameters"]["networkId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network_ip_availability: components["schemas"]["IpAvailability"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listAddressScopes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description None. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly address_scopes: components["schemas"]["None"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createAddressScope: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showAddressScope: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly address_scope_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -33,6 +33,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   network_segments: 'its network',
   rbac_policies: 'its network',
   router_interfaces: 'its router',
+  auto_allocated_topologies: 'its network',
   // Of a cell's.
   instances: 'the end of the delete',
   allocations: 'its server, or the audit',
@@ -80,6 +81,7 @@ const KEPT: Readonly<Record<string, string>> = {
   images: BY_USERS,
   networks: BY_USERS,
   routers: BY_USERS,
+  subnet_pools: BY_USERS,
   floating_ips: BY_USERS,
   subnets: BY_USERS,
   ports: BY_USERS,

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
-import { networks, ports, securityGroups, subnets } from './schema/network.ts'
+import { networks, ports, securityGroups, subnetPools, subnets } from './schema/network.ts'
 import { floatingIps, routers } from './schema/routing.ts'
 
 /** Collections of described objects, as paths name them. */
@@ -11,6 +11,7 @@ const DESCRIBED = {
   'security-groups': securityGroups,
   routers,
   floatingips: floatingIps,
+  subnetpools: subnetPools,
 } as const
 export type DescribedCollection = keyof typeof DESCRIBED
 

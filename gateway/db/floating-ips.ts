@@ -15,7 +15,7 @@ export interface FloatingIp extends Omit<Described, 'name'> {
   readonly address: string
   /** On the external network: holds the address. */
   readonly portId: string
-  // All three null while it is nobody's address.
+  // All three null while it leads to no port.
   readonly fixedPortId: string | null
   readonly fixedAddress: string | null
   readonly routerId: string | null

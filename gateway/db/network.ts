@@ -23,6 +23,8 @@ export interface Network extends Described {
   /** True: every cell, present and future. False: only those of `cellIds`. */
   readonly isEverywhere: boolean
   readonly cellIds: readonly string[]
+  /** Of external networks: the one that topologies are joined with unasked. */
+  readonly isDefault: boolean
   readonly dnsDomain: string
   /** The network outside that it is on; null: on none but its own. */
   readonly physicalNetwork: string | null
@@ -43,6 +45,8 @@ export interface Subnet extends Described {
   readonly hasDhcp: boolean
   readonly dnsServers: readonly string[]
   readonly hostRoutes: readonly HostRoute[]
+  /** What its prefix was taken from. */
+  readonly subnetPoolId: string | null
   /** Who announces the prefix, and how guests get addresses of it; null: of IPv4, or as the user sees to it. */
   readonly ipv6RaMode: Ipv6Mode | null
   readonly ipv6AddressMode: Ipv6Mode | null

@@ -7,6 +7,7 @@ import type { Network, Subnet } from './network.ts'
 import { isSharedWith } from './rbac-policies.ts'
 import { type FilterValue, type ResourcePage, readPage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
+import { autoAllocatedTopologies } from './schema/routing.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { subnetsOfNetworks } from './subnets.ts'
 
@@ -25,6 +26,7 @@ const NETWORKS = describedCollection(networks, {
     shared: networks.isShared,
     'router:external': networks.isExternal,
     mtu: networks.mtu,
+    is_default: networks.isDefault,
     'provider:physical_network': networks.physicalNetwork,
     port_security_enabled: networks.hasPortSecurity,
   },
@@ -80,6 +82,12 @@ export async function findNetworks(
   return withParts(rows, subnetRows, segmentRows.flat())
 }
 
+/** The external network that topologies are joined with unasked. */
+export async function defaultExternalNetwork(db: Executor): Promise<Network | undefined> {
+  const rows = await db.orm.select().from(networks).where(eq(networks.isDefault, true))
+  return (await networksOfRows(db, rows))[0]
+}
+
 /** At most `max` of the networks a server of the project would be put on when it names none. */
 export async function networksForBoot(
   db: Executor,
@@ -95,32 +103,42 @@ export async function networksForBoot(
   return networksOfRows(db, rows)
 }
 
-/** Afterwards the network and its segments exist; unless another has its key or its VLAN. */
+/** Afterwards the network and its segments exist; unless another has its key or its VLAN, or is the default one. */
 export async function insertNetwork(
   tx: Tx,
   network: Network,
-): Promise<'inserted' | 'key-taken' | 'vlan-taken'> {
+): Promise<'inserted' | 'key-taken' | 'vlan-taken' | 'default-taken'> {
   try {
     await tx.orm.insert(networks).values(columnsOf(network))
   } catch (error) {
     if (isDuplicate(error, 'networks_by_tunnel_key')) return 'key-taken'
     if (isDuplicate(error, 'networks_by_vlan')) return 'vlan-taken'
+    if (isDuplicate(error, 'networks_by_default')) return 'default-taken'
     throw error
   }
   await insertSegments(tx, network)
   return 'inserted'
 }
 
-/** Afterwards the network is as given; throws `conflict` when it changed since this revision was read. */
-export async function updateNetwork(tx: Tx, network: Network, now: Date): Promise<void> {
+/**
+ * Afterwards the network is as given; false, and it is not, when another is the default one. Throws `conflict` when it
+ * changed since this revision was read.
+ */
+export async function updateNetwork(tx: Tx, network: Network, now: Date): Promise<boolean> {
   const { id, createdAt, revision, ...columns } = columnsOf(network)
-  const [result] = await tx.orm
-    .update(networks)
-    .set({ ...columns, createdAt, updatedAt: now, revision: revision + 1 })
-    .where(and(eq(networks.id, id), eq(networks.revision, revision)))
-  if (result.affectedRows !== 1) throw new StaleRevision(`Network ${id}`)
+  try {
+    const [result] = await tx.orm
+      .update(networks)
+      .set({ ...columns, createdAt, updatedAt: now, revision: revision + 1 })
+      .where(and(eq(networks.id, id), eq(networks.revision, revision)))
+    if (result.affectedRows !== 1) throw new StaleRevision(`Network ${id}`)
+  } catch (error) {
+    if (isDuplicate(error, 'networks_by_default')) return false
+    throw error
+  }
   await tx.orm.delete(networkSegments).where(eq(networkSegments.networkId, id))
   await insertSegments(tx, network)
+  return true
 }
 
 /**
@@ -136,11 +154,12 @@ export async function lockNetwork(tx: Tx, id: string): Promise<boolean> {
   return rows.length === 1
 }
 
-/** Deletes the network, its segments and its subnets. */
+/** Deletes the network, its segments, its subnets, and that it was allocated to a project. */
 export async function deleteNetworkRows(tx: Tx, id: string): Promise<void> {
   await tx.orm.delete(networks).where(eq(networks.id, id))
   await tx.orm.delete(networkSegments).where(eq(networkSegments.networkId, id))
   await tx.orm.delete(subnets).where(eq(subnets.networkId, id))
+  await tx.orm.delete(autoAllocatedTopologies).where(eq(autoAllocatedTopologies.networkId, id))
 }
 
 /** The ids of some ports of the network, at most `max`. */
@@ -194,6 +213,7 @@ function withParts(
   const segmentsOf = Map.groupBy(segmentRows, (row) => row.networkId)
   return rows.map((row) => ({
     ...row,
+    isDefault: row.isDefault === true,
     subnetIds: subnetsOf.get(row.id)?.map((subnet) => subnet.id) ?? [],
     cellIds: segmentsOf.get(row.id)?.map((segment) => segment.cellId) ?? [],
   }))
@@ -203,7 +223,8 @@ function columnsOf(
   network: Network,
 ): typeof networks.$inferInsert & { revision: number; id: string } {
   const { subnetIds: _subnetIds, cellIds: _cellIds, ...columns } = network
-  return columns
+  // Null in place of false: the key holds what is true once.
+  return { ...columns, isDefault: network.isDefault ? true : null }
 }
 
 async function insertSegments(tx: Tx, network: Network): Promise<void> {

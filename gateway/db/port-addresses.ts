@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/mysql-core'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
@@ -16,24 +16,19 @@ export interface AddressRow {
 const { placeholder } = sql
 const number = (name: string) => sql`CAST(${placeholder(name)} AS UNSIGNED)`
 
-const TAKE = statement(
-  builder.insert(portAddresses).values({
-    subnetId: placeholder('subnetId'),
-    offset: number('offset'),
-    address: placeholder('address'),
-    portId: placeholder('portId'),
-  }),
-)
-
-const TAKE_RESTED = sqlStatement(sql`
+// The subnet may have gone since it was read; one that is there now stays while the transaction holds its network.
+const TAKE_SQL = sql`
   insert into port_addresses (subnet_id, address_offset, ip_address, port_id)
-  select ${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
-    ${placeholder('portId')} from dual where ${HAS_RESTED}`)
+  select s.id, ${number('offset')}, ${placeholder('address')}, ${placeholder('portId')}
+  from subnets s where s.id = ${placeholder('subnetId')}`
+
+const TAKE = sqlStatement(TAKE_SQL)
+const TAKE_RESTED = sqlStatement(sql`${TAKE_SQL} and ${HAS_RESTED}`)
 
 /** `rested`: only if the address was not released a short while ago. */
 export type TakeMode = 'any' | 'rested'
 
-/** Gives the address to the port; false when it is another's. */
+/** Gives the address to the port; false when it is another's, or the subnet is gone. */
 export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Promise<boolean> {
   const take = mode === 'any' ? TAKE : TAKE_RESTED
   await tx.flush()
@@ -134,4 +129,18 @@ export async function releaseAddress(
   await tx.orm
     .delete(portAddresses)
     .where(and(eq(subnetId, row.subnetId), eq(address, row.address), eq(portId, row.portId)))
+}
+
+/** How many addresses of each of these subnets ports have; none where it is not named. */
+export async function addressCounts(
+  db: Executor,
+  subnetIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (subnetIds.length === 0) return new Map()
+  const rows = await db.orm
+    .select({ subnetId: portAddresses.subnetId, used: sql<number>`count(*)` })
+    .from(portAddresses)
+    .where(inArray(portAddresses.subnetId, [...subnetIds]))
+    .groupBy(portAddresses.subnetId)
+  return new Map(rows.map(({ subnetId, used }) => [subnetId, Number(used)]))
 }

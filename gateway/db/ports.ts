@@ -155,3 +155,33 @@ export async function portsOfRows(
     securityGroupIds: (groupsOf.get(row.id) ?? []).map((group) => group.groupId),
   }))
 }
+
+export type PortOnNetwork = Pick<Port, 'id' | 'macAddress' | 'deviceOwner' | 'deviceId'>
+
+/** The ports of the network, none of which goes until the transaction ends. */
+export async function lockPortsOnNetwork(
+  tx: Tx,
+  networkId: string,
+): Promise<readonly PortOnNetwork[]> {
+  const { id, macAddress, deviceOwner, deviceId } = ports
+  return tx.orm
+    .select({ id, macAddress, deviceOwner, deviceId })
+    .from(ports)
+    .where(eq(ports.networkId, networkId))
+    .orderBy(id)
+    .for('update')
+}
+
+/** Which addresses of the subnet ports have. */
+export async function addressesOnSubnet(
+  db: Executor,
+  subnetId: string,
+): Promise<
+  readonly { readonly subnetId: string; readonly address: string; readonly portId: string }[]
+> {
+  const { subnetId: subnet, address, portId } = portAddresses
+  return db.orm
+    .select({ subnetId: subnet, address, portId })
+    .from(portAddresses)
+    .where(eq(subnet, subnetId))
+}

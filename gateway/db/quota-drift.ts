@@ -66,6 +66,7 @@ const LEDGERS: readonly Ledger[] = [
       security_group: rowsOf('security_groups'),
       security_group_rule: rowsOf('security_group_rules'),
       subnet: rowsOf('subnets'),
+      subnetpool: rowsOf('subnet_pools'),
     },
   },
   // Of images of one content: at none its file goes.

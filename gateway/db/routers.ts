@@ -153,6 +153,11 @@ export async function interfaceAt(
   return row?.portId
 }
 
+/** True when the subnet is on a router. */
+export async function isOnRouter(db: Executor, subnetId: string): Promise<boolean> {
+  return (await db.orm.$count(routerInterfaces, eq(routerInterfaces.subnetId, subnetId))) > 0
+}
+
 /** True when a router has its gateway on the network. */
 export async function isGatewayNetwork(db: Executor, networkId: string): Promise<boolean> {
   return (await db.orm.$count(routers, eq(routers.gatewayNetworkId, networkId))) > 0

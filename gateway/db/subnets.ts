@@ -15,6 +15,7 @@ const SUBNETS = describedCollection(subnets, {
     cidr: subnets.cidr,
     gateway_ip: subnets.gatewayIp,
     enable_dhcp: subnets.hasDhcp,
+    subnetpool_id: subnets.subnetPoolId,
     ipv6_ra_mode: subnets.ipv6RaMode,
     ipv6_address_mode: subnets.ipv6AddressMode,
   },

@@ -207,7 +207,7 @@ describe('a floating IP', () => {
     expect(fault(removed)).toMatchObject({ status: 409, type: 'RouterInterfaceInUseByFloatingIP' })
   })
 
-  test("is nobody's any more when its port, or the address, goes", async () => {
+  test('leads nowhere any more when its port, or the address, goes', async () => {
     const { network, subnet } = await routed()
     const [one, two] = [await port(network), await port(network)]
     const first = await take({ port_id: idOf(one) })

@@ -131,9 +131,9 @@ test('a port is answered by its name, in the domain of its network', async () =>
     dns_name: 'web',
     dns_assignment: [{ ip_address, hostname: 'web', fqdn: 'web.lab.test.' }],
   })
-  const plain = await port(idOf(await api.networkWithSubnet()))
-  const [assigned] = plain['dns_assignment'] as unknown as [{ fqdn: string }]
-  expect(assigned.fqdn).toMatch(/^host-10-\d+-0-\d+\.openstacklocal\.$/)
+  const elsewhere = await port(idOf(await api.networkWithSubnet()), { dns_name: 'web' })
+  expect(elsewhere['dns_assignment']).toMatchObject([{ fqdn: 'web.openstacklocal.' }])
+  expect(await port(network_id)).toMatchObject({ dns_name: '', dns_assignment: [] })
   const network = await api.ask(api.demo, 'GET', `networks/${network_id}`)
   expect(network.body['network']).toMatchObject({ dns_domain: 'lab.test.' })
   expect((await api.refusal(api.demo, 'ports', { network_id, dns_name: 'a_b' })).status).toBe(400)
@@ -178,6 +178,33 @@ describe('an IPv6 subnet', () => {
       `network_id=${network_id}&ipv6_ra_mode=slaac`,
     )
     expect(listed.map(idOf)).toEqual([idOf(six)])
+  })
+
+  test('that is added gives the ports there are their addresses, and takes them along', async () => {
+    const network_id = idOf(await api.networkWithSubnet())
+    const before = await port(network_id, { mac_address: 'fa:16:3e:0a:0b:0c' })
+    const addresses = async () => {
+      const { body } = await api.ask(api.demo, 'GET', `ports/${idOf(before)}`)
+      return (body['port']?.['fixed_ips'] as unknown as { ip_address: string }[]).length
+    }
+
+    const six = await api.subnet(network_id, api.demo, { cidr: '2001:db8:c::/64', ...slaac })
+
+    expect(await api.list(api.demo, 'ports', `network_id=${network_id}`)).toMatchObject([
+      {
+        fixed_ips: expect.arrayContaining([
+          { subnet_id: idOf(six), ip_address: '2001:db8:c:0:f816:3eff:fe0a:b0c' },
+        ]),
+      },
+    ])
+    expect(await addresses()).toBe(2)
+    const router = idOf(await api.make(api.demo, 'routers', {}))
+    const on = { subnet_id: idOf(six) }
+    await api.ask(api.demo, 'PUT', `routers/${router}/add_router_interface`, on)
+    expect((await api.ask(api.demo, 'DELETE', `subnets/${idOf(six)}`)).status).toBe(409)
+    await api.ask(api.demo, 'PUT', `routers/${router}/remove_router_interface`, on)
+    expect((await api.ask(api.demo, 'DELETE', `subnets/${idOf(six)}`)).status).toBe(204)
+    expect(await addresses()).toBe(1)
   })
 
   test('of DHCPv6 gives ports an address of its pools', async () => {

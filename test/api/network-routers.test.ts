@@ -276,7 +276,7 @@ describe('a gateway', () => {
         ],
       },
     })
-    // Nobody's, so that users neither see it nor pay for it.
+    // Of no project, so that users neither see it nor pay for it.
     expect(await api.list(api.demo, 'ports', `device_id=${id}`)).toEqual([])
     expect(await api.list(api.admin, 'ports', `device_id=${id}`)).toMatchObject([
       { device_owner: 'network:router_gateway', project_id: '', network_id: out.network },

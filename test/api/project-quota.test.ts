@@ -58,6 +58,7 @@ describe('the quota of a project', () => {
       'network floatingip',
       'network network',
       'network subnet',
+      'network subnetpool',
       'network port',
       'network rbac_policy',
       'network router',

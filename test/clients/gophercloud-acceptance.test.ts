@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
 import { compiledDirectory } from '#deploy/paths.ts'
 import { clientSettings, runClient, type Settings, whyNoClient } from '#test/env/client-program.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
+import { reportOvn } from '#test/env/network-objects.ts'
 
 const GO = '/usr/bin/go'
 const SOURCES = '/usr/share/gocode'
@@ -49,6 +51,10 @@ const IMAGE: Expected = {
     'tasks are made by imports only; POST /v2/tasks, which Glance leaves to administrators, is not served',
 }
 
+const NONE: Expected = {}
+
+const ROUTERS: Expected = {}
+
 const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')
 
 describe.skipIf(!isFullRun || why !== undefined)(
@@ -58,6 +64,12 @@ describe.skipIf(!isFullRun || why !== undefined)(
       ['compute', 'compute/v2', COMPUTE],
       ['identity', 'identity/v3', IDENTITY],
       ['image', 'imageservice/v2', IMAGE],
+      ['networks', 'networking/v2', NONE],
+      ['extensions', 'networking/v2/extensions', NONE],
+      ['routers', 'networking/v2/extensions/layer3', ROUTERS],
+      ['subnet pools', 'networking/v2/extensions/subnetpools', NONE],
+      ['DNS names', 'networking/v2/extensions/dns', NONE],
+      ['counts of addresses', 'networking/v2/extensions/networkipavailabilities', NONE],
     ])(
       'of %s pass, but for those with a reason',
       { timeout: BUILD_LIMIT_MS + 2 * RUN_LIMIT_MS },
@@ -69,8 +81,9 @@ describe.skipIf(!isFullRun || why !== undefined)(
           cell: { CELL_ZONE: 'nova' },
           driver: { faults: JSON.stringify(SEEN_UNDER_WAY) },
         })
+        const external = name === 'compute' ? 'none' : await offerRouting(cloud)
         const program = join(cloud.foundation.directory, `${name}.test`)
-        const settings = settingsFor(cloud)
+        const settings = settingsFor(cloud, external)
         const build = ['test', '-c', '-tags', 'acceptance', '-o', program, `${PACKAGES}/${path}`]
         await runClient(GO, build, settings, BUILD_LIMIT_MS)
 
@@ -92,7 +105,21 @@ describe.skipIf(!isFullRun || why !== undefined)(
   },
 )
 
-function settingsFor({ endpoints, foundation, catalog }: Cloud): Settings {
+/** Afterwards a cell is known to route, and there is an external network, whose id this is. */
+async function offerRouting(cloud: Cloud): Promise<string> {
+  await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
+  await reportOvn(db)
+  const admin = cloud.as('admin')
+  const path = '/networking/v2.0'
+  const network = { name: 'public', 'router:external': true }
+  const made = await admin.post<{ network: { id: string } }>(`${path}/networks`, { network })
+  const { id } = made.body.network
+  const subnet = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24' }
+  await admin.post(`${path}/subnets`, { subnet })
+  return id
+}
+
+function settingsFor({ endpoints, foundation, catalog }: Cloud, external: string): Settings {
   return {
     ...clientSettings(`${endpoints[0]}/identity/v3`, foundation.accounts.admin),
     GOPATH: SOURCES,
@@ -105,9 +132,9 @@ function settingsFor({ endpoints, foundation, catalog }: Cloud): Settings {
     OS_NETWORK_ID: catalog.network,
     // Those that the project itself leaves out everywhere need the identity API 2.0, which is no more.
     OS_BRANCH: 'master',
-    // Asked for by the tests, and used by those of floating IPs only.
-    OS_POOL_NAME: 'none',
-    OS_EXTGW_ID: 'none',
+    // Asked for by all tests, and used by those of floating IPs and routers only.
+    OS_POOL_NAME: 'public',
+    OS_EXTGW_ID: external,
   }
 }
 

@@ -11,10 +11,10 @@ import { type CellId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { OvsdbDatabase } from '#drivers/ovn/ovsdb/database.ts'
-import { EMPTY_STATE, wireNetwork, wirePort, wireSubnet } from '#drivers/testing/network-state.ts'
 import { NETWORK_KINDS, type NetworkChanges, type NetworkState } from '#openapi/wire/network.ts'
 import { freshBus } from '#test/env/fresh-bus.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { EMPTY_STATE, wireNetwork, wirePort, wireSubnet } from '#test/env/network-state.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const why = whyNoGuests(['ovn-northd', 'ovsdb-server', 'ip'])

@@ -39,6 +39,7 @@ import {
   showSecurityGroup,
   updateSecurityGroup,
 } from './security-groups.ts'
+import { subnetPoolHandlers } from './subnet-pools.ts'
 import { createSubnet, deleteSubnet, listSubnets, showSubnet, updateSubnet } from './subnets.ts'
 import {
   addObjectTag,
@@ -48,6 +49,7 @@ import {
   removeObjectTag,
   replaceObjectTags,
 } from './tags.ts'
+import { topologyHandlers } from './topology.ts'
 import { listResources, listVersions } from './versions.ts'
 
 /** A handler for every operation of openapi/network.yaml. */
@@ -98,4 +100,6 @@ export const networkHandlers: HandlerTable<operations> = {
   ...rbacPolicyHandlers,
   ...routerHandlers,
   ...floatingIpHandlers,
+  ...subnetPoolHandlers,
+  ...topologyHandlers,
 }

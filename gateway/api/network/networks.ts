@@ -74,6 +74,7 @@ function networkView(network: Network, requester: Requester) {
     status: 'ACTIVE' as const,
     shared: network.isShared || isSharedWith(network, requester),
     'router:external': network.isExternal,
+    ...(network.isExternal ? { is_default: network.isDefault } : {}),
     mtu: network.mtu,
     port_security_enabled: network.hasPortSecurity,
     dns_domain: network.dnsDomain === '' ? '' : `${network.dnsDomain}.`,

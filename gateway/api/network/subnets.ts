@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/network.gen.ts'
+import { createSubnets } from '../../app/networks/create-subnets.ts'
 import {
-  createSubnets,
   listSubnets as listPage,
   deleteSubnet as remove,
   updateSubnet as update,
@@ -72,7 +72,7 @@ function subnetView(subnet: Subnet) {
     allocation_pools: subnet.pools,
     ipv6_ra_mode: subnet.ipv6RaMode,
     ipv6_address_mode: subnet.ipv6AddressMode,
-    subnetpool_id: null,
+    subnetpool_id: subnet.subnetPoolId,
     service_types: [],
   }
 }

@@ -21,6 +21,7 @@ function versionView(links: Links) {
 const COLLECTIONS = [
   ['network', 'networks'],
   ['subnet', 'subnets'],
+  ['subnetpool', 'subnetpools'],
   ['port', 'ports'],
   ['security_group', 'security-groups'],
   ['security_group_rule', 'security-group-rules'],

@@ -7,13 +7,16 @@ import { newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import type { Subnet } from '../../db/network.ts'
+import { addressesOnSubnet } from '../../db/ports.ts'
 import { purgeReleasedAddresses } from '../../db/released-addresses.ts'
 import { releasedAddresses } from '../../db/schema/network.ts'
+import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { deleteNetwork } from './change-networks.ts'
 import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { listPorts } from './list-ports.ts'
+import { deleteSubnet } from './subnets.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
@@ -72,6 +75,19 @@ test('an address is free again as soon as its port is deleted', async () => {
   const second = await createPort(networks, requester, draft)
 
   expect(second.fixedIps).toEqual(first.fixedIps)
+})
+
+test('a subnet that went since it was read gives no port an address', async () => {
+  const subnet = await subnetOf('10.9.0.0/24')
+  await deleteSubnet(networks, requester, subnet.id)
+
+  const any = await db.transaction((tx) => allocateAddress(tx, subnet, newId()))
+
+  expect(any).toBeUndefined()
+  await expect(
+    db.transaction((tx) => claimAddress(tx, subnet, newId(), '10.9.0.7')),
+  ).rejects.toThrow('10.9.0.7')
+  expect(await addressesOnSubnet(db, subnet.id)).toEqual([])
 })
 
 test('a refused port leaves nothing behind', async () => {

@@ -21,7 +21,7 @@ import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
-import { insertWithKey, randomNetworkKey } from './tunnel-keys.ts'
+import { defaultExists, insertWithKey, randomNetworkKey } from './tunnel-keys.ts'
 import { ownerOf, ownNetwork } from './visible.ts'
 
 /** A network as requests write it. */
@@ -34,6 +34,8 @@ interface NetworkFields extends ProviderFields {
   readonly mtu?: number
   readonly port_security_enabled?: boolean
   readonly dns_domain?: string
+  /** Of external networks. */
+  readonly is_default?: boolean
   /** Our own: the cells that have a segment; absent or null for every cell there is and will be. */
   readonly 'weir:cells'?: readonly string[] | null
 }
@@ -55,15 +57,26 @@ export async function createNetworks(
     const made: Network[] = []
     for (const [index, network] of planned.entries()) {
       const isKeyChosen = typeof drafts[index]?.['provider:segmentation_id'] === 'number'
-      made.push(await insertWithKey(tx, network, isKeyChosen))
-      await charge(tx, network.projectId, 'network')
+      made.push(await placeNetwork(tx, network, isKeyChosen))
       if (network.isShared) await shareWithEveryone(tx, network, true)
     }
     return made
   })
 }
 
-function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraft): Network {
+/** Afterwards the network exists and is counted. Throws `conflict`, `over-quota`. */
+export async function placeNetwork(
+  tx: Tx,
+  network: Network,
+  isKeyChosen = false,
+): Promise<Network> {
+  const placed = await insertWithKey(tx, network, isKeyChosen)
+  await charge(tx, network.projectId, 'network')
+  return placed
+}
+
+/** The network that a request wants, with a key that may be another's. Throws as the creation does. */
+export function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraft): Network {
   const now = new Date(networks.clock.now())
   const blank: Network = {
     id: newId(),
@@ -75,6 +88,7 @@ function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraf
     isExternal: false,
     mtu: networks.mtuMax,
     dnsDomain: '',
+    isDefault: false,
     hasPortSecurity: true,
     isEverywhere: true,
     cellIds: [],
@@ -116,12 +130,15 @@ function withFields(
     mtu: fields.mtu ?? network.mtu,
     hasPortSecurity: fields.port_security_enabled ?? network.hasPortSecurity,
     dnsDomain: fields.dns_domain === undefined ? network.dnsDomain : domainOf(fields.dns_domain),
+    isDefault: fields.is_default ?? network.isDefault,
     ...segmentsOf(network, fields['weir:cells']),
   }
   if (changed.mtu > networks.mtuMax)
     throw new Failure('invalid', `Invalid input for mtu: the largest here is ${networks.mtuMax}.`)
   if (!requester.isAdmin) refuseAdminFields(network, changed)
-  return changed
+  if (changed.isExternal || !changed.isDefault) return changed
+  if (fields.is_default !== true) return { ...changed, isDefault: false }
+  throw new Failure('invalid', 'Invalid input for is_default: only an external network can be it.')
 }
 
 function domainOf(text: string): string {
@@ -148,6 +165,7 @@ function refuseAdminFields(before: Network, after: Network): void {
   const refused = [
     before.isShared !== after.isShared ? 'shared' : '',
     before.isExternal !== after.isExternal ? 'router:external' : '',
+    before.isDefault !== after.isDefault ? 'is_default' : '',
     isReachChanged ? 'weir:cells' : '',
   ].filter((name) => name !== '')
   if (refused.length > 0)
@@ -190,7 +208,8 @@ async function changeNetwork(
     await holdRevision(tx, 'networks', id, wantedRevision)
     if (before.isExternal && !after.isExternal) await refuseExternalInUse(tx, id)
     if (before.isShared !== after.isShared) await shareWithEveryone(tx, before, after.isShared)
-    await writeNetwork(tx, after, new Date(networks.clock.now()))
+    if (!(await writeNetwork(tx, after, new Date(networks.clock.now()))))
+      throw await defaultExists(tx)
   })
   const [changed] = await findNetworks(networks.db, [id])
   if (changed === undefined) throw new Failure('not-found', `Network ${id} could not be found.`)
@@ -220,17 +239,22 @@ export async function deleteNetwork(
     if (!(await lockNetwork(tx, id)))
       throw new Failure('not-found', `Network ${id} could not be found.`)
     await holdRevision(tx, 'networks', id, wantedRevision)
-    const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
-    if (ports.length > 0)
-      throw new Failure(
-        'conflict',
-        `Unable to complete operation on network ${id}. There are one or more ports still in use on the network, id for these ports is: ${ports.join(',')}.`,
-      )
-    const subnets = await subnetsOfNetworks(tx, [id])
-    await dropPoliciesOf(tx, id)
-    await deleteNetworkRows(tx, id)
-    const owners = Map.groupBy(subnets, (subnet) => subnet.projectId)
-    for (const [projectId, owned] of owners) refund(tx, projectId, 'subnet', owned.length)
-    refund(tx, network.projectId, 'network')
+    await dropNetwork(tx, network)
   })
+}
+
+/** Afterwards the network and its subnets are gone. Part of a transaction that holds it. Throws `conflict` while ports are on it. */
+export async function dropNetwork(tx: Tx, { id, projectId }: Network): Promise<void> {
+  const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
+  if (ports.length > 0)
+    throw new Failure(
+      'conflict',
+      `Unable to complete operation on network ${id}. There are one or more ports still in use on the network, id for these ports is: ${ports.join(',')}.`,
+    )
+  const subnets = await subnetsOfNetworks(tx, [id])
+  await dropPoliciesOf(tx, id)
+  await deleteNetworkRows(tx, id)
+  const owners = Map.groupBy(subnets, (subnet) => subnet.projectId)
+  for (const [owner, owned] of owners) refund(tx, owner, 'subnet', owned.length)
+  refund(tx, projectId, 'network')
 }

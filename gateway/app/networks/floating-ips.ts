@@ -10,6 +10,7 @@ import {
   updateFloatingIp as writeFloatingIp,
 } from '../../db/floating-ips.ts'
 import type { Subnet } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
 import { findPorts } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
@@ -39,7 +40,7 @@ import { isOwner, ownerOf, scopeOf, visibleNetwork } from './visible.ts'
 /** What a floating IP is for, as requests write it. */
 export interface FloatingIpFields {
   readonly description?: string
-  /** Null: nobody's. */
+  /** Null: of no port. */
   readonly port_id?: string | null
   /** Needed where the port has several addresses of IPv4. */
   readonly fixed_ip_address?: string | null
@@ -123,8 +124,7 @@ async function plannedIp(
   if (address !== undefined && !requester.isAdmin)
     throw new Failure('forbidden', 'Only an administrator may choose a floating_ip_address.')
   const network = await visibleNetwork(networks, requester, draft.floating_network_id)
-  if (!network.isExternal)
-    throw badRequest('floatingip', `Network ${network.id} is not a valid external network`)
+  if (!network.isExternal) throw notExternal(network.id)
   const all = await subnetsOfNetworks(networks.db, [network.id])
   const subnets = all.filter(({ ipVersion }) => ipVersion === 4)
   if (subnets.length === 0)
@@ -152,6 +152,9 @@ async function placeFloatingIp(
   const device = { deviceId: id, deviceOwner: FLOATING_IP }
   const blank = servicePort({ now, projectId: NO_PROJECT, ...device })
   const port = await placePort(tx, { ...blank, networkId, subnets, requests })
+  const [network] = await findNetworks(tx, [networkId])
+  // It may have been changed since it was read; the port keeps it from now on.
+  if (network?.isExternal !== true) throw notExternal(networkId)
   const ip: FloatingIp = {
     id,
     projectId,
@@ -163,7 +166,7 @@ async function placeFloatingIp(
     networkId,
     address: port.fixedIps[0]!.address,
     portId: port.id,
-    ...NOBODY,
+    ...FREE,
     fixedPort: null,
   }
   const associated = { ...ip, ...(await associationOf(tx, requester, ip, draft)) }
@@ -172,10 +175,10 @@ async function placeFloatingIp(
   await showServerOf(tx, associated)
 }
 
-const NOBODY: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
+const FREE: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
 
 /**
- * Afterwards the floating IP is this port's, or nobody's; where the request names no port, as it was. Throws `conflict` for a fixed
+ * Afterwards the floating IP leads to this port, or to none; where the request names no port, it is as it was. Throws `conflict` for a fixed
  * address that has one, and what `associationOf` does.
  */
 export function updateFloatingIp(
@@ -233,6 +236,10 @@ export async function deleteFloatingIp(
 async function showServerOf(tx: Tx, { fixedPortId }: FloatingIp): Promise<void> {
   const [port] = fixedPortId === null ? [] : await findPorts(tx, [fixedPortId])
   if (port !== undefined && isServerPort(port)) await showServerNics(tx, port.deviceId)
+}
+
+function notExternal(networkId: string): NetworkFailure {
+  return badRequest('floatingip', `Network ${networkId} is not a valid external network`)
 }
 
 function notFound(id: string): NetworkFailure {

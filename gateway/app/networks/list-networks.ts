@@ -24,6 +24,7 @@ const FILTERS: FilterKinds = {
   'router:external': 'boolean',
   port_security_enabled: 'boolean',
   mtu: 'integer',
+  is_default: 'boolean',
   'provider:network_type': 'text',
   'provider:physical_network': 'text',
   'provider:segmentation_id': 'integer',

@@ -4,8 +4,8 @@ import { type ErrorKind, Failure } from '#common/errors.ts'
 export class NetworkFailure extends Failure {
   readonly type: string
 
-  constructor(kind: ErrorKind, type: string, message: string) {
-    super(kind, message)
+  constructor(kind: ErrorKind, type: string, message: string, cause?: Error) {
+    super(kind, message, cause === undefined ? {} : { cause })
     this.type = type
   }
 }

@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import type { Network, Port, Subnet } from '../../db/network.ts'
 import { findNetworks, networksForBoot } from '../../db/networks.ts'
@@ -7,6 +7,7 @@ import { networksSharedWith } from '../../db/rbac-policies.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { checkAddress } from './allocate-address.ts'
+import { autoTopology } from './auto-topology.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './list-networks.ts'
 import type { NicPlan, NicRequest, PlannedNic, RequestedNic } from './nic-request.ts'
@@ -24,7 +25,7 @@ interface Known {
 
 /**
  * Decides the NICs of a new server from the networks and ports as they are now; writes nothing but a missing default
- * group. Failures and words are Nova's (nova/network/neutron.py `validate_networks`): `invalid` for ports and
+ * group, and a network where one is to be allocated. Failures and words are Nova's (nova/network/neutron.py `validate_networks`): `invalid` for ports and
  * networks that cannot be used, `conflict` for a port in use or an ambiguous choice, `forbidden` for an external
  * network.
  */
@@ -78,15 +79,33 @@ async function onlyNetwork(
     )
   if (network === undefined) {
     if (!mustHave) return []
-    throw new Failure(
-      'invalid',
-      `Unable to automatically allocate a network for project ${projectId}`,
-    )
+    return allocatedNetwork(networks, requester, projectId)
   }
   const subnets = await subnetsOfNetworks(networks.db, [network.id])
   const isOthers = network.projectId !== projectId
   refuseUnusable(network, subnets, requester.isAdmin || network.isShared || isOthers)
   return [{ kind: 'new', network, subnets, fixedIp: null, tag: null }]
+}
+
+/** Nova asks for the topology when a host builds the server; here its ports are made with it. */
+async function allocatedNetwork(
+  networks: Networks,
+  requester: Requester,
+  projectId: string,
+): Promise<readonly PlannedNic[]> {
+  try {
+    const { networkId } = await autoTopology(networks, requester, projectId)
+    const [network] = await findNetworks(networks.db, [networkId])
+    const subnets = await subnetsOfNetworks(networks.db, [networkId])
+    return [{ kind: 'new', network: network!, subnets, fixedIp: null, tag: null }]
+  } catch (error) {
+    if (!isFailure(error, 'conflict', 'unsupported')) throw error
+    throw new Failure(
+      'invalid',
+      `Unable to automatically allocate a network for project ${projectId}`,
+      { cause: error },
+    )
+  }
 }
 
 function refuseForMany(asked: readonly RequestedNic[], serversMax: number): void {

@@ -125,11 +125,9 @@ function nameOf(text: string): string {
 /** The zone of networks that name none, as Neutron's `dns_domain` has it. */
 const DOMAIN = 'openstacklocal'
 
-/** The name by which each of the port's addresses is answered inside its network. */
-export function dnsAssignment({ dnsName, fixedIps }: Port, domain: string) {
-  return fixedIps.map(({ address }) => {
-    const hostname = dnsName === '' ? `host-${address.replace(/[.:]/g, '-')}` : dnsName
-    const zone = domain === '' ? DOMAIN : domain
-    return { ip_address: address, hostname, fqdn: `${hostname}.${zone}.` }
-  })
+/** The name by which each of the port's addresses is answered inside its network; without one none is. */
+export function dnsAssignment({ dnsName: hostname, fixedIps }: Port, domain: string) {
+  if (hostname === '') return []
+  const fqdn = `${hostname}.${domain === '' ? DOMAIN : domain}.`
+  return fixedIps.map(({ address }) => ({ ip_address: address, hostname, fqdn }))
 }

@@ -91,7 +91,7 @@ async function externalNetworks(
   networks: Networks,
   requester: Requester,
 ): Promise<readonly Network[]> {
-  // Everybody sees these, also one who belongs to no project.
+  // These are visible to all callers, also to one that belongs to no project.
   const seen = { ...requester, projectId: requester.projectId ?? NO_PROJECT }
   return (await listNetworks(networks, seen, [['router:external', 'true']])).items
 }

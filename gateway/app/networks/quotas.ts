@@ -17,6 +17,7 @@ export const DEFAULT_LIMITS = {
   floatingip: 50,
   network: 100,
   subnet: 100,
+  subnetpool: -1,
   port: 500,
   rbac_policy: 10,
   router: 10,

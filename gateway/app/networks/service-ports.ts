@@ -10,7 +10,7 @@ export const ROUTER_INTERFACE = 'network:router_interface'
 export const ROUTER_GATEWAY = 'network:router_gateway'
 export const FLOATING_IP = 'network:floatingip'
 
-/** Whose the ports are that hold a router's gateway or a floating IP: as with Neutron nobody's, so that users do not see them. */
+/** The project of ports that hold a router's gateway or a floating IP: none, as with Neutron, so that users do not see them. */
 export const NO_PROJECT = ''
 
 /** What `device_owner` begins with where the device is of the network service. */

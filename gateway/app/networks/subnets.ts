@@ -1,22 +1,19 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { newId } from '#common/ids.ts'
-import type { AddressRange, HostRoute, Ipv6Mode, Subnet } from '../../db/network.ts'
+import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
 import { lockNetwork } from '../../db/networks.ts'
-import { interfaceAt } from '../../db/routers.ts'
+import { interfaceAt, isOnRouter } from '../../db/routers.ts'
 import {
   deleteSubnetRow,
   findSubnet,
-  insertSubnet,
   portsOnSubnet,
   listSubnets as readSubnets,
-  subnetsOfNetworks,
   updateSubnet as writeSubnet,
 } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
-import { requireNetworkEngine } from './engine.ts'
-import { formatIp, type Ip, overlaps, parseCidr, parseIp } from './ip.ts'
+import { removeAutoAddresses } from './auto-addresses.ts'
+import { formatIp, type Ip, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './list-networks.ts'
 import {
   DESCRIBED_FILTERS,
@@ -28,86 +25,16 @@ import {
 } from './list-query.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { checkedPools } from './pools.ts'
-import { charge, refund } from './quotas.ts'
+import { refund } from './quotas.ts'
 import { holdRevision } from './revision.ts'
-import { addressing, dnsServersOf, gatewayOf, hostRoutesOf, poolsOf } from './subnet-addressing.ts'
-import { ownerOf, ownNetwork, ownSubnet, scopeOf } from './visible.ts'
-
-export interface SubnetDraft {
-  readonly network_id: string
-  readonly cidr: string
-  readonly ip_version: 4 | 6
-  readonly name?: string
-  readonly description?: string
-  readonly project_id?: string
-  readonly tenant_id?: string
-  /** Absent: the first address; null: none. */
-  readonly gateway_ip?: string | null
-  readonly enable_dhcp?: boolean
-  readonly dns_nameservers?: readonly string[]
-  readonly host_routes?: readonly HostRoute[]
-  readonly allocation_pools?: readonly AddressRange[]
-  readonly ipv6_ra_mode?: Ipv6Mode | null
-  readonly ipv6_address_mode?: Ipv6Mode | null
-}
-
-/**
- * Afterwards all of these subnets exist, or none. Throws `invalid` for addresses that do not fit together or overlap
- * another subnet.
- */
-export async function createSubnets(
-  networks: Networks,
-  requester: Requester,
-  drafts: readonly SubnetDraft[],
-): Promise<readonly Subnet[]> {
-  const made: Subnet[] = []
-  for (const draft of drafts) made.push(await newSubnet(networks, requester, draft))
-  if (made.some(({ ipv6RaMode, ipv6AddressMode }) => ipv6RaMode ?? ipv6AddressMode))
-    await requireNetworkEngine(networks.db, 'ipv6_ra_mode or ipv6_address_mode of a subnet')
-  await networks.db.transaction(async (tx) => {
-    for (const subnet of made) {
-      if (!(await lockNetwork(tx, subnet.networkId)))
-        throw new Failure('not-found', `Network ${subnet.networkId} could not be found.`)
-      refuseOverlap(subnet, await subnetsOfNetworks(tx, [subnet.networkId]))
-      await insertSubnet(tx, subnet)
-      await charge(tx, subnet.projectId, 'subnet')
-    }
-  })
-  return made
-}
-
-async function newSubnet(
-  networks: Networks,
-  requester: Requester,
-  draft: SubnetDraft,
-): Promise<Subnet> {
-  const network = await ownNetwork(networks, requester, draft.network_id)
-  const now = new Date(networks.clock.now())
-  const asked = draft.project_id ?? draft.tenant_id
-  return {
-    id: newId(),
-    projectId: asked === undefined ? network.projectId : ownerOf(requester, asked),
-    name: draft.name ?? '',
-    description: draft.description ?? '',
-    networkId: network.id,
-    hasDhcp: draft.enable_dhcp ?? true,
-    createdAt: now,
-    updatedAt: now,
-    revision: 1,
-    tags: [],
-    ...addressing(draft),
-  }
-}
-
-function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {
-  const cidr = parseCidr(subnet.cidr, 'cidr')
-  const hit = others.find((other) => overlaps(cidr, parseCidr(other.cidr, 'cidr')))
-  if (hit !== undefined)
-    throw new Failure(
-      'invalid',
-      `Invalid input for operation: Requested subnet with cidr: ${subnet.cidr} for network: ${subnet.networkId} overlaps with another subnet.`,
-    )
-}
+import {
+  dnsServersOf,
+  gatewayOf,
+  hostRoutesOf,
+  isAutoAddressed,
+  poolsOf,
+} from './subnet-addressing.ts'
+import { ownSubnet, scopeOf } from './visible.ts'
 
 interface SubnetChange {
   readonly name?: string
@@ -205,6 +132,9 @@ export async function deleteSubnet(
     // Ports are placed under a shared lock on their network.
     await lockNetwork(tx, subnet.networkId)
     await holdRevision(tx, 'subnets', id, wantedRevision)
+    // Addresses that guests make by themselves end with the prefix.
+    if (isAutoAddressed(subnet) && !(await isOnRouter(tx, id)))
+      await removeAutoAddresses(tx, subnet)
     if ((await portsOnSubnet(tx, id, 1)).length > 0)
       throw new Failure(
         'conflict',
@@ -223,6 +153,7 @@ const FILTERS: FilterKinds = {
   gateway_ip: 'text',
   ip_version: 'integer',
   enable_dhcp: 'boolean',
+  subnetpool_id: 'text',
   ipv6_ra_mode: 'text',
   ipv6_address_mode: 'text',
 }

@@ -6,6 +6,7 @@ import { changeablePort } from './change-ports.ts'
 import { ownFloatingIp } from './floating-ips.ts'
 import type { Networks } from './list-networks.ts'
 import { ownRouter } from './routers/find-routers.ts'
+import { ownSubnetPool, visibleSubnetPool } from './subnet-pools.ts'
 import {
   ownNetwork,
   ownSecurityGroup,
@@ -38,6 +39,7 @@ const FINDERS: Readonly<Record<DescribedCollection, Finders>> = {
   'security-groups': { visible: ownSecurityGroup, own: ownSecurityGroup },
   routers: { visible: ownRouter, own: ownRouter },
   floatingips: { visible: ownFloatingIp, own: ownFloatingIp },
+  subnetpools: { visible: visibleSubnetPool, own: ownSubnetPool },
 }
 
 /** Neutron's `MAX_TAG_LEN`. */

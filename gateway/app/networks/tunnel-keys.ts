@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
-import { insertNetwork } from '../../db/networks.ts'
+import { defaultExternalNetwork, insertNetwork } from '../../db/networks.ts'
 import { firstFreePortKey } from '../../db/port-inserts.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { NETWORK_KEYS, providerTaken } from './provider.ts'
 
 /** The keys of a network's ports: OVN's are of 15 bits. Those below are left to the ports that a cell makes for itself. */
@@ -35,9 +36,20 @@ export async function insertWithKey(
     const keyed = tries === 1 ? network : { ...network, tunnelKey: randomNetworkKey() }
     const outcome = await insertNetwork(tx, keyed)
     if (outcome === 'inserted') return keyed
+    if (outcome === 'default-taken') throw await defaultExists(tx)
     if (outcome === 'vlan-taken' || isKeyChosen) throw providerTaken(network)
   }
   throw new Failure('unavailable', 'No free tunnel key was found. Please try again.')
+}
+
+/** Another external network is the default one. */
+export async function defaultExists(tx: Tx): Promise<NetworkFailure> {
+  const other = await defaultExternalNetwork(tx)
+  return new NetworkFailure(
+    'conflict',
+    'DefaultExternalNetworkExists',
+    `A default external network already exists: ${other?.id}.`,
+  )
 }
 
 /** The lowest key that no port of the network has, as far as is committed. Throws `conflict` when all are taken. */

@@ -492,13 +492,15 @@ CREATE TABLE `networks` (
 	`mtu` int NOT NULL,
 	`port_security_enabled` boolean NOT NULL,
 	`everywhere` boolean NOT NULL,
+	`is_default` boolean,
 	`dns_domain` varchar(255) NOT NULL DEFAULT '',
 	`physical_network` varchar(64) character set ascii collate ascii_bin,
 	`vlan_id` smallint,
 	`tunnel_key` int NOT NULL,
 	CONSTRAINT `networks_id` PRIMARY KEY(`id`),
 	CONSTRAINT `networks_by_tunnel_key` UNIQUE(`tunnel_key`),
-	CONSTRAINT `networks_by_vlan` UNIQUE(`physical_network`,`vlan_id`)
+	CONSTRAINT `networks_by_vlan` UNIQUE(`physical_network`,`vlan_id`),
+	CONSTRAINT `networks_by_default` UNIQUE(`is_default`)
 );
 --> statement-breakpoint
 CREATE TABLE `port_addresses` (
@@ -593,6 +595,27 @@ CREATE TABLE `security_groups` (
 	CONSTRAINT `security_groups_by_default` UNIQUE(`default_of`)
 );
 --> statement-breakpoint
+CREATE TABLE `subnet_pools` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
+	`ip_version` smallint NOT NULL,
+	`prefixes` json NOT NULL,
+	`default_prefixlen` smallint NOT NULL,
+	`min_prefixlen` smallint NOT NULL,
+	`max_prefixlen` smallint NOT NULL,
+	`default_quota` int,
+	`shared` boolean NOT NULL,
+	`is_default` boolean,
+	CONSTRAINT `subnet_pools_id` PRIMARY KEY(`id`),
+	CONSTRAINT `subnet_pools_by_default` UNIQUE(`is_default`,`ip_version`)
+);
+--> statement-breakpoint
 CREATE TABLE `subnets` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -611,6 +634,7 @@ CREATE TABLE `subnets` (
 	`host_routes` json NOT NULL,
 	`ipv6_ra_mode` varchar(16) character set ascii collate ascii_bin,
 	`ipv6_address_mode` varchar(16) character set ascii collate ascii_bin,
+	`subnetpool_id` char(36) character set ascii collate ascii_bin,
 	`allocation_pools` json NOT NULL,
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
@@ -729,6 +753,14 @@ CREATE TABLE `user_quota_limits` (
 	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
 	`hard_limit` int NOT NULL,
 	CONSTRAINT `user_quota_limits_project_id_user_id_resource_pk` PRIMARY KEY(`project_id`,`user_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `auto_allocated_topologies` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `auto_allocated_topologies_project_id` PRIMARY KEY(`project_id`),
+	CONSTRAINT `auto_allocated_topologies_by_network` UNIQUE(`network_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `floating_ips` (
@@ -1038,8 +1070,11 @@ CREATE INDEX `released_addresses_by_time` ON `released_addresses` (`released_at`
 CREATE INDEX `security_group_rules_by_project` ON `security_group_rules` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote_group_id`);--> statement-breakpoint
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `subnet_pools_by_project` ON `subnet_pools` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `subnet_pools_by_shared` ON `subnet_pools` (`shared`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `subnets_by_pool` ON `subnets` (`subnetpool_id`);--> statement-breakpoint
 CREATE INDEX `cell_sagas_by_id` ON `cell_sagas` (`id`);--> statement-breakpoint
 CREATE INDEX `cell_sagas_ended` ON `cell_sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `operations_state` ON `operations` (`state`);--> statement-breakpoint

@@ -35,6 +35,8 @@ export const networks = mysqlTable(
     hasPortSecurity: boolean('port_security_enabled').notNull(),
     /** True: the network reaches every cell there is and will be. False: those with a segment. */
     isEverywhere: boolean('everywhere').notNull(),
+    /** True or null: the key makes one external network be what topologies are joined with unasked. */
+    isDefault: boolean('is_default'),
     /** Follows the names of ports that are answered inside the network, without a final dot; empty: the usual one. */
     dnsDomain: text255('dns_domain').notNull().default(''),
     /** The network outside that it is on, as hosts name it; null: on none but its own. */
@@ -47,6 +49,7 @@ export const networks = mysqlTable(
   (t) => [
     uniqueIndex('networks_by_tunnel_key').on(t.tunnelKey),
     uniqueIndex('networks_by_vlan').on(t.physicalNetwork, t.vlanId),
+    uniqueIndex('networks_by_default').on(t.isDefault),
     index('networks_by_project').on(t.projectId, t.id),
     index('networks_by_shared').on(t.isShared, t.id),
   ],
@@ -88,11 +91,36 @@ export const subnets = mysqlTable(
     hostRoutes: json('host_routes').$type<readonly HostRoute[]>().notNull(),
     ipv6RaMode: token('ipv6_ra_mode', 16),
     ipv6AddressMode: token('ipv6_address_mode', 16),
+    subnetPoolId: uuid('subnetpool_id'),
     pools: json('allocation_pools').$type<readonly AddressRange[]>().notNull(),
   },
   (t) => [
     index('subnets_by_network').on(t.networkId, t.id),
     index('subnets_by_project').on(t.projectId, t.id),
+    index('subnets_by_pool').on(t.subnetPoolId),
+  ],
+)
+
+/** Prefixes that subnets are taken from. */
+export const subnetPools = mysqlTable(
+  'subnet_pools',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    ipVersion: smallint('ip_version').notNull(),
+    prefixes: json('prefixes').$type<readonly string[]>().notNull(),
+    defaultLength: smallint('default_prefixlen').notNull(),
+    minLength: smallint('min_prefixlen').notNull(),
+    maxLength: smallint('max_prefixlen').notNull(),
+    projectQuota: int('default_quota'),
+    isShared: boolean('shared').notNull(),
+    /** True or null: the key makes one pool of each IP version be the default. */
+    isDefault: boolean('is_default'),
+  },
+  (t) => [
+    uniqueIndex('subnet_pools_by_default').on(t.isDefault, t.ipVersion),
+    index('subnet_pools_by_project').on(t.projectId, t.id),
+    index('subnet_pools_by_shared').on(t.isShared, t.id),
   ],
 )
 

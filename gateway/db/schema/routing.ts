@@ -37,6 +37,17 @@ export const routerInterfaces = mysqlTable(
   ],
 )
 
+/** What was made for a project that asked for some network; the key makes it be made once. */
+export const autoAllocatedTopologies = mysqlTable(
+  'auto_allocated_topologies',
+  {
+    projectId: token('project_id').primaryKey(),
+    networkId: uuid('network_id').notNull(),
+    routerId: uuid('router_id').notNull(),
+  },
+  (t) => [uniqueIndex('auto_allocated_topologies_by_network').on(t.networkId)],
+)
+
 const { name: _name, ...unnamed } = described
 
 export const floatingIps = mysqlTable(
@@ -48,7 +59,7 @@ export const floatingIps = mysqlTable(
     address: token('floating_ip_address', 45).notNull(),
     /** On the external network: holds the address. */
     portId: uuid('floating_port_id').notNull(),
-    // All three null while it is nobody's address.
+    // All three null while it leads to no port.
     fixedPortId: uuid('fixed_port_id'),
     fixedAddress: token('fixed_ip_address', 45),
     routerId: uuid('router_id'),

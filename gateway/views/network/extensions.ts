@@ -41,6 +41,12 @@ const EXTENSIONS: readonly Extension[] = [
     'Ports by parts of addresses',
     '2017-11-28',
   ),
+  extension(
+    'network-ip-availability',
+    'Network IP Availability',
+    'How many addresses are used',
+    '2015-09-24',
+  ),
   extension('net-mtu', 'Network MTU', 'The MTU of a network', '2015-03-25'),
   extension(
     'net-mtu-writable',
@@ -71,6 +77,13 @@ const EXTENSIONS: readonly Extension[] = [
     'Normalized CIDR field for security group rules',
     'Rules show the network of their prefix',
     '2020-07-28',
+  ),
+  extension('subnet_allocation', 'Subnet Allocation', 'Subnets are taken from pools', '2015-03-30'),
+  extension(
+    'default-subnetpools',
+    'Default Subnetpools',
+    'A pool for subnets that name none',
+    '2016-02-18',
   ),
   extension('sorting', 'Sorting support', 'Lists can be sorted', '2016-06-12'),
   extension(
@@ -115,6 +128,12 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
     'DNS Integration',
     'Names of ports inside their network',
     '2015-08-15',
+  ),
+  extension(
+    'auto-allocated-topology',
+    'Auto Allocated Topology Services',
+    'A network for a project that asks for some',
+    '2016-01-01',
   ),
   extension('router', 'Neutron L3 Router', 'Routers and floating IPs', '2012-07-20'),
   extension(

@@ -3,6 +3,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [200, 'any class has quotas', 'compute updateQuotaClassSet'],
   [200, 'any project has quotas', 'network updateQuota'],
   [202, 'what was set for it is forgotten, of any project', 'compute deleteQuotaSet'],
+  [204, 'the project had none', 'network deleteAutoAllocatedTopology'],
   [204, 'it had quotas by then', 'network deleteQuota'],
   [
     400,
@@ -37,10 +38,12 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   ],
   [404, 'there is no task', 'image showTask'],
   [404, 'nothing goes on', 'federation showOperation, federation continueOperation'],
+  [400, 'a text that is no prefix', 'network createSubnetPool'],
   [401, 'a text that is no credential', 'federation renewCredential'],
   [404, 'every guest is somebody’s', 'federation adoptGuest'],
   [404, 'a host joins a cell that is there', 'federation createJoinToken'],
   [404, 'a resource class and no trait', 'placement checkTrait'],
+  [409, 'there is no default external network', 'network showAutoAllocatedTopology'],
   [409, 'there is one of this name', 'image createMetadefNamespace'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
   [

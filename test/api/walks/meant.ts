@@ -31,6 +31,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   cidr: '10.99.0.0/24',
   gateway_ip: '10.99.0.1',
   ip_protocol: 'tcp',
+  prefixes: '10.90.0.0/16',
   protocol: 'tcp',
   public_key:
     'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqLTRMyvjlpKdDpuMZzQTEFEfOr1g1FW3GHZ8SfPFJ5 sample',
@@ -45,6 +46,7 @@ const LEFT_OUT = new Set(
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
     'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id',
     'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
+    'subnetpool_id use_default_subnetpool prefixlen default_prefixlen min_prefixlen max_prefixlen is_default',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -47,6 +47,7 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
     'security_group_id',
     'security_group_rule_id',
     'subnet_id',
+    'subnetpool_id',
   ],
   placement: ['consumer_uuid'],
   federation: ['server'],

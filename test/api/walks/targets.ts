@@ -95,6 +95,7 @@ async function liftQuotas(admin: ApiClient): Promise<void> {
   const quota = {
     network: -1,
     subnet: -1,
+    subnetpool: -1,
     port: -1,
     rbac_policy: -1,
     router: -1,
@@ -153,6 +154,7 @@ async function networkTargets(cloud: Cloud): Promise<Ids> {
   })
   const outside = await externalNetwork(cloud.as('admin'))
   const info = { network_id: outside }
+  const pool = await create('/subnetpools', { subnetpool: { prefixes: ['10.80.0.0/16'] } })
   const router = await create('/routers', { router: { external_gateway_info: info } })
   const floating = await create('/floatingips', { floatingip: { floating_network_id: outside } })
   const { body } = await owner.get<{ network: { project_id: string } }>(
@@ -166,6 +168,7 @@ async function networkTargets(cloud: Cloud): Promise<Ids> {
     port_id: port.id,
     rbac_policy_id: rbac.id,
     router_id: router.id,
+    subnetpool_id: pool.id,
     floatingip_id: floating.id,
     external_network_id: outside,
     project_id: body.network.project_id,

@@ -30,6 +30,8 @@ const NAMED: Readonly<Record<string, string>> = {
   sg_owner: 'project_id:%(security_group:project_id)s',
   shared: '!',
   shared_security_group: '!',
+  shared_subnetpools: '!',
+  shared_address_scopes: '!',
   external: '!',
   external_network: '!',
 }

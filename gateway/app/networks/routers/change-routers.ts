@@ -1,3 +1,4 @@
+import type { Tx } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
 import type { HostRoute } from '../../../db/network.ts'
 import {
@@ -15,7 +16,13 @@ import { charge, refund } from '../quotas.ts'
 import { holdRevision } from '../revision.ts'
 import { ownerOf } from '../visible.ts'
 import { lockedRouter, ownRouter } from './find-routers.ts'
-import { changeGateway, type GatewayFields, refuseAdminFields, removeGateway } from './gateway.ts'
+import {
+  changeGateway,
+  type GatewayChange,
+  type GatewayFields,
+  refuseAdminFields,
+  removeGateway,
+} from './gateway.ts'
 import { canonicalRoute, checkedRoutes, refuseUnreachable, routeKey } from './routes.ts'
 
 /** A router as requests write it. */
@@ -49,20 +56,31 @@ export async function createRouters(
   return networks.db.transaction(async (tx) => {
     const made: Router[] = []
     for (const [index, router] of planned.entries()) {
-      const draft = drafts[index]!
-      const change = { networks, requester, router, info: draft.external_gateway_info }
-      const gateway = await changeGateway(tx, change)
-      const complete = { ...router, gateway }
-      await refuseUnreachable(tx, complete, [])
-      await insertRouter(tx, complete)
-      await charge(tx, router.projectId, 'router')
-      made.push(complete)
+      made.push(
+        await placeRouter(tx, {
+          networks,
+          requester,
+          router,
+          info: drafts[index]!.external_gateway_info,
+        }),
+      )
     }
     return made
   })
 }
 
-function newRouter({ clock }: Networks, requester: Requester, draft: RouterDraft): Router {
+/** Afterwards the router exists, with the gateway that is asked for, and is counted. Throws as `createRouters`. */
+export async function placeRouter(tx: Tx, change: GatewayChange): Promise<Router> {
+  const { router } = change
+  const complete = { ...router, gateway: await changeGateway(tx, change) }
+  await refuseUnreachable(tx, complete, [])
+  await insertRouter(tx, complete)
+  await charge(tx, router.projectId, 'router')
+  return complete
+}
+
+/** The router that a request wants, without its gateway. Throws as the creation does. */
+export function newRouter({ clock }: Networks, requester: Requester, draft: RouterDraft): Router {
   const now = new Date(clock.now())
   const blank: Router = {
     id: newId(),
@@ -148,10 +166,15 @@ export async function deleteRouter(
         'RouterInUse',
         `Router ${id} has ports still attached: ${[...ports].join(', ')}`,
       )
-    await removeGateway(tx, router)
-    await deleteRouterRow(tx, id)
-    refund(tx, router.projectId, 'router')
+    await dropRouter(tx, router)
   })
+}
+
+/** Afterwards the router, which has no interfaces, is gone, and its gateway with it. Part of a transaction that holds it. */
+export async function dropRouter(tx: Tx, router: Router): Promise<void> {
+  await removeGateway(tx, router)
+  await deleteRouterRow(tx, router.id)
+  refund(tx, router.projectId, 'router')
 }
 
 /** Afterwards the router has these routes besides those it had. Throws as `updateRouter`. */

@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isRouterNeeded } from '../../../db/floating-ips.ts'
 import type { Network, Subnet } from '../../../db/network.ts'
+import { holdNetwork } from '../../../db/port-inserts.ts'
 import { findPorts } from '../../../db/ports.ts'
 import { attachedSubnets, type Router, type RouterGateway } from '../../../db/routers.ts'
 import { subnetsOfNetworks } from '../../../db/subnets.ts'
@@ -42,7 +43,7 @@ export function refuseAdminFields({ isAdmin }: Requester, fields: RouterFields):
 }
 
 /** What of a router's gateway is to change. */
-interface GatewayChange {
+export interface GatewayChange {
   readonly networks: Networks
   readonly requester: Requester
   /** Locked, or new. */
@@ -65,6 +66,8 @@ export async function changeGateway(tx: Tx, change: GatewayChange): Promise<Rout
     await removeGateway(tx, router)
     return null
   }
+  // Held, so that it stays external.
+  await holdNetwork(tx, networkId)
   const network = await externalNetwork(change, networkId)
   const subnets = await subnetsOfNetworks(tx, [networkId])
   refuseTheirGateways(subnets, asked ?? [])

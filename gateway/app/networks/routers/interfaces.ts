@@ -1,5 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { Port, Subnet } from '../../../db/network.ts'
+import { holdNetwork } from '../../../db/port-inserts.ts'
 import { findPorts } from '../../../db/ports.ts'
 import { networksSharedWith } from '../../../db/rbac-policies.ts'
 import {
@@ -9,7 +11,7 @@ import {
   type Router,
 } from '../../../db/routers.ts'
 import { bindPort } from '../../../db/server-ports.ts'
-import { subnetsOfNetworks } from '../../../db/subnets.ts'
+import { findSubnet, subnetsOfNetworks } from '../../../db/subnets.ts'
 import type { Requester } from '../../requester.ts'
 import { claimAddress } from '../allocate-address.ts'
 import { changeablePort } from '../change-ports.ts'
@@ -49,12 +51,24 @@ export async function addInterface(
     throw badRequest('router', 'Cannot specify both subnet-id and port-id')
   if (subnetId !== undefined) {
     const subnet = await attachableSubnet(networks, requester, subnetId)
-    return networks.db.transaction((tx) => addSubnet(tx, networks, routerId, subnet))
+    return networks.db.transaction(async (tx) => {
+      // It may have gone, or got another gateway, since it was read.
+      await holdNetwork(tx, subnet.networkId)
+      const found = await findSubnet(tx, subnet.id)
+      if (found === undefined)
+        throw new Failure('not-found', `Subnet ${subnet.id} could not be found.`)
+      return addSubnet(tx, networks, routerId, attachable(found))
+    })
   }
   if (portId === undefined)
     throw badRequest('router', 'Either subnet_id or port_id must be specified')
   const port = await changeablePort(networks, requester, portId)
-  return networks.db.transaction((tx) => addPort(tx, networks, routerId, port))
+  return networks.db.transaction((tx) => takePort(tx, networks, routerId, port))
+}
+
+function attachable(subnet: Subnet): Subnet {
+  if (subnet.gatewayIp !== null) return subnet
+  throw badRequest('router', 'Subnet for router interface must have a gateway IP')
 }
 
 async function attachableSubnet(
@@ -63,11 +77,10 @@ async function attachableSubnet(
   id: string,
 ): Promise<Subnet> {
   const subnet = await visibleSubnet(networks, requester, id)
-  if (subnet.gatewayIp === null)
-    throw badRequest('router', 'Subnet for router interface must have a gateway IP')
+  attachable(subnet)
   if (isOwner(requester, subnet)) return subnet
   const { networkId } = subnet
-  // Whoever a network is shared with by name may route it; one shared with all is not everybody's to route.
+  // A project with which a network is shared by name may route it; sharing with all lets none of them.
   if ((await networksSharedWith(networks.db, requester.projectId, [networkId])).size > 0)
     return subnet
   throw badRequest(
@@ -76,7 +89,8 @@ async function attachableSubnet(
   )
 }
 
-async function addSubnet(
+/** Afterwards the subnet, which has a gateway address, is on the router. Throws as `addInterface`. */
+export async function addSubnet(
   tx: Tx,
   { clock }: Networks,
   routerId: string,
@@ -109,34 +123,36 @@ async function addSubnet(
   return attach(tx, routerId, port, [subnet])
 }
 
-async function addPort(
+async function takePort(
   tx: Tx,
   { clock }: Networks,
   routerId: string,
-  port: Port,
+  { id: portId, networkId, deviceId }: Port,
 ): Promise<RouterInterface> {
   const router = await lockedRouter(tx, routerId)
-  const all = await subnetsOfNetworks(tx, [port.networkId])
-  const subnets = all.filter(({ id }) => port.fixedIps.some(({ subnetId }) => subnetId === id))
-  if (subnets.length === 0)
-    throw badRequest('router', 'Router port must have at least one fixed IP')
-  if (subnets.filter(({ ipVersion }) => ipVersion === 4).length > 1)
-    throw badRequest('router', 'Cannot have multiple IPv4 subnets on router port')
-  await refuseAttached(tx, router, await attachedSubnets(tx, routerId), subnets)
-  const isBound = await bindPort(tx, {
-    portId: port.id,
+  const isTaken = await bindPort(tx, {
+    portId,
     deviceId: routerId,
     deviceOwner: ROUTER_INTERFACE,
     nicIndex: 0,
     nicTag: null,
     now: new Date(clock.now()),
   })
-  if (!isBound)
+  if (!isTaken)
     throw new NetworkFailure(
       'conflict',
       'PortInUse',
-      `Unable to complete operation on port ${port.id} for network ${port.networkId}. Port already has an attached device ${port.deviceId}.`,
+      `Unable to complete operation on port ${portId} for network ${networkId}. Port already has an attached device ${deviceId}.`,
     )
+  const [taken] = await findPorts(tx, [portId])
+  const port = taken!
+  const all = await subnetsOfNetworks(tx, [networkId])
+  const subnets = all.filter(({ id }) => port.fixedIps.some(({ subnetId }) => subnetId === id))
+  if (subnets.length === 0)
+    throw badRequest('router', 'Router port must have at least one fixed IP')
+  if (subnets.filter(({ ipVersion }) => ipVersion === 4).length > 1)
+    throw badRequest('router', 'Cannot have multiple IPv4 subnets on router port')
+  await refuseAttached(tx, router, await attachedSubnets(tx, routerId), subnets)
   return attach(tx, routerId, port, subnets)
 }
 

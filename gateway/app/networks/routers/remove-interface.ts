@@ -19,7 +19,7 @@ import { leadsOver } from './routes.ts'
 
 /**
  * Afterwards the subnet, or all of the port's, are not on the router; the port is gone with its last one. Throws `not-found` for
- * what is not on the router, `conflict` while floating IPs or routes need it.
+ * a subnet or port that is not on the router, `conflict` while floating IPs or routes need it.
  */
 export async function removeInterface(
   networks: Networks,
@@ -34,18 +34,31 @@ export async function removeInterface(
     const router = await lockedRouter(tx, routerId)
     const attached = await attachedSubnets(tx, routerId)
     const removed = named(routerId, attached, asked)
-    for (const { subnet } of removed) await refuseNeeded(tx, router, subnet)
-    const { portId } = removed[0]!
-    const [port] = await findPorts(tx, [portId])
-    const subnetIds = removed.map(({ subnet }) => subnet.id)
-    await deleteInterfaces(tx, routerId, subnetIds)
-    const left = attached.filter((each) => each.portId === portId).length - removed.length
-    if (left === 0) await removePort(tx, port!)
-    else
-      for (const { subnet, address } of removed)
-        await releaseAddress(tx, { subnetId: subnet.id, address, portId })
-    return { routerId, port: port!, subnetIds }
+    return detach(tx, router, attached, removed)
   })
+}
+
+/**
+ * Afterwards those subnets of the attached ones, all by one port, are not on the router, which the transaction holds. Throws `conflict`
+ * while floating IPs or routes need it.
+ */
+export async function detach(
+  tx: Tx,
+  router: Router,
+  attached: readonly AttachedSubnet[],
+  removed: readonly AttachedSubnet[],
+): Promise<RouterInterface> {
+  for (const { subnet } of removed) await refuseNeeded(tx, router, subnet)
+  const { portId } = removed[0]!
+  const [port] = await findPorts(tx, [portId])
+  const subnetIds = removed.map(({ subnet }) => subnet.id)
+  await deleteInterfaces(tx, router.id, subnetIds)
+  const left = attached.filter((each) => each.portId === portId).length - removed.length
+  if (left === 0) await removePort(tx, port!)
+  else
+    for (const { subnet, address } of removed)
+      await releaseAddress(tx, { subnetId: subnet.id, address, portId })
+  return { routerId: router.id, port: port!, subnetIds }
 }
 
 function named(

@@ -8,7 +8,7 @@ import { badRequest, NetworkFailure } from '../network-failure.ts'
 /** Neutron's `max_routes`. */
 const ROUTES_MAX = 30
 
-/** The routes in canonical spelling, each once. Throws `invalid` for what is no route, and for more than a router may have. */
+/** The routes in canonical spelling, each once. Throws `invalid` for text that is no route, and for more than a router may have. */
 export function checkedRoutes(routerId: string, given: readonly HostRoute[]): readonly HostRoute[] {
   const routes = new Map(given.map((route) => [routeKey(route), canonicalRoute(route)]))
   if (routes.size <= ROUTES_MAX) return [...routes.values()]
