@@ -11,10 +11,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The groups of hosts that operators made. */
+        /** The aggregates of hosts that operators created. */
         readonly get: operations["listAggregates"];
         readonly put?: never;
-        /** Makes an aggregate, without hosts yet. */
+        /** Creates an aggregate without hosts. */
         readonly post: operations["createAggregate"];
         readonly delete?: never;
         readonly options?: never;
@@ -108,7 +108,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Asks those hosts of an aggregate that can to fetch images ahead; none can. */
+        /** Requests that the hosts of an aggregate fetch images ahead; no host can. */
         readonly post: operations["cacheAggregateImages"];
         readonly delete?: never;
         readonly options?: never;
@@ -125,7 +125,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Snapshots a volume where it is attached; a block storage service asks for it. */
+        /** Makes a snapshot of an attached volume, at the request of a block storage service. */
         readonly post: operations["createAssistedSnapshot"];
         readonly delete?: never;
         readonly options?: never;
@@ -160,13 +160,13 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The nodes of a bare metal service, which is not there.
+         * The nodes of a bare metal service, which does not exist here.
          * @deprecated
          */
         readonly get: operations["listBaremetalNodes"];
         readonly put?: never;
         /**
-         * Says by what else nodes are managed.
+         * Names the API with which nodes are managed instead.
          * @deprecated
          */
         readonly post: operations["createBaremetalNode"];
@@ -186,14 +186,14 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The nodes of a bare metal service, which is not there.
+         * The nodes of a bare metal service, which does not exist here.
          * @deprecated
          */
         readonly get: operations["showBaremetalNode"];
         readonly put?: never;
         readonly post?: never;
         /**
-         * Says by what else nodes are managed.
+         * Names the API with which nodes are managed instead.
          * @deprecated
          */
         readonly delete: operations["deleteBaremetalNode"];
@@ -214,7 +214,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Says by what else nodes are managed.
+         * Names the API with which nodes are managed instead.
          * @deprecated
          */
         readonly post: operations["actOnBaremetalNode"];
@@ -236,7 +236,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** A URL that opens the server's console, once and soon. */
+        /** A URL that opens the server's console once, within a limited time. */
         readonly post: operations["createRemoteConsole"];
         readonly delete?: never;
         readonly options?: never;
@@ -253,7 +253,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Show what a console's token opens, as long as it was not used. */
+        /** Shows the console that an unused token opens. */
         readonly get: operations["showConsoleToken"];
         readonly put?: never;
         readonly post?: never;
@@ -288,7 +288,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Flavors with everything known of them. */
+        /** Flavors with all details. */
         readonly get: operations["listFlavorsDetail"];
         readonly put?: never;
         readonly post?: never;
@@ -312,7 +312,7 @@ export interface paths {
         /** Changes the description of a flavor. */
         readonly put: operations["updateFlavor"];
         readonly post?: never;
-        /** Deletes a flavor; servers made from it keep what they have. */
+        /** Deletes a flavor; servers that use it keep their properties. */
         readonly delete: operations["deleteFlavor"];
         readonly options?: never;
         readonly head?: never;
@@ -331,7 +331,7 @@ export interface paths {
         /** The extra specs of a flavor. */
         readonly get: operations["listFlavorExtraSpecs"];
         readonly put?: never;
-        /** Adds extra specs or changes those there are. */
+        /** Adds extra specs or changes existing ones. */
         readonly post: operations["createFlavorExtraSpecs"];
         readonly delete?: never;
         readonly options?: never;
@@ -430,7 +430,7 @@ export interface paths {
         readonly get: operations["showServerPassword"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets the encrypted password; the guest keeps it. */
+        /** Deletes the stored encrypted password; the guest keeps its password. */
         readonly delete: operations["clearServerPassword"];
         readonly options?: never;
         readonly head?: never;
@@ -447,7 +447,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** How the guest's processors and memory lie on those of its host; empty where that is left to the host. */
+        /** The placement of the guest's processors and memory on those of its host; empty if the host decides it. */
         readonly get: operations["showServerTopology"];
         readonly put?: never;
         readonly post?: never;
@@ -467,7 +467,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What the guest has used, as its host counts it. */
+        /** The guest's resource usage, as its host counts it. */
         readonly get: operations["showServerDiagnostics"];
         readonly put?: never;
         readonly post?: never;
@@ -595,7 +595,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Hypervisors with everything known of them. */
+        /** Hypervisors with all details. */
         readonly get: operations["listHypervisorsDetail"];
         readonly put?: never;
         readonly post?: never;
@@ -652,7 +652,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** How long a hypervisor has been up, in its own words. */
+        /** How long a hypervisor has been up, as its host reports it. */
         readonly get: operations["showHypervisorUptime"];
         readonly put?: never;
         readonly post?: never;
@@ -775,7 +775,7 @@ export interface paths {
         readonly get: operations["listImageMetadata"];
         /** Replaces all properties. */
         readonly put: operations["replaceImageMetadata"];
-        /** Adds properties or changes what there are. */
+        /** Adds properties or changes existing ones. */
         readonly post: operations["updateImageMetadata"];
         readonly delete?: never;
         readonly options?: never;
@@ -815,7 +815,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What was done to a server, newest first; since 2.21 of deleted servers too. */
+        /** The actions on a server, newest first; since 2.21 also those of deleted servers. */
         readonly get: operations["listInstanceActions"];
         readonly put?: never;
         readonly post?: never;
@@ -856,7 +856,7 @@ export interface paths {
         /** A user's keypairs. */
         readonly get: operations["listKeypairs"];
         readonly put?: never;
-        /** Imports a public key or, until 2.91, makes a new pair. */
+        /** Imports a public key or, until 2.91, generates a new pair. */
         readonly post: operations["createKeypair"];
         readonly delete?: never;
         readonly options?: never;
@@ -877,7 +877,7 @@ export interface paths {
         readonly get: operations["showKeypair"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets a keypair; servers made with it keep the key. */
+        /** Deletes a keypair; servers created with it keep the key. */
         readonly delete: operations["deleteKeypair"];
         readonly options?: never;
         readonly head?: never;
@@ -891,7 +891,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Changes of servers' hosts and sizes, newest first. */
+        /** Migrations and resizes of servers, newest first. */
         readonly get: operations["listMigrations"];
         readonly put?: never;
         readonly post?: never;
@@ -911,7 +911,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The live migrations of a server that are under way. */
+        /** The live migrations of a server that are in progress. */
         readonly get: operations["listServerMigrations"];
         readonly put?: never;
         readonly post?: never;
@@ -932,11 +932,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** A live migration of a server that is under way. */
+        /** A live migration of a server that is in progress. */
         readonly get: operations["showServerMigration"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a live migration where it stands; the server stays where it was. */
+        /** Aborts a live migration; the server stays on its host. */
         readonly delete: operations["abortServerMigration"];
         readonly options?: never;
         readonly head?: never;
@@ -1177,11 +1177,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** Show a floating IP. */
         readonly get: operations["showFloatingIp"];
         readonly put?: never;
         readonly post?: never;
-        /** Gives an address back. */
+        /** Release a floating IP. */
         readonly delete: operations["deleteFloatingIp"];
         readonly options?: never;
         readonly head?: never;
@@ -1233,10 +1233,10 @@ export interface paths {
         };
         /** The limits of a project or of a user in it. */
         readonly get: operations["showQuotaSet"];
-        /** Changes limits; those not named stay. */
+        /** Changes limits; limits that are not named stay as they are. */
         readonly put: operations["updateQuotaSet"];
         readonly post?: never;
-        /** Goes back to the defaults. */
+        /** Restores the default limits. */
         readonly delete: operations["deleteQuotaSet"];
         readonly options?: never;
         readonly head?: never;
@@ -1252,7 +1252,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The limits of a project nothing was set for. */
+        /** The default limits of a project. */
         readonly get: operations["showQuotaSetDefaults"];
         readonly put?: never;
         readonly post?: never;
@@ -1271,7 +1271,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The limits of a project with what is used of them. */
+        /** The limits of a project with their usage. */
         readonly get: operations["showQuotaSetDetail"];
         readonly put?: never;
         readonly post?: never;
@@ -2701,7 +2701,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Takes what other services say has happened to servers. */
+        /** Accepts events about servers from other services. */
         readonly post: operations["createServerExternalEvents"];
         readonly delete?: never;
         readonly options?: never;
@@ -2719,7 +2719,7 @@ export interface paths {
         /** The groups of a project. */
         readonly get: operations["listServerGroups"];
         readonly put?: never;
-        /** Makes a group; servers join it when they are created. */
+        /** Creates a group; servers join it when they are created. */
         readonly post: operations["createServerGroup"];
         readonly delete?: never;
         readonly options?: never;
@@ -2740,7 +2740,7 @@ export interface paths {
         readonly get: operations["showServerGroup"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets a group; its servers stay where they are. */
+        /** Deletes a group; its servers stay where they are. */
         readonly delete: operations["deleteServerGroup"];
         readonly options?: never;
         readonly head?: never;
@@ -2761,7 +2761,7 @@ export interface paths {
         readonly get: operations["listServerMetadata"];
         /** Replaces all metadata. */
         readonly put: operations["replaceServerMetadata"];
-        /** Adds metadata or changes what there is. */
+        /** Adds metadata or changes existing metadata. */
         readonly post: operations["updateServerMetadata"];
         readonly delete?: never;
         readonly options?: never;
@@ -2912,7 +2912,7 @@ export interface paths {
         /** The ports of a server. */
         readonly get: operations["listServerInterfaces"];
         readonly put?: never;
-        /** Gives a server another NIC, on a port there is or on a new one. */
+        /** Adds a NIC to a server, on an existing port or on a new one. */
         readonly post: operations["attachServerInterface"];
         readonly delete?: never;
         readonly options?: never;
@@ -2936,7 +2936,7 @@ export interface paths {
         readonly get: operations["showServerInterface"];
         readonly put?: never;
         readonly post?: never;
-        /** Takes a NIC from a server; its port goes too where it was made for the server. */
+        /** Removes a NIC from a server, and its port if it was created for the server. */
         readonly delete: operations["detachServerInterface"];
         readonly options?: never;
         readonly head?: never;
@@ -2976,7 +2976,7 @@ export interface paths {
         /** The file shares of a server. */
         readonly get: operations["listServerShares"];
         readonly put?: never;
-        /** Refused, as no host can attach a share. */
+        /** Refused, because no host can attach a share. */
         readonly post: operations["attachServerShare"];
         readonly delete?: never;
         readonly options?: never;
@@ -2995,11 +2995,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as nothing is attached. */
+        /** Refused, because no volume is attached. */
         readonly get: operations["showServerShare"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, as nothing is attached. */
+        /** Refused, because no volume is attached. */
         readonly delete: operations["detachServerShare"];
         readonly options?: never;
         readonly head?: never;
@@ -3016,7 +3016,7 @@ export interface paths {
         /** The ids and names of servers. */
         readonly get: operations["listServers"];
         readonly put?: never;
-        /** Promises one server or several and starts to build them. */
+        /** Accepts a request for one server or several, and starts to build them. */
         readonly post: operations["createServer"];
         readonly delete?: never;
         readonly options?: never;
@@ -3031,7 +3031,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Servers with everything known of them. */
+        /** Servers with all details. */
         readonly get: operations["listServersDetail"];
         readonly put?: never;
         readonly post?: never;
@@ -3053,10 +3053,10 @@ export interface paths {
         };
         /** One server. */
         readonly get: operations["showServer"];
-        /** Changes what a user may change without touching the guest. */
+        /** Changes properties of a server that do not affect the guest. */
         readonly put: operations["updateServer"];
         readonly post?: never;
-        /** Promises that the server will be gone. */
+        /** Accepts the delete of a server. */
         readonly delete: operations["deleteServer"];
         readonly options?: never;
         readonly head?: never;
@@ -3073,7 +3073,7 @@ export interface paths {
         /** The ids and names of servers. */
         readonly get: operations["listVolumeBootedServers"];
         readonly put?: never;
-        /** Promises one server or several and starts to build them. */
+        /** Accepts a request for one server or several, and starts to build them. */
         readonly post: operations["createVolumeBootedServer"];
         readonly delete?: never;
         readonly options?: never;
@@ -3088,7 +3088,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Servers with everything known of them. */
+        /** Servers with all details. */
         readonly get: operations["listVolumeBootedServersDetail"];
         readonly put?: never;
         readonly post?: never;
@@ -3110,10 +3110,10 @@ export interface paths {
         };
         /** One server. */
         readonly get: operations["showVolumeBootedServer"];
-        /** Changes what a user may change without touching the guest. */
+        /** Changes properties of a server that do not affect the guest. */
         readonly put: operations["updateVolumeBootedServer"];
         readonly post?: never;
-        /** Promises that the server will be gone. */
+        /** Accepts the delete of a server. */
         readonly delete: operations["deleteVolumeBootedServer"];
         readonly options?: never;
         readonly head?: never;
@@ -3127,7 +3127,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The processes that serve and run servers. */
+        /** The services of the deployment and its hosts. */
         readonly get: operations["listServices"];
         readonly put?: never;
         readonly post?: never;
@@ -3145,7 +3145,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Lets a service be given servers. */
+        /** Enables a service for new servers. */
         readonly put: operations["enableService"];
         readonly post?: never;
         readonly delete?: never;
@@ -3162,7 +3162,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Gives a service no more servers. */
+        /** Disables a service for new servers. */
         readonly put: operations["disableService"];
         readonly post?: never;
         readonly delete?: never;
@@ -3179,7 +3179,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Gives a service no more servers and says why. */
+        /** Disables a service for new servers, with a reason. */
         readonly put: operations["disableServiceWithReason"];
         readonly post?: never;
         readonly delete?: never;
@@ -3219,7 +3219,7 @@ export interface paths {
         /** Enables, disables or forces down a service. */
         readonly put: operations["updateService"];
         readonly post?: never;
-        /** Forgets a service that runs no more. */
+        /** Deletes a service that no longer runs. */
         readonly delete: operations["deleteService"];
         readonly options?: never;
         readonly head?: never;
@@ -3233,7 +3233,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What the servers of all projects took in a period. */
+        /** The usage of the servers of all projects in a period. */
         readonly get: operations["listTenantUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -3252,7 +3252,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What the servers of a project took in a period. */
+        /** The usage of the servers of a project in a period. */
         readonly get: operations["showTenantUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -3323,7 +3323,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The endpoint from before microversions. It serves the API of 2.1, and drops the keys of a body that it does not know. */
+        /** The endpoint from before microversions. It serves the API of 2.1, and ignores unknown keys of a body. */
         readonly get: operations["showOldVersion"];
         readonly put?: never;
         readonly post?: never;
@@ -3363,7 +3363,7 @@ export interface paths {
         /** The volumes of a server. */
         readonly get: operations["listVolumeAttachments"];
         readonly put?: never;
-        /** Refused, as there is no volume to be found. */
+        /** Refused, because there is no volume. */
         readonly post: operations["attachVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -3382,12 +3382,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as nothing is attached. */
+        /** Refused, because no volume is attached. */
         readonly get: operations["showVolumeAttachment"];
-        /** Refused, as there is no volume to be found. */
+        /** Refused, because there is no volume. */
         readonly put: operations["updateVolumeAttachment"];
         readonly post?: never;
-        /** Refused, as nothing is attached. */
+        /** Refused, because no volume is attached. */
         readonly delete: operations["detachVolume"];
         readonly options?: never;
         readonly head?: never;
@@ -3438,11 +3438,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as there are none. */
+        /** Refused, because there are none. */
         readonly get: operations["showProxiedVolume"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, as there are none. */
+        /** Refused, because there are none. */
         readonly delete: operations["deleteProxiedVolume"];
         readonly options?: never;
         readonly head?: never;
@@ -3493,11 +3493,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as there are none. */
+        /** Refused, because there are none. */
         readonly get: operations["showProxiedSnapshot"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, as there are none. */
+        /** Refused, because there are none. */
         readonly delete: operations["deleteProxiedSnapshot"];
         readonly options?: never;
         readonly head?: never;
@@ -3545,7 +3545,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The names by which old clients ask what is there. */
+        /** The extensions, with which old clients discover functions. */
         readonly get: operations["listExtensions"];
         readonly put?: never;
         readonly post?: never;
@@ -3659,7 +3659,7 @@ export interface components {
         readonly FlavorDescription: string | null;
         readonly NewFlavor: {
             readonly name: components["schemas"]["Name"];
-            /** @description Chosen for you when absent or null. */
+            /** @description Generated when absent or null. */
             readonly id?: string | null;
             /** @description In MiB. */
             readonly ram: components["schemas"]["FlavorAmount"];
@@ -3675,7 +3675,7 @@ export interface components {
             readonly description?: components["schemas"]["FlavorDescription"];
         };
         readonly FlavorAmount: number;
-        /** @description Numbers are kept as text. */
+        /** @description Numbers are stored as text. */
         readonly ExtraSpecs: {
             readonly [key: string]: string;
         };
@@ -3761,7 +3761,7 @@ export interface components {
         /** @enum {string} */
         readonly EnabledOrDisabled: "enabled" | "disabled";
         readonly HostedServers: readonly {
-            /** @description The name the hypervisor knows it by. */
+            /** @description Its name on the hypervisor. */
             readonly name: string;
             /** Format: uuid */
             readonly uuid: string;
@@ -3929,9 +3929,9 @@ export interface components {
             readonly links?: components["schemas"]["Links"];
             /** @enum {string} */
             readonly migration_type?: "migration" | "resize" | "live-migration" | "evacuation";
-            /** @description The id of the flavor where that is a number. */
+            /** @description The id of the flavor, if it is a number. */
             readonly new_instance_type_id: number | null;
-            /** @description The id of the flavor where that is a number. */
+            /** @description The id of the flavor, if it is a number. */
             readonly old_instance_type_id: number | null;
             readonly project_id?: string | null;
             readonly source_compute: string | null;
@@ -4042,7 +4042,7 @@ export interface components {
             readonly security_groups: components["schemas"]["QuotaLimit"];
             readonly security_group_rules: components["schemas"]["QuotaLimit"];
         };
-        /** @description The limits of a project as an update answers. */
+        /** @description The limits of a project in the answer to an update. */
         readonly UpdatedQuotaSet: {
             readonly instances: components["schemas"]["QuotaLimit"];
             readonly cores: components["schemas"]["QuotaLimit"];
@@ -4113,7 +4113,7 @@ export interface components {
             readonly security_groups: components["schemas"]["QuotaLimit"];
             readonly security_group_rules: components["schemas"]["QuotaLimit"];
         };
-        /** @description The limits of a class as an update answers. */
+        /** @description The limits of a class in the answer to an update. */
         readonly UpdatedQuotaClassSet: {
             readonly instances: components["schemas"]["QuotaLimit"];
             readonly cores: components["schemas"]["QuotaLimit"];
@@ -4331,14 +4331,14 @@ export interface components {
                 readonly contents: string;
             }[];
             readonly description?: components["schemas"]["Description"];
-            /** @description Null takes the key from it. */
+            /** @description Null removes the key. */
             readonly key_name?: components["schemas"]["Name"] | null;
-            /** @description Null takes the user data from it. */
+            /** @description Null removes the user data. */
             readonly user_data?: string | null;
             readonly trusted_image_certificates?: readonly string[] | null;
             readonly hostname?: components["schemas"]["GuestHostName"];
         };
-        /** @description Wishes to the scheduler; deployments may define more than those listed. */
+        /** @description Hints for the scheduler; deployments may define more than those listed. */
         readonly SchedulerHints: {
             readonly group?: string | readonly string[];
             readonly different_host?: components["schemas"]["ServerIds"];
@@ -4370,7 +4370,7 @@ export interface components {
             /** @description Administrators only. */
             readonly details?: string;
         };
-        /** @description The addresses by name of network. */
+        /** @description The addresses, by the name of the network. */
         readonly ServerAddresses: {
             readonly [key: string]: readonly {
                 readonly addr: string;
@@ -4386,14 +4386,14 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly links: components["schemas"]["Links"];
-            /** @description What the image said to the scheduler and to the host when the server was made or rebuilt. */
+            /** @description The properties of the image for the scheduler and the host when the server was created or rebuilt. */
             readonly properties: {
                 readonly [key: string]: string;
             };
         } | string;
-        /** @description The zone the server does not leave; null when it may run in any. */
+        /** @description The zone to which the server is pinned; null when it may run in any. */
         readonly PinnedZone: string | null;
-        /** @description The scheduler hints given when the server was made. */
+        /** @description The scheduler hints given when the server was created. */
         readonly AskedHints: {
             readonly [key: string]: readonly string[];
         };
@@ -4428,7 +4428,7 @@ export interface components {
             readonly tenant_id: components["schemas"]["ProjectId"];
             readonly user_id: components["schemas"]["UserId"];
             readonly metadata: components["schemas"]["MetadataView"];
-            /** @description Tells a project's servers on one host apart from others. */
+            /** @description Identifies the host to the server's project. */
             readonly hostId: string;
             readonly image: components["schemas"]["ServerImage"];
             readonly flavor: components["schemas"]["ServerFlavor"];
@@ -4487,7 +4487,7 @@ export interface components {
             readonly tenant_id: components["schemas"]["ProjectId"];
             readonly user_id: components["schemas"]["UserId"];
             readonly metadata: components["schemas"]["MetadataView"];
-            /** @description Tells a project's servers on one host apart from others. */
+            /** @description Identifies the host to the server's project. */
             readonly hostId: string;
             readonly image: components["schemas"]["ServerImage"];
             readonly flavor: components["schemas"]["ServerFlavor"];
@@ -4538,7 +4538,7 @@ export interface components {
             readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
-        /** @description A server as an update answers, in full only since 2.75. */
+        /** @description A server in the answer to an update, complete only since 2.75. */
         readonly UpdatedServer: {
             /** Format: uuid */
             readonly id: string;
@@ -4547,7 +4547,7 @@ export interface components {
             readonly tenant_id: components["schemas"]["ProjectId"];
             readonly user_id: components["schemas"]["UserId"];
             readonly metadata: components["schemas"]["MetadataView"];
-            /** @description Tells a project's servers on one host apart from others. */
+            /** @description Identifies the host to the server's project. */
             readonly hostId: string;
             readonly image: components["schemas"]["ServerImage"];
             readonly flavor: components["schemas"]["ServerFlavor"];
@@ -4598,7 +4598,7 @@ export interface components {
             readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
-        /** @description A server as a rebuild answers, in full only since 2.75. */
+        /** @description A server in the answer to a rebuild, complete only since 2.75. */
         readonly RebuiltServer: {
             /** Format: uuid */
             readonly id: string;
@@ -4607,7 +4607,7 @@ export interface components {
             readonly tenant_id: components["schemas"]["ProjectId"];
             readonly user_id: components["schemas"]["UserId"];
             readonly metadata: components["schemas"]["MetadataView"];
-            /** @description Tells a project's servers on one host apart from others. */
+            /** @description Identifies the host to the server's project. */
             readonly hostId: string;
             readonly image: components["schemas"]["ServerImage"];
             readonly flavor: components["schemas"]["ServerFlavor"];
@@ -4657,11 +4657,11 @@ export interface components {
             readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
             readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
-            /** @description Told this once. */
+            /** @description Shown only in this answer. */
             readonly adminPass?: string;
             readonly user_data?: string | null;
         };
-        /** @description The addresses by name of network. */
+        /** @description The addresses, by the name of the network. */
         readonly UpdatedServerAddresses: {
             readonly [key: string]: readonly {
                 readonly addr: string;
@@ -4804,7 +4804,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The keypair; its private key, if one was made, is shown only in this answer. */
+        /** @description The keypair; its private key, if one was generated, is shown only in this answer. */
         readonly CreatedKeypair: {
             headers: {
                 readonly [name: string]: unknown;
@@ -4839,7 +4839,7 @@ export interface components {
         readonly flavorId: string;
         readonly imageId: string;
         readonly projectId: string;
-        /** @description The user in the project whose limits are meant; without it the project's own. */
+        /** @description The user in the project to whom the limits apply; without it, they are the project's own. */
         readonly quotaUser: string;
     };
     requestBodies: never;
@@ -5195,7 +5195,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly set_metadata: {
-                        /** @description Keys to set; null takes a key away. */
+                        /** @description Keys to set; null removes a key. */
                         readonly metadata: {
                             readonly [key: string]: string | null;
                         };
@@ -5390,7 +5390,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Where the console is. */
+            /** @description The address of the console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5425,7 +5425,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The console, and where its bytes are had. */
+            /** @description The console and the address from which its bytes come. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5685,7 +5685,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The extra specs that were given. */
+            /** @description The given extra specs. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6098,7 +6098,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was done. */
+            /** @description The action. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6129,7 +6129,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was done. */
+            /** @description The action. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6159,7 +6159,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was done. */
+            /** @description The action. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6189,7 +6189,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What was done. */
+            /** @description The action. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6413,7 +6413,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Those that match; one without servers has no such field. */
+            /** @description The matching hypervisors; one without servers has no such field. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6441,7 +6441,7 @@ export interface operations {
                 readonly name?: string;
                 /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
                 readonly status?: string;
-                /** @description The server a snapshot is of. */
+                /** @description The server from which a snapshot was made. */
                 readonly server?: string;
                 readonly type?: string;
                 readonly minRam?: string;
@@ -6482,7 +6482,7 @@ export interface operations {
                 readonly name?: string;
                 /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
                 readonly status?: string;
-                /** @description The server a snapshot is of. */
+                /** @description The server from which a snapshot was made. */
                 readonly server?: string;
                 readonly type?: string;
                 readonly minRam?: string;
@@ -6925,9 +6925,9 @@ export interface operations {
     readonly listMigrations: {
         readonly parameters: {
             readonly query?: {
-                /** @description Not looked at: none is hidden. */
+                /** @description Ignored: no migration is hidden. */
                 readonly hidden?: string;
-                /** @description Of or to this host. */
+                /** @description From or to this host. */
                 readonly host?: string;
                 readonly instance_uuid?: string;
                 readonly source_compute?: string;
@@ -7603,7 +7603,7 @@ export interface operations {
     readonly showLimits: {
         readonly parameters: {
             readonly query?: {
-                /** @description The project meant; administrators only. */
+                /** @description The project; administrators only. */
                 readonly tenant_id?: string;
             };
             readonly header?: never;
@@ -7634,7 +7634,7 @@ export interface operations {
     readonly showQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user in the project whose limits are meant; without it the project's own. */
+                /** @description The user in the project to whom the limits apply; without it, they are the project's own. */
                 readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
@@ -7645,7 +7645,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The limits; -1 means none. */
+            /** @description The limits; -1 means no limit. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7664,7 +7664,7 @@ export interface operations {
     readonly updateQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user in the project whose limits are meant; without it the project's own. */
+                /** @description The user in the project to whom the limits apply; without it, they are the project's own. */
                 readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
@@ -7700,7 +7700,7 @@ export interface operations {
     readonly deleteQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user in the project whose limits are meant; without it the project's own. */
+                /** @description The user in the project to whom the limits apply; without it, they are the project's own. */
                 readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
@@ -7727,7 +7727,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The limits; -1 means none. */
+            /** @description The limits; -1 means no limit. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7746,7 +7746,7 @@ export interface operations {
     readonly showQuotaSetDetail: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user in the project whose limits are meant; without it the project's own. */
+                /** @description The user in the project to whom the limits apply; without it, they are the project's own. */
                 readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
@@ -7784,7 +7784,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The limits; -1 means none. */
+            /** @description The limits; -1 means no limit. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9045,7 +9045,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Where the console is. */
+            /** @description The address of the console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9083,7 +9083,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Where the console is. */
+            /** @description The address of the console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9121,7 +9121,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Where the console is. */
+            /** @description The address of the console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9159,7 +9159,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Where the console is. */
+            /** @description The address of the console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9495,7 +9495,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What the guest wrote to its console. */
+            /** @description The output of the guest's console. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9708,7 +9708,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description All were taken. */
+            /** @description All events were accepted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9728,7 +9728,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Some were not taken; the code of each says why. */
+            /** @description Some events were not accepted; the code of each gives the reason. */
             readonly 207: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9756,11 +9756,11 @@ export interface operations {
     readonly listServerGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description List those of all projects. Any value counts; administrators only. */
+                /** @description Lists those of all projects. Any value has this effect; administrators only. */
                 readonly all_projects?: string;
                 /** @description The most items to answer with; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description How many to leave out at the beginning. */
+                /** @description How many to skip at the beginning. */
                 readonly offset?: number;
             };
             readonly header?: never;
@@ -10461,7 +10461,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; servers have none. */
+            /** @description All of them; servers have none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10857,7 +10857,7 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
-                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        /** @description The zone of the server, which pins the server to it; null unpins it. */
                         readonly pinned_availability_zone?: string | null;
                     };
                 };
@@ -11213,7 +11213,7 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
-                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        /** @description The zone of the server, which pins the server to it; null unpins it. */
                         readonly pinned_availability_zone?: string | null;
                     };
                 };
@@ -11303,7 +11303,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was changed. */
+            /** @description The change. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11343,7 +11343,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was changed. */
+            /** @description The change. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11383,7 +11383,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was changed. */
+            /** @description The change. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11423,7 +11423,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was changed. */
+            /** @description The change. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11716,7 +11716,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; servers have none. */
+            /** @description All of them; servers have none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11848,7 +11848,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; there are none. */
+            /** @description All of them; there are none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11891,7 +11891,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; there are none. */
+            /** @description All of them; there are none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11948,7 +11948,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; there are none. */
+            /** @description All of them; there are none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -11991,7 +11991,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Every one; there are none. */
+            /** @description All of them; there are none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -56,7 +56,7 @@ export interface paths {
         readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
-        /** Whether new servers go there, and how much its room counts. */
+        /** Sets whether the cell gets new servers, and the weight of its free room. */
         readonly patch: operations["updateCell"];
         readonly trace?: never;
     };
@@ -94,7 +94,7 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        /** Cordon it, so that no new server goes there, or take that back. */
+        /** Cordon a host, so that it gets no new servers, or end the cordon. */
         readonly patch: operations["updateHost"];
         readonly trace?: never;
     };
@@ -113,7 +113,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Shuts a host out of the bus.
-         * @description Its connections are closed, and its credentials are refused for good. Its guests run on. A token made with `renew` lets it in again, as the same host with another key.
+         * @description Its connections are closed, and its credentials are refused for good. Its guests keep running. With a token that was created with `renew` it can join again, as the same host with another key.
          */
         readonly delete: operations["shutOutHost"];
         readonly options?: never;
@@ -134,8 +134,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Empties it: it is cordoned, and the operation is done once no server is left on it.
-         * @description Its servers are not moved: their owners, or an operator with resize, migrate or delete, see to that. While one runs, a repeat answers with it. Taking the cordon back cancels it.
+         * Drains a host: it is cordoned, and the operation is done when no server is left on it.
+         * @description Its servers are not moved automatically: their owners resize or delete them, or an operator resizes, migrates or deletes them. While a drain runs, a repeat returns it. Ending the cordon cancels it.
          */
         readonly post: operations["drainHost"];
         readonly delete?: never;
@@ -154,7 +154,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The servers on a host, as they were last known: those that a drain waits for. */
+        /** The servers on a host, as last known: a drain waits for them. */
         readonly get: operations["listHostServers"];
         readonly put?: never;
         readonly post?: never;
@@ -198,7 +198,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Adopt an unmanaged guest as a server of a project.
-         * @description The project is charged for it. The guest goes on as it is: only its owner is written down at its backend. Its networks are not shown, and a rebuild is from the image named.
+         * @description The project is charged for it. The guest does not change, except that its backend records the owner. Its networks are not shown, and a rebuild uses the given image.
          */
         readonly post: operations["adoptGuest"];
         readonly delete?: never;
@@ -215,8 +215,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * How deep the clouds go that servers may be sent down to from here.
-         * @description Each host that is a cloud is asked, and so is every cloud below it. 409 where the question comes back to a cell that it came through (X-Weir-Via): the clouds form a ring.
+         * The depth of the nested clouds below this one.
+         * @description The gateway queries each host that is a cloud, and these query the clouds below them. 409 if the query returns to a cell through which it came (X-Weir-Via): the clouds form a ring.
          */
         readonly get: operations["showDepth"];
         readonly put?: never;
@@ -234,7 +234,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The drivers of the hosts there are, and what those can do. */
+        /** The drivers of the existing hosts, and their abilities. */
         readonly get: operations["listDrivers"];
         readonly put?: never;
         readonly post?: never;
@@ -295,8 +295,8 @@ export interface paths {
         readonly get: operations["verifyServer"];
         readonly put?: never;
         /**
-         * Has what is shown of a server be what its cell says. Does nothing where it is so.
-         * @description Quotas, allocations and what hosts have are repaired by the gateways and cells themselves, each minute.
+         * Makes the shown state of a server agree with its cell's. Does nothing if they agree.
+         * @description The gateways and cells repair quotas, allocations and the guests of hosts themselves, each minute.
          */
         readonly post: operations["repairServer"];
         readonly delete?: never;
@@ -315,7 +315,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Which server it is in the clouds above and below. */
+        /** The ids of a server in the clouds above and below. */
         readonly get: operations["showChain"];
         readonly put?: never;
         readonly post?: never;
@@ -335,8 +335,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Where a server would go now, and why. Nothing is built, claimed or kept.
-         * @description Quotas are not looked at.
+         * The host that a server would get now, and the reasons. Nothing is built, claimed or stored.
+         * @description Quotas are not checked.
          */
         readonly post: operations["explainPlacement"];
         readonly delete?: never;
@@ -353,8 +353,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
-         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. A client that was cut off sends the last id it has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, and with the right to it, such as when its token is revoked; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         * The events of servers, hosts and cells, in order: as a page, or as a stream that continues.
+         * @description With `Accept: text/event-stream`, the answer is a stream of server-sent events as they happen: the id of a message is the event's id, its name is the event's type, and its data is the event as JSON. A client whose stream was interrupted sends the last id that it received as Last-Event-ID and misses no event. A stream ends after a quarter of an hour, and when the client loses the right to it, for example because its token is revoked; clients of server-sent events reconnect automatically. A project sees the events of its servers, and administrators see all events. 410 means that the events after the id are no longer stored.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -373,7 +373,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * What operators have begun, and the sagas that are under way or stuck: the newest first, a page at a time.
+         * The operations that operators have begun, and the sagas that are in progress or stuck: the newest first, a page at a time.
          * @description Of the sagas of cells, those that are stuck and those that an operator continued.
          */
         readonly get: operations["listOperations"];
@@ -453,8 +453,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Who asked for which change, and how it was answered: the newest first, a page at a time.
-         * @description Of every service, refused requests included; logins, and requests without a valid token, are not among them. A change of identities, or of the federation, is on record before it is answered, any other a moment later.
+         * The requests for changes, with their users and answers: the newest first, a page at a time.
+         * @description The trail covers every service and includes refused requests, but not logins and requests without a valid token. A change of identities or of the federation is recorded before it is answered, any other change a moment later.
          */
         readonly get: operations["listAudit"];
         readonly put?: never;
@@ -476,8 +476,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Which hosts have an image already, and what it is called in the clouds below.
-         * @description Each host is asked now. A cloud below may have it by its name and content without a copy of ours; it is not shown then.
+         * The hosts that have an image already, and its ids in the clouds below.
+         * @description The gateway queries each host now. A cloud below may have an image with the same name and content without a copy from Weir; this is not shown.
          */
         readonly get: operations["listImageCopies"];
         readonly put?: never;
@@ -495,7 +495,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What waits for cells that cannot be reached, in the order it was asked for; a project's own, or all. */
+        /** The intents that wait for unreachable cells, in the order of their requests; those of a project, or all. */
         readonly get: operations["listIntents"];
         readonly put?: never;
         readonly post?: never;
@@ -535,7 +535,7 @@ export interface paths {
         /** Join tokens, used and unused, the newest first. The tokens themselves are never shown again. */
         readonly get: operations["listJoinTokens"];
         readonly put?: never;
-        /** Makes a token with which one new cell, or one host of a cell there is, may join, once. */
+        /** Creates a token with which one new cell, or one host of an existing cell, may join once. */
         readonly post: operations["createJoinToken"];
         readonly delete?: never;
         readonly options?: never;
@@ -556,7 +556,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post?: never;
-        /** Takes a token back. What has joined with it stays. */
+        /** Revokes a token. A cell or host that has joined with it stays. */
         readonly delete: operations["deleteJoinToken"];
         readonly options?: never;
         readonly head?: never;
@@ -573,8 +573,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Exchanges a credential of the bus that has not ended for one that lasts longer.
-         * @description Both are of the same key, which its holder proves to have by a signature. The answer is worth nothing without that key, so a repeat of a request that was overheard gains nothing.
+         * Exchanges an unexpired credential of the bus for one that expires later.
+         * @description Both credentials are for the same key. The holder proves possession of it with a signature. The answer is useless without that key, so an attacker who repeats an overheard request gains nothing.
          */
         readonly post: operations["renewCredential"];
         readonly delete?: never;
@@ -594,7 +594,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Exchanges a join token for a credential of the bus.
-         * @description The credential goes with the private key that the joining machine has made and keeps. A repeat with the same token and public key is answered again, so that a lost answer costs nothing; with another key it is refused.
+         * @description The credential is for the private key that the joining machine created and keeps. A repeat with the same token and public key gets the answer again, so a lost answer does no harm; a repeat with another key is refused.
          */
         readonly post: operations["join"];
         readonly delete?: never;
@@ -616,8 +616,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Gives up a cell that will not be heard again, and its servers with it.
-         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: the caller says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
+         * Declares a cell lost that will not come back, and takes its servers from it.
+         * @description Its credentials are revoked, and its servers belong to no cell from then on: servers that had run are in ERROR, servers whose delete was in progress are deleted, and servers that had never run are built in another cell. The gateway cannot prove that its machines are off, so the caller states how they were stopped. A cell that rejoins destroys the guests and disks that it still has of these servers before it serves again.
          */
         readonly post: operations["declareCellLost"];
         readonly delete?: never;
@@ -663,11 +663,11 @@ export interface paths {
         readonly get: operations["showNode"];
         readonly put?: never;
         readonly post?: never;
-        /** Takes a machine away from its host. It must not have a server. */
+        /** Removes a machine from its host. It must not have a server. */
         readonly delete: operations["removeNode"];
         readonly options?: never;
         readonly head?: never;
-        /** Keeps servers from it, or lets them have it again. A server that has it keeps it. */
+        /** Starts or ends maintenance of a machine. No new server gets a machine in maintenance; a server that has it keeps it. */
         readonly patch: operations["updateNode"];
         readonly trace?: never;
     };
@@ -705,7 +705,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a machine measures of itself now. */
+        /** The current measurements of a machine's sensors. */
         readonly get: operations["listNodeSensors"];
         readonly put?: never;
         readonly post?: never;
@@ -726,7 +726,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Servers that a cell has, and of which nothing is known here.
+         * Servers that a cell has and the gateways do not know.
          * @description Orphans exist after the gateways' database was restored from an older backup. At most a thousand are listed.
          */
         readonly get: operations["listOrphans"];
@@ -775,8 +775,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Adopt an orphan as its cell remembers it.
-         * @description Its project is charged for it. It is as it was built, in the state that its cell says; what was changed here since, and what is no longer there, is missing.
+         * Adopt an orphan with the properties that its cell has recorded.
+         * @description Its project is charged for it. It has the properties with which it was built, and the state that its cell reports; later changes at the gateway, and properties that no longer exist, are missing.
          */
         readonly post: operations["adoptOrphan"];
         readonly delete?: never;
@@ -796,8 +796,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * What a project uses, may use and has left of every resource that is counted for it.
-         * @description Not shown are limits of single things, such as the metadata of one server, and what is counted for users: key pairs. Where a Keystone elsewhere knows the projects, they are not looked up; the id is needed, and any is taken for a project's.
+         * A project's usage, limit and remaining amount of every counted resource.
+         * @description Limits of single objects, such as the metadata of one server, and key pairs, which are counted for users, are not shown. With an external Keystone, projects are not looked up; the id is needed, and any id is accepted as a project's.
          */
         readonly get: operations["showProjectQuota"];
         readonly put?: never;
@@ -817,12 +817,12 @@ export interface components {
             readonly server_id: string;
             readonly findings: readonly {
                 /**
-                 * @description mapping: the cell that it is said to be in; cell: what that has written down; claim: the room held for it; guest: what its host has.
+                 * @description mapping: the cell to which it is assigned; cell: the record of that cell; claim: the resources claimed for it; guest: the guest on its host.
                  * @enum {string}
                  */
                 readonly check: "mapping" | "cell" | "claim" | "guest";
                 /**
-                 * @description unknown: its cell or host cannot be asked now, or it is being changed.
+                 * @description unknown: its cell or host does not answer now, or the server is being changed.
                  * @enum {string}
                  */
                 readonly result: "ok" | "failed" | "unknown";
@@ -841,10 +841,10 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
-            /** @description False where no new server goes. */
+            /** @description False if it gets no new servers. */
             readonly is_enabled: boolean;
             readonly disabled_reason: string | null;
-            /** @description By which its free room counts when a cell is chosen. */
+            /** @description The factor for its free room in the choice of a cell. */
             readonly weight: number;
             /** @description While it is false the servers of the cell are shown as last known. */
             readonly is_reachable: boolean;
@@ -854,17 +854,17 @@ export interface components {
              */
             readonly is_alive: boolean;
             readonly last_heard_at: components["schemas"]["Time"] | null;
-            /** @description True until a full copy of what it has was read. */
+            /** @description True until a full copy of its data has been read. */
             readonly needs_resync: boolean;
             readonly created_at: components["schemas"]["Time"];
             readonly loss: components["schemas"]["Loss"] | null;
             readonly summary: components["schemas"]["CellSummary"] | null;
         };
-        /** @description What the cell said of itself last. */
+        /** @description The last data that the cell reported about itself. */
         readonly CellSummary: {
-            /** @description What its processes run; null where they do not say. */
+            /** @description The release that its processes run; null if they do not report it. */
             readonly release: string | null;
-            /** @description Versions of the contract with gateways that it speaks; none where it does not say. */
+            /** @description Versions of the contract with gateways that it supports; empty if it does not report them. */
             readonly wire_versions: readonly number[];
             readonly hosts: number;
             readonly hosts_up: number;
@@ -876,11 +876,11 @@ export interface components {
             readonly image_formats: readonly string[];
             readonly free: components["schemas"]["Resources"];
             readonly largest: components["schemas"]["Resources"];
-            /** @description What servers have of all hosts; null where the cell does not say. */
+            /** @description The amounts of all hosts that servers use; null if the cell does not report them. */
             readonly used: components["schemas"]["Resources"] | null;
             /** @description What all hosts have. */
             readonly total: components["schemas"]["Resources"] | null;
-            /** @description What may be used of all hosts, overcommit included. */
+            /** @description The usable amounts of all hosts, including overcommit. */
             readonly limits: components["schemas"]["Resources"] | null;
         };
         readonly Host: {
@@ -896,23 +896,23 @@ export interface components {
             readonly capabilities: readonly string[];
             readonly is_up: boolean;
             readonly down_reason: string | null;
-            /** @description True where no new server goes. */
+            /** @description True if it gets no new servers. */
             readonly is_cordoned: boolean;
             readonly cordon_reason: string | null;
             readonly last_seen_at: components["schemas"]["Time"];
             /** @description Null for a host that has reported none. */
             readonly total: components["schemas"]["Resources"] | null;
             readonly used: components["schemas"]["Resources"];
-            /** @description How many times its total may be in use. */
+            /** @description The overcommit ratio of its total. */
             readonly ratios: {
                 readonly vcpus: number;
                 readonly memory_mb: number;
                 readonly disk_gb: number;
             };
-            /** @description How many remain on it. */
+            /** @description The number of servers that remain on it. */
             readonly servers: number;
         };
-        /** @description A guest that belongs to no server. A property is null where its backend does not show it. */
+        /** @description A guest that belongs to no server. A property is null if its backend does not show it. */
         readonly UnmanagedGuest: {
             /** Format: uuid */
             readonly id: string;
@@ -924,15 +924,15 @@ export interface components {
         };
         /** @description One scheduling decision. */
         readonly Decision: {
-            /** @description Grows each time a server is pointed at a cell. */
+            /** @description Grows each time a server is assigned to a cell. */
             readonly attempt: number;
             /** @enum {string} */
             readonly level: "cells" | "hosts";
-            /** @description Of hosts: the cell that decided, by name. */
+            /** @description For a choice of hosts: the name of the cell that decided. */
             readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
             readonly considered: number;
-            /** @description In the order they ran, with a few of those they refused. */
+            /** @description In the order in which they ran, with some of the candidates that they refused. */
             readonly filters: readonly {
                 readonly name: string;
                 readonly refused: number;
@@ -941,7 +941,7 @@ export interface components {
                     readonly reason: string;
                 }[];
             }[];
-            /** @description The best of those that were left, best first. */
+            /** @description The best of the remaining candidates, best first. */
             readonly scores: readonly {
                 readonly candidate: string;
                 readonly score: number;
@@ -952,19 +952,19 @@ export interface components {
             /** @description Those that filled up before they were claimed. */
             readonly lost_claims: readonly string[];
             readonly chosen: string | null;
-            /** @description The filter that removed the last candidate, where none was chosen. */
+            /** @description The filter that removed the last candidate, if none was chosen. */
             readonly emptied_by: string | null;
             readonly took_ms: number;
         };
-        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
+        /** @description Its ids in the clouds above, from its metadata; the nearest is the last. */
         readonly IdsAbove: readonly string[];
-        /** @description Its ids in the clouds that it was sent down to, the nearest first, as far as they answer now. */
+        /** @description Its ids in the clouds below, the nearest first, as far as they answer now. */
         readonly IdsBelow: readonly string[];
-        /** @description A part of the way from the request to the running server. */
+        /** @description One step from the request to the running server. */
         readonly Phase: {
             readonly name: string;
             readonly started_at: components["schemas"]["Time"];
-            /** @description Null while it goes on. */
+            /** @description Null while it is in progress. */
             readonly took_ms: number | null;
             /** @enum {string|null} */
             readonly result: "success" | "error" | null;
@@ -978,17 +978,17 @@ export interface components {
             readonly state: "running" | "done" | "failed" | "cancelled";
             /** @description What it is about. */
             readonly subject_id: string;
-            /** @description Its name, where it has one. */
+            /** @description Its name, if it has one. */
             readonly subject: string;
-            /** @description The name of the cell that it is about, or that it goes on in. */
+            /** @description The name of the cell that it concerns, or in which it runs. */
             readonly cell: string | null;
             /** Format: uuid */
             readonly cell_id: string | null;
-            /** @description How many servers there were; null where none are counted. */
+            /** @description The number of servers at the beginning; null if none are counted. */
             readonly total: number | null;
-            /** @description How many of them are left. */
+            /** @description The number of servers that are left. */
             readonly remaining: number | null;
-            /** @description Why it does not get on, or how it ended. */
+            /** @description The reason why it makes no progress, or its outcome. */
             readonly message: string | null;
             readonly user_id: string | null;
             readonly request_id: string | null;
@@ -999,7 +999,7 @@ export interface components {
             /** @description Of one operation: ids of servers that remain, at most a hundred. */
             readonly servers?: readonly string[];
         };
-        /** @description A request that was to change something, and how it was answered. */
+        /** @description A request to change something, and its answer. */
         readonly AuditRecord: {
             readonly id: string;
             readonly at: components["schemas"]["Time"];
@@ -1007,9 +1007,9 @@ export interface components {
             readonly user_name: string;
             /** @description That of the token. */
             readonly project_id: string | null;
-            /** @description The service, and the operation as its document calls it. */
+            /** @description The service, and the name of the operation in its document. */
             readonly action: string;
-            /** @description The path asked for. */
+            /** @description The path of the request. */
             readonly target: string;
             /** @enum {string} */
             readonly outcome: "success" | "failure";
@@ -1047,12 +1047,12 @@ export interface components {
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
-        /** @description Something that has happened. What does not apply is null. */
+        /** @description An event. Properties that do not apply are null. */
         readonly Event: {
-            /** @description Its place among all events; a later event has a larger one. */
+            /** @description Its position among all events; a later event has a larger number. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
+             * @description server.action: an action on a server was requested, or has failed; server.step: a step of an action has ended; server.state: the server is now in this state, and states that lasted only briefly may be left out; host.state and cell.state: the same for a host (up, down, cordoned, refused: it belongs to another cell) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota was wrong, and was corrected.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
@@ -1060,7 +1060,7 @@ export interface components {
             readonly project_id: string | null;
             /** Format: uuid */
             readonly server_id: string | null;
-            /** @description As the server is called now. */
+            /** @description The current name of the server. */
             readonly server_name: string | null;
             /** Format: uuid */
             readonly cell_id: string | null;
@@ -1070,7 +1070,7 @@ export interface components {
             readonly host: string | null;
             readonly request_id: string | null;
             readonly user_id: string | null;
-            /** @description The action, or the step of it that the event is about. */
+            /** @description The action, or the step of an action, that the event concerns. */
             readonly action: string | null;
             /** @enum {string|null} */
             readonly result: "success" | "error" | null;
@@ -1089,11 +1089,11 @@ export interface components {
             readonly host_id: string;
             /** @description Its name. */
             readonly host: string;
-            /** @description What it is called there: of a cloud below, its id there; null where it is a file of the host. */
+            /** @description Its name there: in a cloud below, its id there; null if it is a file of the host. */
             readonly name: string | null;
             readonly size_bytes: number;
         };
-        /** @description What is to be done to a server once its cell is reachable again. A server has one at most. */
+        /** @description An action on a server that is carried out when its cell is reachable again. A server has one at most. */
         readonly Intent: {
             /** Format: uuid */
             readonly id: string;
@@ -1105,7 +1105,7 @@ export interface components {
              */
             readonly cell_id: string | null;
             readonly project_id: string;
-            /** @description Who asked for it. */
+            /** @description The user who requested it. */
             readonly user_id: string;
             /** @enum {string} */
             readonly action: "start" | "stop" | "delete";
@@ -1122,11 +1122,11 @@ export interface components {
         readonly JoinToken: {
             /** Format: uuid */
             readonly id: string;
-            /** @description The name of the cell that it makes or that the host joins. */
+            /** @description The name of the new cell, or of the cell that the host joins. */
             readonly cell: string;
             /** Format: uuid */
             readonly cell_id: string;
-            /** @description The name of the host that it lets in; null where it lets in a cell. */
+            /** @description The name of the host that may join; null if a cell may join. */
             readonly host: string | null;
             /** Format: uuid */
             readonly host_id: string | null;
@@ -1136,10 +1136,10 @@ export interface components {
             /** @description The URL that the joining machine must reach. */
             readonly gateway: string;
         };
-        /** @description Set for a cell that was declared lost, until it has rejoined and destroyed what is no longer its own. */
+        /** @description Set for a cell that was declared lost, until it has rejoined and destroyed the servers that were taken from it. */
         readonly Loss: {
             readonly at: components["schemas"]["Time"];
-            /** @description The id of the user who said so. */
+            /** @description The id of the user who declared it lost. */
             readonly by: string;
             /** @description How its machines were stopped. */
             readonly statement: string;
@@ -1152,10 +1152,10 @@ export interface components {
             readonly name: components["schemas"]["NodeName"];
             /** Format: uuid */
             readonly host_id: string;
-            /** @description Of the NIC that it boots from the network with. */
+            /** @description The MAC address of the NIC from which it boots. */
             readonly mac_address: string;
             readonly uses_efi: boolean;
-            /** @description Null where people switch the machine. The password is never shown. */
+            /** @description Null if people switch the machine. The password is never shown. */
             readonly bmc: {
                 readonly address: string;
                 readonly port: number;
@@ -1164,7 +1164,7 @@ export interface components {
             readonly state: components["schemas"]["NodeState"];
             /** @description Why the last work on it failed. */
             readonly failure: string | null;
-            /** @description Why it is given to no server. */
+            /** @description Why no server gets it. */
             readonly maintenance: string | null;
             /**
              * Format: uuid
@@ -1173,10 +1173,10 @@ export interface components {
             readonly server_id: string | null;
             /** @description As last seen. */
             readonly is_on: boolean;
-            /** @description What flavors ask for. Null until it has been inspected, unless it was given. */
+            /** @description The class that flavors request. Null until it has been inspected, unless it was given. */
             readonly resource_class: string | null;
             readonly traits: readonly string[];
-            /** @description What inspection found. */
+            /** @description The results of the inspection. */
             readonly parts: {
                 readonly cpus: number;
                 readonly cpu_model: string;
@@ -1192,27 +1192,27 @@ export interface components {
         readonly NodeSensor: {
             readonly name: string;
             readonly unit: string | null;
-            /** @description Null while it measures nothing. */
+            /** @description Null while it has no measurement. */
             readonly value: number | null;
         };
-        /** @description What a project uses of one resource that is counted for it, and may use. */
+        /** @description A project's usage and limit of one counted resource. */
         readonly ResourceQuota: {
             /**
-             * @description Whose resource it is.
+             * @description The service to which the resource belongs.
              * @enum {string}
              */
             readonly service: "compute" | "network" | "image";
-            /** @description As its service calls it. */
+            /** @description The name in its service. */
             readonly resource: string;
             /**
-             * @description Null for what is counted by the piece.
+             * @description Null for resources that are counted in units.
              * @enum {string|null}
              */
             readonly unit: "MiB" | "bytes" | null;
             readonly used: number;
-            /** @description Null where there is none. */
+            /** @description Null if there is none. */
             readonly limit: number | null;
-            /** @description What may still be had: 0 where more is used than the limit, null where there is no limit. */
+            /** @description The remaining amount: 0 if the usage is above the limit, null if there is no limit. */
             readonly left: number | null;
         };
     };
@@ -1229,7 +1229,7 @@ export interface components {
                     readonly title: string;
                     /** @description The HTTP status. */
                     readonly status: number;
-                    /** @description What is wrong, and what to do. */
+                    /** @description The problem, and what to do about it. */
                     readonly detail: string;
                     readonly request_id: string;
                 };
@@ -1245,13 +1245,13 @@ export interface components {
         readonly operation: string;
         /** @description The id of a server. */
         readonly server: string;
-        /** @description The ETag of what is to be changed. */
+        /** @description The ETag of the object to change. */
         readonly ifMatch: string;
-        /** @description A repeat under the same key within a day makes nothing and returns the first result. */
+        /** @description A repeat with the same key within a day creates nothing and returns the first result. */
         readonly idempotencyKey: string;
         /** @description How many at most, 1000 by default. */
         readonly limit: number;
-        /** @description Where the page before ended; from its `next`. */
+        /** @description The position at which the previous page ended: the value of its `next`. */
         readonly cursor: string;
         /** @description The id of an intent. */
         readonly intent: string;
@@ -1389,11 +1389,11 @@ export interface operations {
     readonly deleteCell: {
         readonly parameters: {
             readonly query?: {
-                /** @description True for a cell that is gone and cannot be asked what it has. */
+                /** @description True for a cell that no longer exists and cannot report its servers. */
                 readonly forget?: boolean;
             };
             readonly header?: {
-                /** @description The ETag of what is to be changed. */
+                /** @description The ETag of the object to change. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
             };
             readonly path: {
@@ -1404,7 +1404,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description There is no such cell any more. */
+            /** @description The cell no longer exists. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1425,7 +1425,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of what is to be changed. */
+                /** @description The ETag of the object to change. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
             };
             readonly path: {
@@ -1437,7 +1437,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Enabling forgets the reason. */
+                    /** @description Enabling removes the reason. */
                     readonly is_enabled?: boolean;
                     readonly disabled_reason?: string | null;
                     readonly weight?: number;
@@ -1469,7 +1469,7 @@ export interface operations {
                 readonly cell?: string;
                 /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -1527,7 +1527,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of what is to be changed. */
+                /** @description The ETag of the object to change. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
             };
             readonly path: {
@@ -1539,7 +1539,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Taking it back forgets the reason. */
+                    /** @description Ending the cordon removes the reason. */
                     readonly is_cordoned: boolean;
                     readonly cordon_reason?: string | null;
                 };
@@ -1594,7 +1594,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -1611,7 +1611,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The operation that empties it; Location says where to ask for it. */
+            /** @description The operation that drains it; Location is its URL. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1632,7 +1632,7 @@ export interface operations {
             readonly query?: {
                 /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -1644,7 +1644,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, a page at a time. */
+            /** @description A page of the answer. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1704,7 +1704,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -1716,21 +1716,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Its id, which the server has, too, or its name. */
+                    /** @description Its id, which becomes the server's id, or its name. */
                     readonly guest: string;
                     /** @description Its id or name. */
                     readonly project: string;
-                    /** @description Its id or name; as large as the guest. */
+                    /** @description Its id or name; its size must be that of the guest. */
                     readonly flavor: string;
                     /** @description Its id or name. */
                     readonly image: string;
-                    /** @description Of the server; absent: that of the guest. */
+                    /** @description The name of the server; absent: that of the guest. */
                     readonly name?: string;
                 };
             };
         };
         readonly responses: {
-            /** @description It is being taken in; Location says where to ask for it. */
+            /** @description The adoption has begun; Location is the URL of the server. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1767,9 +1767,9 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        /** @description The most that are below each other; 0 where no host is a cloud. */
+                        /** @description The largest number of clouds below each other; 0 if no host is a cloud. */
                         readonly depth: number;
-                        /** @description False where some did not answer. */
+                        /** @description False if some clouds did not answer. */
                         readonly is_whole: boolean;
                     };
                 };
@@ -1799,7 +1799,7 @@ export interface operations {
                             readonly name: string;
                             readonly is_simulated: boolean;
                             readonly hosts: number;
-                            /** @description What all of them can do. */
+                            /** @description The abilities that all of them have. */
                             readonly capabilities: readonly string[];
                         }[];
                     };
@@ -1822,7 +1822,7 @@ export interface operations {
                 readonly status?: "BUILD" | "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED" | "RESCUE" | "VERIFY_RESIZE" | "SHELVED" | "SHELVED_OFFLOADED" | "SOFT_DELETED" | "ERROR" | "REBOOT" | "HARD_REBOOT" | "PASSWORD" | "REBUILD" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE";
                 /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -1879,11 +1879,11 @@ export interface operations {
                         readonly cell: string | null;
                         readonly host: string | null;
                         readonly state: string;
-                        /** @description What went wrong, in full. */
+                        /** @description The complete error message. */
                         readonly fault: string | null;
-                        /** @description The newest hundred, the oldest of them first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server, or for a server that had left its host. */
+                        /** @description The newest hundred, the oldest of them first; within an attempt, cells before hosts. An attempt has a second choice of hosts if a host failed to build the server, or if the server had left its host. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
-                        /** @description As they began; the last is the whole. */
+                        /** @description In the order in which they began; the last one covers the whole. */
                         readonly phases: readonly components["schemas"]["Phase"][];
                     };
                 };
@@ -1931,7 +1931,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What is found afterwards. */
+            /** @description The findings afterwards. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1991,9 +1991,9 @@ export interface operations {
                     /** @description Its id or name. */
                     readonly image: string;
                     readonly zone?: string;
-                    /** @description The only host it may go to. */
+                    /** @description The only permitted host. */
                     readonly host?: string;
-                    /** @description Their ids or names; absent: no network keeps it from any cell. */
+                    /** @description Their ids or names; absent: networks exclude no cell. */
                     readonly networks?: readonly string[];
                     readonly hints?: {
                         /** Format: uuid */
@@ -2005,7 +2005,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The answer, also where no host would take it. */
+            /** @description The answer, also if no host would take it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2014,12 +2014,12 @@ export interface operations {
                     readonly "application/json": {
                         /**
                          * Format: uuid
-                         * @description Null where none would take it.
+                         * @description Null if none would take it.
                          */
                         readonly cell_id: string | null;
                         readonly cell: string | null;
                         readonly host: string | null;
-                        /** @description As they would fall: a cell, a host in it, and the next cell where there is none. */
+                        /** @description The decisions in order: a cell, a host in it, and the next cell if it has no suitable host. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
                     };
                 };
@@ -2034,27 +2034,27 @@ export interface operations {
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description Goes on after the event with this id; 0: from the oldest that is kept. Absent: a page holds the newest, a stream begins now. */
+                /** @description Continues after the event with this id; 0: from the oldest stored event. Absent: a page holds the newest events, a stream begins now. */
                 readonly after?: string;
-                /** @description Of a page: how many at most, 100 by default. */
+                /** @description For a page: how many at most, 100 by default. */
                 readonly limit?: number;
-                /** @description Of the servers of this project. */
+                /** @description Events of the servers of this project. */
                 readonly project?: string;
                 /** @description Of this server. */
                 readonly server?: string;
                 /** @description In this cell, by id or name; for administrators. */
                 readonly cell?: string;
-                /** @description Of this type, or of every type that begins so. */
+                /** @description Events of this type, or of every type that begins with this text. */
                 readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
                 /** @description On a host of this name; for administrators. */
                 readonly host?: string;
-                /** @description Of the request with this id. */
+                /** @description Events of the request with this id. */
                 readonly request?: string;
                 /** @description At this time or later. */
                 readonly since?: string;
             };
             readonly header?: {
-                /** @description Of a stream: goes on after this event. */
+                /** @description For a stream: continues after this event. */
                 readonly "Last-Event-ID"?: string;
             };
             readonly path?: never;
@@ -2071,7 +2071,7 @@ export interface operations {
                     readonly "application/json": {
                         /** @description The oldest first. */
                         readonly events: readonly components["schemas"]["Event"][];
-                        /** @description Send it as `after` for what follows. There is nothing more at present when it is what was sent. */
+                        /** @description Send it as `after` to get the events that follow. If it equals the value that was sent, there are no more events at present. */
                         readonly next: string;
                     };
                     readonly "text/event-stream": string;
@@ -2091,7 +2091,7 @@ export interface operations {
                 readonly state?: "running" | "done" | "failed" | "cancelled";
                 /** @description How many at most, 100 by default. */
                 readonly limit?: number;
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -2216,7 +2216,7 @@ export interface operations {
                 readonly outcome?: "success" | "failure";
                 /** @description How many at most, 100 by default. */
                 readonly limit?: number;
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -2246,7 +2246,7 @@ export interface operations {
     readonly listImageCopies: {
         readonly parameters: {
             readonly query?: {
-                /** @description Of the hosts of this cell only, by id or name. */
+                /** @description Only of the hosts of this cell, by id or name. */
                 readonly cell?: string;
             };
             readonly header?: never;
@@ -2268,7 +2268,7 @@ export interface operations {
                         /** Format: uuid */
                         readonly image_id: string;
                         readonly copies: readonly components["schemas"]["ImageCopy"][];
-                        /** @description Hosts that may have it and cannot be asked. */
+                        /** @description Hosts that may have it and do not answer. */
                         readonly unreachable: readonly {
                             /** Format: uuid */
                             readonly host_id: string;
@@ -2306,7 +2306,7 @@ export interface operations {
                 readonly server?: string;
                 /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Where the page before ended; from its `next`. */
+                /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
             };
             readonly header?: never;
@@ -2386,7 +2386,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path?: never;
@@ -2400,7 +2400,7 @@ export interface operations {
                     /** @description The name of a new host. */
                     readonly host?: string;
                     /**
-                     * @description For a cell, or a host, that is there already: it joins again as itself, because its credential has ended or was shut out.
+                     * @description For an existing cell or host: it joins again with its identity, because its credential has expired or was shut out.
                      * @default false
                      */
                     readonly renew?: boolean;
@@ -2418,7 +2418,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly join_token: components["schemas"]["JoinToken"];
-                        /** @description The secret itself, shown this once; null in the answer to a repeat. It names the certificate by which the joining machine recognises the gateway. */
+                        /** @description The secret itself, shown only in this answer; null in the answer to a repeat. It contains the pin by which the joining machine recognises the gateway's certificate. */
                         readonly token: string | null;
                     };
                 };
@@ -2444,7 +2444,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description There is no such token any more. */
+            /** @description The token no longer exists. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2505,13 +2505,13 @@ export interface operations {
                     readonly token: string;
                     /** @description An nkey of a user, made for this. */
                     readonly public_key: string;
-                    /** @description Versions of the contract between gateways and cells that it speaks. */
+                    /** @description Versions of the contract between gateways and cells that it supports. */
                     readonly wire_versions: readonly number[];
                 };
             };
         };
         readonly responses: {
-            /** @description What it needs to serve. */
+            /** @description The data that it needs to serve. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2530,12 +2530,12 @@ export interface operations {
                         } | null;
                         /** @description The signed right of the public key to act as this cell or host. */
                         readonly credential: string;
-                        /** @description The one to speak. */
+                        /** @description The version to use. */
                         readonly wire_version: number;
                         readonly bus: {
-                            /** @description Where programs reach the bus, over a WebSocket at this gateway. */
+                            /** @description The URL at which programs reach the bus, over a WebSocket at this gateway. */
                             readonly url: string;
-                            /** @description Where a bus of the cell's own reaches it as a leaf node, over a WebSocket at this gateway; null where there is no such place. */
+                            /** @description The URL at which the cell's own bus reaches it as a leaf node, over a WebSocket at this gateway; null if the gateway has none. */
                             readonly leaf_url: string | null;
                         };
                         /** @description The image service. */
@@ -2554,9 +2554,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description The ETag of what is to be changed. */
+                /** @description The ETag of the object to change. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
-                /** @description A repeat under the same key within a day makes nothing and returns the first result. */
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
                 readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
@@ -2606,7 +2606,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, of the host itself. */
+            /** @description The answer of the host itself. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2638,13 +2638,13 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: components["schemas"]["NodeName"];
-                    /** @description Of the NIC that it boots from the network with. */
+                    /** @description The MAC address of the NIC from which it boots. */
                     readonly mac_address: string;
                     /** @default false */
                     readonly uses_efi?: boolean;
                     readonly resource_class?: components["schemas"]["CustomName"];
                     readonly traits?: readonly components["schemas"]["CustomName"][];
-                    /** @description Absent where people switch the machine. */
+                    /** @description Absent if people switch the machine. */
                     readonly bmc?: {
                         readonly address: string;
                         /** @default 623 */
@@ -2658,7 +2658,7 @@ export interface operations {
                          */
                         readonly privilege?: "operator" | "administrator";
                         /**
-                         * @description The only one that is spoken; absent: the strongest that it has.
+                         * @description The only cipher suite to use; absent: the strongest one that it has.
                          * @enum {integer}
                          */
                         readonly cipher_suite?: 3 | 17;
@@ -2699,7 +2699,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, of the host itself. */
+            /** @description The answer of the host itself. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2759,7 +2759,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Why; null ends it. */
+                    /** @description The reason; null ends maintenance. */
                     readonly maintenance: string | null;
                 };
             };
@@ -2828,7 +2828,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, of the machine's BMC; empty where it has none. */
+            /** @description The answer of the machine's BMC; empty if it has none. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2858,7 +2858,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, of the cell itself. */
+            /** @description The answer of the cell itself. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2868,7 +2868,7 @@ export interface operations {
                         readonly orphans: readonly {
                             /** Format: uuid */
                             readonly id: string;
-                            /** @description As its hypervisor knows it. */
+                            /** @description Its name on the hypervisor. */
                             readonly name: string | null;
                             readonly host: string | null;
                             readonly state: string;
@@ -2927,13 +2927,13 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Its id or name; absent: the one it was built for. */
+                    /** @description Its id or name; absent: the project for which it was built. */
                     readonly project?: string;
                 };
             };
         };
         readonly responses: {
-            /** @description It is a server again; Location says where to ask for it. */
+            /** @description It is a server again; Location is its URL. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2942,7 +2942,7 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
-                        /** @description What it is without, each in words for people. */
+                        /** @description The properties that could not be recovered, each as a text for people. */
                         readonly missing: readonly string[];
                     };
                 };
@@ -2975,7 +2975,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly project_id: string;
-                        /** @description Its name; null where it is not known here. */
+                        /** @description Its name; null if it is not known here. */
                         readonly project: string | null;
                         readonly resources: readonly components["schemas"]["ResourceQuota"][];
                     };

@@ -16,7 +16,7 @@ export interface paths {
         /** The application credentials of a user. */
         readonly get: operations["listApplicationCredentials"];
         readonly put?: never;
-        /** Makes a secret that stands for its maker in the project of the token. */
+        /** Creates a secret that authenticates its creator in the project of the token. */
         readonly post: operations["createApplicationCredential"];
         readonly delete?: never;
         readonly options?: never;
@@ -38,7 +38,7 @@ export interface paths {
         readonly get: operations["showApplicationCredential"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a credential and every token got with it. */
+        /** Deletes a credential and every token that was issued for it. */
         readonly delete: operations["deleteApplicationCredential"];
         readonly options?: never;
         readonly head?: never;
@@ -78,7 +78,7 @@ export interface paths {
         readonly get: operations["showAccessRule"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends an access rule that no application credential has. */
+        /** Deletes an access rule that no application credential uses. */
         readonly delete: operations["deleteAccessRule"];
         readonly options?: never;
         readonly head?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Issues a token of the user who signed a request with an access key, to the service that got the request. */
+        /** Issues a token for the user who signed a request with an access key, to the service that received the request. */
         readonly post: operations["createEc2Token"];
         readonly delete?: never;
         readonly options?: never;
@@ -130,7 +130,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Tells a service who signed a text with an access key, as S3 does. */
+        /** Issues a token for the user who signed a text with an access key, as S3 does. */
         readonly post: operations["createS3Token"];
         readonly delete?: never;
         readonly options?: never;
@@ -145,7 +145,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The services, and where they are. */
+        /** The services and their endpoints. */
         readonly get: operations["showCatalog"];
         readonly put?: never;
         readonly post?: never;
@@ -162,7 +162,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The projects a token of this user can be for. */
+        /** The projects to which a token of this user can be scoped. */
         readonly get: operations["listAuthProjects"];
         readonly put?: never;
         readonly post?: never;
@@ -179,7 +179,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The domains a token of this user can be for. */
+        /** The domains to which a token of this user can be scoped. */
         readonly get: operations["listAuthDomains"];
         readonly put?: never;
         readonly post?: never;
@@ -196,7 +196,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Whether a token of this user can be for the whole system. */
+        /** Whether a token of this user can be scoped to the system. */
         readonly get: operations["listAuthSystem"];
         readonly put?: never;
         readonly post?: never;
@@ -235,14 +235,14 @@ export interface paths {
         };
         /** One region. */
         readonly get: operations["showRegion"];
-        /** Registers a region of this id. */
+        /** Registers a region with this id. */
         readonly put: operations["putRegion"];
         readonly post?: never;
-        /** Ends a region that no endpoint is in. */
+        /** Deletes a region without endpoints. */
         readonly delete: operations["deleteRegion"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a registered region. */
+        /** Changes the given properties of a registered region. */
         readonly patch: operations["updateRegion"];
         readonly trace?: never;
     };
@@ -277,11 +277,11 @@ export interface paths {
         readonly get: operations["showService"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a service and its endpoints. */
+        /** Deletes a service and its endpoints. */
         readonly delete: operations["deleteService"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a registered service. */
+        /** Changes the given properties of a registered service. */
         readonly patch: operations["updateService"];
         readonly trace?: never;
     };
@@ -320,7 +320,7 @@ export interface paths {
         readonly delete: operations["deleteEndpoint"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a registered endpoint. */
+        /** Changes the given properties of a registered endpoint. */
         readonly patch: operations["updateEndpoint"];
         readonly trace?: never;
     };
@@ -334,7 +334,7 @@ export interface paths {
         /** The credentials the caller may see. */
         readonly get: operations["listCredentials"];
         readonly put?: never;
-        /** Keeps something of a user that other services ask for; it is sealed in the database. */
+        /** Stores a credential of a user for other services; it is sealed in the database. */
         readonly post: operations["createCredential"];
         readonly delete?: never;
         readonly options?: never;
@@ -355,11 +355,11 @@ export interface paths {
         readonly get: operations["showCredential"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets a credential. */
+        /** Deletes a credential. */
         readonly delete: operations["deleteCredential"];
         readonly options?: never;
         readonly head?: never;
-        /** Replaces what a credential holds. Whose it is, and of which type, may be given as it is. */
+        /** Replaces the content of a credential. Its owner and its type may be given but cannot change. */
         readonly patch: operations["updateCredential"];
         readonly trace?: never;
     };
@@ -375,7 +375,7 @@ export interface paths {
         /** The access keys of a user. */
         readonly get: operations["listEc2Credentials"];
         readonly put?: never;
-        /** Makes up an access key and its secret. A service that takes signatures gets tokens for them at /v3/ec2tokens. */
+        /** Creates an access key and its secret. A service that accepts signatures gets tokens for them at /v3/ec2tokens. */
         readonly post: operations["createEc2Credential"];
         readonly delete?: never;
         readonly options?: never;
@@ -397,7 +397,7 @@ export interface paths {
         readonly get: operations["showEc2Credential"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets an access key. */
+        /** Deletes an access key. */
         readonly delete: operations["deleteEc2Credential"];
         readonly options?: never;
         readonly head?: never;
@@ -435,11 +435,11 @@ export interface paths {
         readonly get: operations["showDomain"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a disabled domain with its projects, users, groups and roles. */
+        /** Deletes a disabled domain with its projects, users, groups and roles. */
         readonly delete: operations["deleteDomain"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a domain. */
+        /** Changes the given properties of a domain. */
         readonly patch: operations["updateDomain"];
         readonly trace?: never;
     };
@@ -453,7 +453,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listUserRolesOnProject"];
         readonly put?: never;
         readonly post?: never;
@@ -479,7 +479,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addUserRoleOnProject"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeUserRoleOnProject"];
         readonly options?: never;
         readonly head?: never;
@@ -496,7 +496,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listUserRolesBelowProject"];
         readonly put?: never;
         readonly post?: never;
@@ -522,7 +522,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addUserRoleBelowProject"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeUserRoleBelowProject"];
         readonly options?: never;
         readonly head?: never;
@@ -539,7 +539,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listGroupRolesOnProject"];
         readonly put?: never;
         readonly post?: never;
@@ -565,7 +565,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addGroupRoleOnProject"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeGroupRoleOnProject"];
         readonly options?: never;
         readonly head?: never;
@@ -582,7 +582,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listGroupRolesBelowProject"];
         readonly put?: never;
         readonly post?: never;
@@ -608,7 +608,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addGroupRoleBelowProject"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeGroupRoleBelowProject"];
         readonly options?: never;
         readonly head?: never;
@@ -625,7 +625,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listUserRolesOnDomain"];
         readonly put?: never;
         readonly post?: never;
@@ -651,7 +651,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addUserRoleOnDomain"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeUserRoleOnDomain"];
         readonly options?: never;
         readonly head?: never;
@@ -668,7 +668,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listUserRolesBelowDomain"];
         readonly put?: never;
         readonly post?: never;
@@ -694,7 +694,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addUserRoleBelowDomain"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeUserRoleBelowDomain"];
         readonly options?: never;
         readonly head?: never;
@@ -711,7 +711,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listGroupRolesOnDomain"];
         readonly put?: never;
         readonly post?: never;
@@ -737,7 +737,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addGroupRoleOnDomain"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeGroupRoleOnDomain"];
         readonly options?: never;
         readonly head?: never;
@@ -754,7 +754,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listGroupRolesBelowDomain"];
         readonly put?: never;
         readonly post?: never;
@@ -780,7 +780,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addGroupRoleBelowDomain"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeGroupRoleBelowDomain"];
         readonly options?: never;
         readonly head?: never;
@@ -796,7 +796,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listUserRolesOnSystem"];
         readonly put?: never;
         readonly post?: never;
@@ -821,7 +821,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addUserRoleOnSystem"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeUserRoleOnSystem"];
         readonly options?: never;
         readonly head?: never;
@@ -837,7 +837,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles an actor was given on a target. */
+        /** The roles that an actor has been given on a target. */
         readonly get: operations["listGroupRolesOnSystem"];
         readonly put?: never;
         readonly post?: never;
@@ -862,7 +862,7 @@ export interface paths {
         /** Gives an actor a role on a target. */
         readonly put: operations["addGroupRoleOnSystem"];
         readonly post?: never;
-        /** Takes a role on a target from an actor. */
+        /** Removes a role on a target from an actor. */
         readonly delete: operations["removeGroupRoleOnSystem"];
         readonly options?: never;
         readonly head?: never;
@@ -900,11 +900,11 @@ export interface paths {
         readonly get: operations["showGroup"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a group and the roles its members had by it. */
+        /** Deletes a group and the roles that its members had through it. */
         readonly delete: operations["deleteGroup"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a group. */
+        /** Changes the given properties of a group. */
         readonly patch: operations["updateGroup"];
         readonly trace?: never;
     };
@@ -956,7 +956,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** How much any project may have of what services count. */
+        /** The default limits of projects for the resources that services count. */
         readonly get: operations["listRegisteredLimits"];
         readonly put?: never;
         /** Registers limits, all of them or none. */
@@ -980,11 +980,11 @@ export interface paths {
         readonly get: operations["showRegisteredLimit"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a registered limit that no project has one of its own of. */
+        /** Deletes a registered limit that no limit of a project overrides. */
         readonly delete: operations["deleteRegisteredLimit"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes a registered limit that no project has one of its own of. */
+        /** Changes a registered limit that no limit of a project overrides. */
         readonly patch: operations["updateRegisteredLimit"];
         readonly trace?: never;
     };
@@ -995,7 +995,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** How limits of projects above and below each other go together. */
+        /** How the limits of parent and child projects are combined. */
         readonly get: operations["showLimitModel"];
         readonly put?: never;
         readonly post?: never;
@@ -1012,10 +1012,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What projects and domains may have instead. */
+        /** Limits of projects and domains that override registered limits. */
         readonly get: operations["listLimits"];
         readonly put?: never;
-        /** Gives projects and domains limits of their own, all of them or none. */
+        /** Creates limits of projects and domains, all of them or none. */
         readonly post: operations["createLimits"];
         readonly delete?: never;
         readonly options?: never;
@@ -1036,7 +1036,7 @@ export interface paths {
         readonly get: operations["showLimit"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a limit: what is registered holds again. */
+        /** Deletes a limit; the registered limit applies again. */
         readonly delete: operations["deleteLimit"];
         readonly options?: never;
         readonly head?: never;
@@ -1051,10 +1051,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The rules that services keep here. */
+        /** The policies that services store here. */
         readonly get: operations["listPolicies"];
         readonly put?: never;
-        /** Keeps rules of a service; nothing here heeds them. */
+        /** Stores a policy of a service; it has no effect here. */
         readonly post: operations["createPolicy"];
         readonly delete?: never;
         readonly options?: never;
@@ -1075,11 +1075,11 @@ export interface paths {
         readonly get: operations["showPolicy"];
         readonly put?: never;
         readonly post?: never;
-        /** Forgets a policy. */
+        /** Deletes a policy. */
         readonly delete: operations["deletePolicy"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a policy. */
+        /** Changes the given properties of a policy. */
         readonly patch: operations["updatePolicy"];
         readonly trace?: never;
     };
@@ -1114,11 +1114,11 @@ export interface paths {
         readonly get: operations["showProject"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a project without children, the roles in it and its application credentials. Servers stay until an administrator deletes them. */
+        /** Deletes a project without children, the roles in it and its application credentials. Servers stay until an administrator deletes them. */
         readonly delete: operations["deleteProject"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a project. */
+        /** Changes the given properties of a project. */
         readonly patch: operations["updateProject"];
         readonly trace?: never;
     };
@@ -1152,10 +1152,10 @@ export interface paths {
         };
         /** The tags of a project. */
         readonly get: operations["listProjectTags"];
-        /** Gives a project these tags and no others. */
+        /** Replaces the tags of a project. */
         readonly put: operations["replaceProjectTags"];
         readonly post?: never;
-        /** Takes all tags from a project. */
+        /** Removes all tags of a project. */
         readonly delete: operations["removeProjectTags"];
         readonly options?: never;
         readonly head?: never;
@@ -1174,10 +1174,10 @@ export interface paths {
         };
         /** Whether a project has a tag. */
         readonly get: operations["checkProjectTag"];
-        /** Gives a project a tag. */
+        /** Adds a tag to a project. */
         readonly put: operations["addProjectTag"];
         readonly post?: never;
-        /** Takes a tag from a project. */
+        /** Removes a tag from a project. */
         readonly delete: operations["removeProjectTag"];
         readonly options?: never;
         readonly head?: never;
@@ -1232,11 +1232,11 @@ export interface paths {
         readonly get: operations["showRole"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a role everywhere it was given. */
+        /** Deletes a role and all its assignments. */
         readonly delete: operations["deleteRole"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a role. */
+        /** Changes the given properties of a role. */
         readonly patch: operations["updateRole"];
         readonly trace?: never;
     };
@@ -1249,7 +1249,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles a role implies. */
+        /** The roles that a role implies. */
         readonly get: operations["listImpliedRoles"];
         readonly put?: never;
         readonly post?: never;
@@ -1269,12 +1269,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** That one role implies another. */
+        /** Whether one role implies another. */
         readonly get: operations["showImpliedRole"];
-        /** Lets a role imply another. */
+        /** Makes a role imply another. */
         readonly put: operations["addImpliedRole"];
         readonly post?: never;
-        /** Lets a role no longer imply another. */
+        /** Ends the implication of a role by another. */
         readonly delete: operations["removeImpliedRole"];
         readonly options?: never;
         readonly head?: never;
@@ -1288,7 +1288,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Which role implies which. */
+        /** All implications between roles. */
         readonly get: operations["listRoleInferences"];
         readonly put?: never;
         readonly post?: never;
@@ -1305,12 +1305,12 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The trusts of a trustor, those of a trustee, or all. */
+        /** The trusts that a user gave, the trusts given to a user, or all. */
         readonly get: operations["listTrusts"];
         readonly put?: never;
         /**
-         * Lends some of the caller's roles in a project to another user.
-         * @description A token that was lent by a trust gives that trust on, as far as it may be.
+         * Delegates some of the caller's roles in a project to another user.
+         * @description With a token of a trust, the trust is redelegated if it permits this.
          */
         readonly post: operations["createTrust"];
         readonly delete?: never;
@@ -1332,7 +1332,7 @@ export interface paths {
         readonly get: operations["showTrust"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a trust, those it was given on by, and every token of them. */
+        /** Deletes a trust and its redelegations, and invalidates every token of them. */
         readonly delete: operations["deleteTrust"];
         readonly options?: never;
         readonly head?: never;
@@ -1348,7 +1348,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The roles that a trust lends. */
+        /** The roles that a trust delegates. */
         readonly get: operations["listTrustRoles"];
         readonly put?: never;
         readonly post?: never;
@@ -1368,7 +1368,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of the roles that a trust lends. */
+        /** One of the roles that a trust delegates. */
         readonly get: operations["showTrustRole"];
         readonly put?: never;
         readonly post?: never;
@@ -1409,11 +1409,11 @@ export interface paths {
         readonly get: operations["showUser"];
         readonly put?: never;
         readonly post?: never;
-        /** Ends a user with everything that was the user's. */
+        /** Deletes a user and everything that belongs to the user. */
         readonly delete: operations["deleteUser"];
         readonly options?: never;
         readonly head?: never;
-        /** Changes what is given of a user. */
+        /** Changes the given properties of a user. */
         readonly patch: operations["updateUser"];
         readonly trace?: never;
     };
@@ -1428,7 +1428,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Changes a password, which ends every token of the user. The old one is the proof. */
+        /** Changes a password, which invalidates every token of the user. The request must contain the old password. */
         readonly post: operations["changePassword"];
         readonly delete?: never;
         readonly options?: never;
@@ -1516,7 +1516,7 @@ export interface components {
             /** Format: uri */
             readonly self: string;
             readonly previous: null;
-            /** @description The rest, where a limit was asked for. Without one, a longer list is marked truncated. */
+            /** @description The URL of the rest, if the request has a limit. Without one, a longer list is marked truncated. */
             readonly next: string | null;
         };
         readonly ApiVersion: {
@@ -1579,7 +1579,7 @@ export interface components {
                         readonly secret: components["schemas"]["Secret"];
                     };
                 };
-                /** @description What the token is for; without it, the user's default project, if there is one. */
+                /** @description The scope of the token; without it, the user's default project, if there is one. */
                 readonly scope?: "unscoped" | {
                     readonly project?: components["schemas"]["NameOrId"];
                     readonly domain?: components["schemas"]["DomainChoice"];
@@ -1680,7 +1680,7 @@ export interface components {
             /** @description Only in the answer to its creation. */
             readonly secret?: string;
             readonly system?: null;
-            /** @description Where it has such. */
+            /** @description If it has access rules. */
             readonly access_rules?: readonly components["schemas"]["AccessRule"][];
             readonly links: components["schemas"]["SelfLink"];
         };
@@ -1701,7 +1701,7 @@ export interface components {
         readonly SignedText: {
             readonly access: string;
             readonly signature: string;
-            /** @description What was signed, in base64. */
+            /** @description The signed text, in base64. */
             readonly token: string;
         };
         readonly RegionList: {
@@ -1732,7 +1732,7 @@ export interface components {
             readonly endpoint: components["schemas"]["Endpoint"];
         };
         readonly RegionId: string;
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewRegion: {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
@@ -1745,7 +1745,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly RegionChange: {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
@@ -1766,7 +1766,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewService: {
             readonly type: components["schemas"]["Name"];
             readonly name?: string | null;
@@ -1775,7 +1775,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly ServiceChange: {
             readonly type?: components["schemas"]["Name"];
             readonly name?: string | null;
@@ -1794,25 +1794,25 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description May hold $(project_id)s, $(tenant_id)s and $(user_id)s, filled in for each token. */
+        /** @description May contain $(project_id)s, $(tenant_id)s and $(user_id)s, which are replaced for each token. */
         readonly EndpointUrl: string;
         /** @enum {string} */
         readonly Interface: "public" | "internal" | "admin";
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewEndpoint: {
             readonly service_id: components["schemas"]["Text"];
             readonly interface: components["schemas"]["Interface"];
             readonly url: components["schemas"]["EndpointUrl"];
-            /** @description A region there is. */
+            /** @description An existing region. */
             readonly region_id?: string | null;
-            /** @description A region, made where it is not there. */
+            /** @description A region, which is created if it does not exist. */
             readonly region?: string | null;
             readonly name?: string | null;
             readonly enabled?: boolean;
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly EndpointChange: {
             readonly service_id?: components["schemas"]["Text"];
             readonly interface?: components["schemas"]["Interface"];
@@ -1903,7 +1903,7 @@ export interface components {
         readonly GroupAnswer: {
             readonly group: components["schemas"]["Group"];
         };
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewGroup: {
             readonly name: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
@@ -1911,7 +1911,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly GroupChange: {
             readonly name?: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
@@ -1954,7 +1954,7 @@ export interface components {
             readonly description: string | null;
             readonly links: components["schemas"]["SelfLink"];
         };
-        /** @description Of a project or of a domain. */
+        /** @description A limit of a project or of a domain. */
         readonly NewLimit: {
             readonly service_id: components["schemas"]["Text"];
             readonly region_id?: string | null;
@@ -2001,14 +2001,14 @@ export interface components {
             readonly tags: readonly string[];
             readonly links: components["schemas"]["SelfLink"];
         };
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewProject: {
             readonly name: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
             readonly domain_id?: components["schemas"]["Text"];
             /** @description The domain when absent. */
             readonly parent_id?: string | null;
-            /** @description Domains are made under /v3/domains. */
+            /** @description Domains are created at /v3/domains. */
             readonly is_domain?: boolean;
             readonly enabled?: boolean;
             readonly tags?: components["schemas"]["Tags"];
@@ -2016,7 +2016,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly ProjectChange: {
             readonly name?: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
@@ -2106,17 +2106,17 @@ export interface components {
         readonly RoleAnswer: {
             readonly role: components["schemas"]["Role"];
         };
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewRole: {
             readonly name: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
-            /** @description A role of a domain is given by its managers, and counts by what it implies. */
+            /** @description A role of a domain is assigned by the domain's managers, and has the effect of the roles that it implies. */
             readonly domain_id?: string | null;
             readonly options?: components["schemas"]["ResourceOptions"];
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly RoleChange: {
             readonly name?: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
@@ -2161,19 +2161,19 @@ export interface components {
             readonly links: components["schemas"]["SelfLink"];
         };
         readonly NewTrust: {
-            /** @description The user who asks. */
+            /** @description The user who sends the request. */
             readonly trustor_user_id: string;
             readonly trustee_user_id: string;
             /** @description Whether its tokens are in the name of the trustor. */
             readonly impersonation: boolean;
-            /** @description Without it, the trust lends nothing. */
+            /** @description Without it, the trust delegates nothing. */
             readonly project_id?: string | null;
-            /** @description How many tokens can be had; any number when absent. */
+            /** @description How many tokens can be issued; any number when absent. */
             readonly remaining_uses?: number | null;
             readonly expires_at?: string | null;
-            /** @description Whether the trustee may give it on. */
+            /** @description Whether the trustee may redelegate it. */
             readonly allow_redelegation?: boolean | null;
-            /** @description How many times it may be given on, one after another; three when absent. */
+            /** @description How many times it may be redelegated, one after another; three when absent. */
             readonly redelegation_count?: number | null;
             /** @description Some of the trustor's roles in the project. */
             readonly roles?: readonly {
@@ -2202,7 +2202,7 @@ export interface components {
             readonly expires_at: string | null;
             readonly remaining_uses: number | null;
             readonly redelegation_count: number;
-            /** @description The trust that was given on by this one. */
+            /** @description The trust that this trust redelegates. */
             readonly redelegated_trust_id: string | null;
             readonly deleted_at: null;
             /** @description Not in lists. */
@@ -2219,7 +2219,7 @@ export interface components {
         readonly UserAnswer: {
             readonly user: components["schemas"]["User"];
         };
-        /** @description Passwords do not end here by age, first use or disuse, so what spares a user that has no effect. */
+        /** @description Passwords do not expire here because of age, first use or disuse, so exemptions from this have no effect. */
         readonly UserOptions: {
             readonly ignore_change_password_upon_first_use?: boolean | null;
             readonly ignore_password_expiry?: boolean | null;
@@ -2232,7 +2232,7 @@ export interface components {
             /** @description Only administrators may change the password. */
             readonly lock_password?: boolean | null;
         };
-        /** @description A login must fit one of the rules: have used all its methods. Methods that are not supported here are passed over. */
+        /** @description A login must satisfy one of the rules, that is, use all its methods. Methods that are not supported here are ignored. */
         readonly MultiFactorRules: readonly (readonly string[])[];
         readonly ShownUserOptions: {
             readonly ignore_change_password_upon_first_use?: boolean;
@@ -2245,11 +2245,11 @@ export interface components {
         };
         /** @description At most 4096 characters. */
         readonly NewPassword: string;
-        /** @description Further properties are kept and shown. */
+        /** @description Further properties are stored and shown. */
         readonly NewUser: {
             readonly name: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description While it is null, logging in with a password is impossible. */
+            /** @description While it is null, the user cannot log in with a password. */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
@@ -2259,11 +2259,11 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description Further properties are kept and shown; null takes one away. */
+        /** @description Further properties are stored and shown; null removes one. */
         readonly UserChange: {
             readonly name?: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description While it is null, logging in with a password is impossible. */
+            /** @description While it is null, the user cannot log in with a password. */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
@@ -2531,17 +2531,17 @@ export interface operations {
                     readonly application_credential: {
                         readonly name: components["schemas"]["Text"];
                         readonly description?: string | null;
-                        /** @description Made up when absent or null; shown this once. */
+                        /** @description Generated when absent or null; shown only in this answer. */
                         readonly secret?: string | null;
                         readonly expires_at?: string | null;
-                        /** @description May make and delete application credentials itself. */
+                        /** @description The credential may itself create and delete application credentials. */
                         readonly unrestricted?: boolean | null;
                         /** @description Some of the roles of the token; all of them when absent. */
                         readonly roles?: readonly {
                             readonly id?: components["schemas"]["Text"];
                             readonly name?: components["schemas"]["Text"];
                         }[] | null;
-                        /** @description The only requests allowed; every one when absent. Rules that were made before can be given by id. */
+                        /** @description The only permitted requests; all when absent. Existing rules can be given by id. */
                         readonly access_rules?: readonly {
                             readonly id?: components["schemas"]["Text"];
                             readonly service?: components["schemas"]["Text"];
@@ -3468,7 +3468,7 @@ export interface operations {
                         /** @description Must be given with type ec2. */
                         readonly project_id?: string | null;
                         readonly type: components["schemas"]["Text"];
-                        /** @description What its type needs; with type ec2 a JSON object with access and secret. */
+                        /** @description The data that its type needs; for type ec2 a JSON object with access and secret. */
                         readonly blob: string;
                     };
                 };
@@ -3553,7 +3553,7 @@ export interface operations {
                         readonly user_id?: string;
                         readonly project_id?: string | null;
                         readonly type?: string;
-                        /** @description What its type needs; with type ec2 a JSON object with access and secret. */
+                        /** @description The data that its type needs; for type ec2 a JSON object with access and secret. */
                         readonly blob?: string;
                     };
                 };
@@ -3620,7 +3620,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description The project they are for. */
+                    /** @description The project for which they are valid. */
                     readonly tenant_id: components["schemas"]["Text"];
                 };
             };
@@ -5378,7 +5378,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Further properties are kept and shown. */
+                    /** @description Further properties are stored and shown. */
                     readonly policy: {
                         readonly type: components["schemas"]["Text"];
                         readonly blob: string;
@@ -5465,7 +5465,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Further properties are kept and shown; null takes one away. */
+                    /** @description Further properties are stored and shown; null removes one. */
                     readonly policy: {
                         readonly type?: components["schemas"]["Text"];
                         readonly blob?: string;
@@ -5514,11 +5514,11 @@ export interface operations {
                 readonly domain_id?: components["parameters"]["domainId"];
                 /** @description Only those that are, or are not, enabled. */
                 readonly enabled?: components["parameters"]["enabled"];
-                /** @description Only those right below this one. */
+                /** @description Only those directly below this one. */
                 readonly parent_id?: string;
                 /** @description Domains instead of projects. */
                 readonly is_domain?: components["schemas"]["Flag"];
-                /** @description Only those with all of these, divided by commas. */
+                /** @description Only those with all of these, separated by commas. */
                 readonly tags?: string;
                 /** @description Only those with any of these. */
                 readonly "tags-any"?: string;
@@ -5584,9 +5584,9 @@ export interface operations {
     readonly showProject: {
         readonly parameters: {
             readonly query?: {
-                /** @description The projects above it are shown, too. */
+                /** @description The projects above it are also shown. */
                 readonly parents_as_list?: boolean | string;
-                /** @description The projects below it are shown, too. */
+                /** @description The projects below it are also shown. */
                 readonly subtree_as_list?: boolean | string;
                 /** @description The ids above it, nested. */
                 readonly parents_as_ids?: boolean | string;
@@ -5868,13 +5868,13 @@ export interface operations {
                 readonly "scope.project.id"?: string;
                 readonly "scope.domain.id"?: string;
                 readonly "scope.system"?: string;
-                /** @description Only those that hold below the target, which is said by `projects`. */
+                /** @description Only assignments that projects below the target inherit; the value is `projects`. */
                 readonly "scope.OS-INHERIT:inherited_to"?: string;
-                /** @description What follows is shown instead of what was given: members for groups, projects for inherited roles, implied roles. */
+                /** @description The effective assignments are shown instead of the given ones: members for groups, projects for inherited roles, implied roles. */
                 readonly effective?: components["schemas"]["Flag"];
-                /** @description Names and domains are shown beside the ids. */
+                /** @description Names and domains are shown as well as ids. */
                 readonly include_names?: components["schemas"]["Flag"];
-                /** @description Those of the projects below the project of the filter, too. */
+                /** @description Assignments in the projects below the project of the filter are also shown. */
                 readonly include_subtree?: components["schemas"]["Flag"];
             };
             readonly header?: never;

@@ -64,7 +64,7 @@ export interface paths {
         };
         /**
          * Images, newest first.
-         * @description A parameter that is none of these selects by the custom property of its name.
+         * @description Any other parameter selects by the custom property of that name.
          */
         readonly get: operations["listImages"];
         readonly put?: never;
@@ -128,7 +128,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Keeps everyone but administrators from the content. */
+        /** Makes the content unavailable to all but administrators. */
         readonly post: operations["deactivateImage"];
         readonly delete?: never;
         readonly options?: never;
@@ -187,7 +187,7 @@ export interface paths {
         };
         /** The content of an image, for a cell that was given a ticket with a build. */
         readonly get: operations["downloadImageWithTicket"];
-        /** Fills the image that a server is saved in, for the cell that has the server. */
+        /** Uploads the content of a server's snapshot, for the cell of the server. */
         readonly put: operations["uploadImageWithTicket"];
         readonly post?: never;
         readonly delete?: never;
@@ -206,7 +206,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Puts content beside an image, for an import to take it. */
+        /** Stages content for an image, from which an import takes it. */
         readonly put: operations["stageImage"];
         readonly post?: never;
         readonly delete?: never;
@@ -227,8 +227,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Makes what is staged, or what a URL gives, the content of an image.
-         * @description The import goes on after the answer; a task shows how it ends.
+         * Imports the staged content, or the content at a URL, into an image.
+         * @description The import continues after the answer; a task shows its outcome.
          */
         readonly post: operations["importImage"];
         readonly delete?: never;
@@ -244,7 +244,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What ways of importing there are. */
+        /** The available import methods. */
         readonly get: operations["showImportInfo"];
         readonly put?: never;
         readonly post?: never;
@@ -261,7 +261,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Where contents are kept. */
+        /** The stores of contents. */
         readonly get: operations["showStoresInfo"];
         readonly put?: never;
         readonly post?: never;
@@ -278,7 +278,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What the project's images come to, and may come to. Sizes in MiB. */
+        /** The number and size of the project's images, and their limits. Sizes in MiB. */
         readonly get: operations["showImageUsage"];
         readonly put?: never;
         readonly post?: never;
@@ -297,7 +297,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The projects an image is shared with; a member sees itself only. */
+        /** The projects with which an image is shared; a member sees only itself. */
         readonly get: operations["listImageMembers"];
         readonly put?: never;
         /** Offers a shared image to a project. */
@@ -320,10 +320,10 @@ export interface paths {
         };
         /** One member. */
         readonly get: operations["showImageMember"];
-        /** Accepts or rejects an image; the member itself does. */
+        /** Accepts or rejects an image, as the member. */
         readonly put: operations["updateImageMember"];
         readonly post?: never;
-        /** Takes an image back from a project. */
+        /** Ends the sharing of an image with a project. */
         readonly delete: operations["removeImageMember"];
         readonly options?: never;
         readonly head?: never;
@@ -357,7 +357,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The kinds of things that definitions apply to. */
+        /** The types of resources to which definitions apply. */
         readonly get: operations["listMetadefResourceTypes"];
         readonly put?: never;
         readonly post?: never;
@@ -377,7 +377,7 @@ export interface paths {
         /** The namespaces that the project may see. */
         readonly get: operations["listMetadefNamespaces"];
         readonly put?: never;
-        /** Makes a namespace with all that is in it. */
+        /** Creates a namespace with its content. */
         readonly post: operations["createMetadefNamespace"];
         readonly delete?: never;
         readonly options?: never;
@@ -394,12 +394,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One namespace with all that is in it. */
+        /** One namespace with its content. */
         readonly get: operations["showMetadefNamespace"];
-        /** Replaces what is said of a namespace; what is in it stays. */
+        /** Replaces the description of a namespace; its content stays. */
         readonly put: operations["replaceMetadefNamespace"];
         readonly post?: never;
-        /** Ends a namespace that is not protected. */
+        /** Deletes a namespace that is not protected. */
         readonly delete: operations["deleteMetadefNamespace"];
         readonly options?: never;
         readonly head?: never;
@@ -415,10 +415,10 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The kinds of things that a namespace applies to. */
+        /** The types of resources to which a namespace applies. */
         readonly get: operations["listMetadefAssociations"];
         readonly put?: never;
-        /** Lets a namespace apply to a kind of things. */
+        /** Applies a namespace to a type of resource. */
         readonly post: operations["addMetadefAssociation"];
         readonly delete?: never;
         readonly options?: never;
@@ -439,7 +439,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post?: never;
-        /** Lets a namespace no longer apply to a kind of things. */
+        /** Ends the application of a namespace to a type of resource. */
         readonly delete: operations["removeMetadefAssociation"];
         readonly options?: never;
         readonly head?: never;
@@ -706,7 +706,7 @@ export interface components {
             readonly owner: string;
             /** @description Bytes of the content. */
             readonly size: number | null;
-            /** @description Bytes of the disk a guest sees. */
+            /** @description The size in bytes of the disk that a guest sees. */
             readonly virtual_size: number | null;
             /** @description MD5 of the content. */
             readonly checksum: string | null;
@@ -753,7 +753,7 @@ export interface components {
             readonly limit: number;
             readonly usage: number;
         };
-        /** @description A project that a shared image is shared with. */
+        /** @description A project with which an image is shared. */
         readonly ImageMember: {
             readonly member_id: string;
             /** Format: uuid */
@@ -772,7 +772,7 @@ export interface components {
                 readonly [key: string]: unknown;
             };
         };
-        /** @description What a property may be, in the words of JSON Schema. */
+        /** @description The definition of a property, in terms of JSON Schema. */
         readonly MetadefPropertySchema: {
             readonly title: string;
             readonly description?: string;
@@ -827,9 +827,9 @@ export interface components {
         };
         readonly NewMetadefAssociation: {
             readonly name: components["schemas"]["MetadefName"];
-            /** @description What the names of properties begin with there. */
+            /** @description The prefix of the names of properties there. */
             readonly prefix?: string;
-            /** @description Which of several sets of properties is meant. */
+            /** @description Selects one of several sets of properties. */
             readonly properties_target?: string;
         };
         readonly MetadefAssociation: {
@@ -891,11 +891,11 @@ export interface components {
             readonly display_name?: string;
             readonly description?: string;
             /**
-             * @description Private when absent: it is for its owner alone.
+             * @description Private when absent: only its owner sees it.
              * @enum {string}
              */
             readonly visibility?: "public" | "private";
-            /** @description While true, neither it nor what is in it can be deleted. */
+            /** @description While true, neither it nor its content can be deleted. */
             readonly protected?: boolean;
             /** @description A project; the caller's when absent. */
             readonly owner?: string;
@@ -906,17 +906,17 @@ export interface components {
             readonly objects?: readonly components["schemas"]["GivenMetadefObject"][];
             readonly tags?: readonly components["schemas"]["NewMetadefTag"][];
         };
-        /** @description What is in it may be given, as clients send it back, and stays as it is. */
+        /** @description The content may be given, as clients send it back, and does not change. */
         readonly ReplacedMetadefNamespace: {
             readonly namespace: components["schemas"]["MetadefName"];
             readonly display_name?: string;
             readonly description?: string;
             /**
-             * @description Private when absent: it is for its owner alone.
+             * @description Private when absent: only its owner sees it.
              * @enum {string}
              */
             readonly visibility?: "public" | "private";
-            /** @description While true, neither it nor what is in it can be deleted. */
+            /** @description While true, neither it nor its content can be deleted. */
             readonly protected?: boolean;
             /** @description A project; the caller's when absent. */
             readonly owner?: string;
@@ -927,17 +927,17 @@ export interface components {
             readonly objects?: readonly unknown[];
             readonly tags?: readonly unknown[];
         };
-        /** @description With what clients send back. */
+        /** @description With the properties that clients send back. */
         readonly GivenMetadefAssociation: {
             readonly name: components["schemas"]["MetadefName"];
-            /** @description What the names of properties begin with there. */
+            /** @description The prefix of the names of properties there. */
             readonly prefix?: string;
-            /** @description Which of several sets of properties is meant. */
+            /** @description Selects one of several sets of properties. */
             readonly properties_target?: string;
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description With what clients send back. */
+        /** @description With the properties that clients send back. */
         readonly GivenMetadefObject: {
             readonly name: components["schemas"]["MetadefName"];
             readonly description?: string;
@@ -1014,7 +1014,7 @@ export interface components {
             readonly image_id: string;
             readonly request_id: string;
             readonly user_id?: string;
-            /** @description The import as it was asked for. */
+            /** @description The import as it was requested. */
             readonly input: {
                 readonly [key: string]: unknown;
             };
@@ -1190,15 +1190,15 @@ export interface operations {
                 readonly status?: string;
                 readonly disk_format?: string;
                 readonly container_format?: string;
-                /** @description As of an image, or `all`. Community images of others show only when asked for. */
+                /** @description The visibility of an image, or `all`. Community images of others are shown only if requested. */
                 readonly visibility?: string;
-                /** @description Of images shared with the project, those it has in this state; `accepted` when absent, or `all`. */
+                /** @description Of the images shared with the project, those with this member status; `accepted` when absent, or `all`. */
                 readonly member_status?: string;
                 readonly owner?: string;
                 /** @description All must be there. */
                 readonly tag?: readonly string[];
                 readonly protected?: string;
-                /** @description Hidden images show only when asked for. */
+                /** @description Hidden images are shown only if requested. */
                 readonly os_hidden?: string;
                 readonly size_min?: string;
                 readonly size_max?: string;
@@ -1350,7 +1350,7 @@ export interface operations {
             readonly header?: {
                 /** @description One range, such as `bytes=0-1023`. */
                 readonly Range?: string;
-                /** @description The ETag of what is there already. */
+                /** @description The ETag of the content that the client has. */
                 readonly "If-None-Match"?: string;
             };
             readonly path: {
@@ -1376,7 +1376,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The range asked for. */
+            /** @description The requested range. */
             readonly 206: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1871,7 +1871,7 @@ export interface operations {
     readonly listMetadefNamespaces: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only those that apply to one of these, divided by commas. */
+                /** @description Only those that apply to one of these, separated by commas. */
                 readonly resource_types?: string;
                 readonly visibility?: "public" | "private";
                 readonly limit?: number;
@@ -1933,7 +1933,7 @@ export interface operations {
     readonly showMetadefNamespace: {
         readonly parameters: {
             readonly query?: {
-                /** @description Properties are named as they are there. */
+                /** @description Names of properties have the prefix of this resource type. */
                 readonly resource_type?: string;
             };
             readonly header?: never;
@@ -1973,7 +1973,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The namespace, without what is in it. */
+            /** @description The namespace, without its content. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2159,7 +2159,7 @@ export interface operations {
     readonly showMetadefProperty: {
         readonly parameters: {
             readonly query?: {
-                /** @description Properties are named as they are there. */
+                /** @description Names of properties have the prefix of this resource type. */
                 readonly resource_type?: string;
             };
             readonly header?: never;
@@ -2428,7 +2428,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description With `true`, the former tags stay. */
+                /** @description With `true`, the existing tags stay. */
                 readonly "X-Openstack-Append"?: string;
             };
             readonly path: {

@@ -68,7 +68,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a host has. */
+        /** The inventory of a host. */
         readonly get: operations["listInventories"];
         readonly put?: never;
         readonly post?: never;
@@ -89,7 +89,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a host has of one class. */
+        /** A host's inventory of one class. */
         readonly get: operations["showInventory"];
         readonly put?: never;
         readonly post?: never;
@@ -109,7 +109,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What of a host is used. */
+        /** The usage of a host. */
         readonly get: operations["listProviderUsages"];
         readonly put?: never;
         readonly post?: never;
@@ -129,7 +129,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The aggregates a host is in, its cell's included. */
+        /** The aggregates of a host, including its cell's. */
         readonly get: operations["listProviderAggregates"];
         readonly put?: never;
         readonly post?: never;
@@ -149,7 +149,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a host can do. */
+        /** The traits of a host. */
         readonly get: operations["listProviderTraits"];
         readonly put?: never;
         readonly post?: never;
@@ -169,7 +169,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Who uses what of a host. */
+        /** The allocations on a host, by server. */
         readonly get: operations["listProviderAllocations"];
         readonly put?: never;
         readonly post?: never;
@@ -189,7 +189,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a server uses of which host; nothing for one that is unknown. */
+        /** The allocations of a server, by host; none for an unknown server. */
         readonly get: operations["showAllocations"];
         readonly put?: never;
         readonly post?: never;
@@ -207,8 +207,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Hosts on which something would fit now.
-         * @description Groups with suffixes are refused: a host has no providers below it, so one group says all there is to say.
+         * Hosts on which the requested amounts fit now.
+         * @description Groups with suffixes are refused: a host has no child providers, so one group is sufficient.
          */
         readonly get: operations["listAllocationCandidates"];
         readonly put?: never;
@@ -226,7 +226,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What a project uses of all hosts. */
+        /** A project's usage of all hosts. */
         readonly get: operations["listUsages"];
         readonly put?: never;
         readonly post?: never;
@@ -243,7 +243,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What at least one host can do. */
+        /** The traits of at least one host. */
         readonly get: operations["listTraits"];
         readonly put?: never;
         readonly post?: never;
@@ -262,7 +262,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Whether some host can do this. */
+        /** Whether at least one host has this trait. */
         readonly get: operations["checkTrait"];
         readonly put?: never;
         readonly post?: never;
@@ -279,7 +279,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every kind of what a host can have. */
+        /** All resource classes. */
         readonly get: operations["listResourceClasses"];
         readonly put?: never;
         readonly post?: never;
@@ -717,7 +717,7 @@ export interface operations {
                 readonly member_of?: readonly string[];
                 readonly in_tree?: string;
                 readonly group_policy?: "none" | "isolate";
-                /** @description As `required`, of the host itself; without choices. */
+                /** @description As `required`, for the host itself; without alternatives. */
                 readonly root_required?: string;
             };
             readonly header?: never;
@@ -845,7 +845,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is there. */
+            /** @description It exists. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;

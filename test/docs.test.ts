@@ -241,29 +241,29 @@ function renderStates(): string {
   })
   return `# States of an instance
 
-Made from \`common/states/instance-states.ts\` and \`common/states/server-actions.ts\`. Vm state and task are stored; the status is computed.
-A task is null, or names what a saga, whose id is in the instance's row, is doing.
+Generated from \`common/states/instance-states.ts\` and \`common/states/server-actions.ts\`. The vm state and the task are stored; the status is computed from them.
+The task is null, or names the work of a saga whose id is in the instance's row.
 
 ${table(['Vm state', 'Status', 'While a task changes it'], plain)}
 Tasks: ${TASKS.map(code).join(', ')}.
 
 ## Actions
 
-An action begins only from the vm states named and during the tasks named; otherwise it is a \`conflict\` (409), as is one on a locked
-server that the lock holds up (but never from an administrator), and one that needs a server that has run. One that fails leaves the vm
-state as it was, with a fault. Where no vm state afterwards is named, it stays as it was or the outcome decides.
+An action begins only from the vm states in "From" and during the tasks in "During"; any other request is a \`conflict\` (409). So is an action that a lock
+forbids, unless an administrator requests it, and an action that needs a server that has run. An action that fails leaves the vm
+state as it was, with a fault. Where "To" is empty, the vm state stays as it was or depends on the outcome.
 
-A resize that could not be confirmed or reverted therefore stays \`VERIFY_RESIZE\`, where Nova goes to \`ERROR\`: both can be asked for
-again. From \`ERROR\` a hard reboot would make the server active, and the next resize would go over the disks that the host still keeps
-for this one, of which one is the only copy of the server's data. An administrator can set the state of a server that cannot be helped.
+A resize that could not be confirmed or reverted therefore stays \`VERIFY_RESIZE\`, whereas Nova sets \`ERROR\`; both actions can be
+repeated. From \`ERROR\` a hard reboot would make the server active, and the next resize would overwrite the disks that the host still keeps
+for this resize, one of which is the only copy of the server's data. An administrator can set the state of a server that no action repairs.
 
-${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}
+${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Forbidden by a lock', 'Must have run', 'Recorded as'], actions)}
 # States of a bare metal node
 
-Made from \`drivers/baremetal/nodes/node-states.ts\`. A node without a target is stable: nothing works on it. What is not named after an
-event cannot happen.
+Generated from \`drivers/baremetal/nodes/node-states.ts\`. A node without a target is stable: no work on it is in progress. Events that a row does not name
+cannot happen in that state.
 
-${table(['State', 'Target', 'What leads where'], nodes)}`
+${table(['State', 'Target', 'Events and next states'], nodes)}`
 }
 
 function names(list: readonly string[] | 'any'): string {

@@ -5,12 +5,12 @@ import { type Ending, EXIT_CODES } from './exit-codes.ts'
 
 const MEANINGS: Readonly<Record<Ending, string>> = {
   ok: 'Success',
-  failed: 'Failure: standard error says why, and what to do',
+  failed: 'Failure: standard error gives the reason, and what to do',
   usage: 'Usage error',
   'not-found': 'Not found',
   partial:
     'Partial: some of the data is stale, because a cell is unreachable or a process does not run',
-  'timed-out': 'Timed out while waiting; the operation goes on',
+  'timed-out': 'Timed out while waiting; the operation continues',
   interrupted: 'Interrupted with Ctrl-C',
 }
 
@@ -19,20 +19,20 @@ export function renderReference(program: Command): string {
   const shared = sharedFlags()
   return `# Command line
 
-Made from the definitions of the commands; \`./weir <command> --help\` shows the same. Results go to standard output, all else to standard
-error. Colours only on a terminal, and not with \`NO_COLOR\`.
+This page is generated from the definitions of the commands; \`./weir <command> --help\` shows the same. Results go to standard output, and all
+other text to standard error. Colours are used only on a terminal, and not with \`NO_COLOR\`.
 
 ## Which cloud
 
-As for every OpenStack client: \`--os-cloud\` or \`OS_CLOUD\` names an entry of \`clouds.yaml\`, searched for in \`OS_CLIENT_CONFIG_FILE\`, the
-current directory, \`~/.config/openstack\` and \`/etc/openstack\`, secrets in \`secure.yaml\`; or \`OS_AUTH_URL\` and the other variables describe
-it. Where none is named, the administrator of the deployment in this checkout is meant.
+The cloud is chosen as in every OpenStack client. \`--os-cloud\` or \`OS_CLOUD\` names an entry of \`clouds.yaml\`, which is searched for in
+\`OS_CLIENT_CONFIG_FILE\`, the current directory, \`~/.config/openstack\` and \`/etc/openstack\`; secrets may be in \`secure.yaml\`. Alternatively,
+\`OS_AUTH_URL\` and the other variables describe the cloud. Without any of these, commands act as the administrator of the deployment in this checkout.
 
 ## Options of many commands
 
 ${optionTable(shared)}
-\`json\` and \`yaml\` hold what the API gave (\`openapi/federation.yaml\`), so they are as stable as it is. With \`--watch\`, JSON is one line for each
-time it changed.
+\`json\` and \`yaml\` contain the API's answer (\`openapi/federation.yaml\`), so they are as stable as the API. With \`--watch\`, JSON output has one line for each
+change.
 
 ## Exit codes
 
@@ -85,7 +85,7 @@ function sharedNames({ options }: Command, shared: ReadonlySet<string>): string 
   const names = options
     .filter(({ flags }) => shared.has(flags) && !ofCloud.has(flags))
     .map(({ long }) => `\`${long}\``)
-  return [...names, 'those of the cloud'].join(', ')
+  return [...names, 'the options of the cloud'].join(', ')
 }
 
 function optionTable(options: readonly Option[]): string {

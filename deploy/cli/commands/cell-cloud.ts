@@ -111,7 +111,7 @@ export function withSettings(command: Command): Command {
 export function withMaps(command: Command): Command {
   return command.option(
     '--map <kind:ours=theirs>',
-    'Map a flavor, image or network to the one of the cloud; may be repeated',
+    'Map a flavor, image or network to one of the cloud; may be repeated',
     (pair: string, before: readonly string[]) => [...before, pair],
     [],
   )

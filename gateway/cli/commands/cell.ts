@@ -94,13 +94,13 @@ function addDraining(cell: Command, operator: Operator): void {
     './weir cell drain north --dry-run',
     "./weir cell drain north --reason 'new racks' --wait",
   )
-    .description('Disable a cell and drain its hosts; a repeat continues what is under way')
+    .description('Disable a cell and drain its hosts; a repeat continues the drains in progress')
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--dry-run', 'Only list the hosts that would be drained')
     .option('--wait', 'Wait until all hosts are empty')
     .option(
       '--timeout <seconds>',
-      'Stop waiting for each host after this time; the drain goes on',
+      'Stop waiting for each host after this time; the drain continues',
       seconds,
     )
     .action(async (name: string, options: DrainCellOptions) => {
@@ -118,7 +118,7 @@ function addLeaving(cell: Command, operator: Operator): void {
     .description('Remove a cell without servers for good; its credentials are refused at once')
     .option('--dry-run', 'Only show what would be removed, and whether it may be')
     .option('--yes', 'Confirm: the cell can return only as a new one')
-    .option('--forget', 'Do not ask the cell what it has, because it no longer exists')
+    .option('--forget', 'Do not query the servers of the cell, because it no longer exists')
     .action(async (name: string, options: LeaveOptions) => {
       const { leaveCell } = await import('../cells/cells.ts')
       await leaveCell(operator, name, options)

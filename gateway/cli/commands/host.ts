@@ -73,7 +73,7 @@ function addDraining(host: Command, operator: Operator): void {
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--dry-run', 'Only list the servers that would be waited for')
     .option('--wait', 'Wait until the host is empty')
-    .option('--timeout <seconds>', 'Stop waiting after this time; the drain goes on', seconds)
+    .option('--timeout <seconds>', 'Stop waiting after this time; the drain continues', seconds)
     .action(async (name: string, options: DrainOptions) => {
       const { drainHost } = await import('../hosts/drain-host.ts')
       await drainHost(operator, name, options)

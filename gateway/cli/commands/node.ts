@@ -21,7 +21,7 @@ function addEnrolment(node: Command, operator: Operator): void {
     './weir node add rack1-08 --mac 52:54:00:12:34:57 --efi --class CUSTOM_GOLD --host metal-1',
   )
     .description('Enroll a machine with a host, which inspects and cleans it first')
-    .requiredOption('--mac <address>', 'MAC address of the NIC that the machine boots from')
+    .requiredOption('--mac <address>', 'MAC address of the NIC from which the machine boots')
     .option('--efi', 'The firmware is UEFI, not BIOS')
     .option(
       '--class <class>',

@@ -47,7 +47,7 @@ function addActing(operation: Command, operator: Operator): void {
     `./weir operation wait ${EXAMPLE_ID} --timeout 600`,
   )
     .description('Wait for an operation, and show its progress')
-    .option('--timeout <seconds>', 'Stop waiting after this time; the operation goes on', seconds)
+    .option('--timeout <seconds>', 'Stop waiting after this time; the operation continues', seconds)
     .action(async (id: string, options: WaitOptions) => {
       const { waitForOperation } = await import('../operations/wait-for-operation.ts')
       await waitForOperation(operator, id, options)

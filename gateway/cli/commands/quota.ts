@@ -12,7 +12,7 @@ export function addQuotaCommands(program: Command, operator: Operator): void {
     './weir quota show demo',
     './weir quota show demo -o json',
   )
-    .description('Show what a project uses of each quota, its limit and what is left')
+    .description('Show the usage, the limit and the remaining amount of each quota of a project')
     .action(async (project: string, options: ViewOptions) => {
       const { showQuota } = await import('../quotas/show-quota.ts')
       await showQuota(operator, project, options)
