@@ -119,7 +119,7 @@ describe('a floating IP', () => {
     )
     const inSubnet = await take({ subnet_id: outsideSubnet })
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409])
     expect(textOf(inSubnet['floating_ip_address'])).toMatch(/^203\.0\.113\./)
     expect(await refused({ floating_ip_address: '203.0.113.201' })).toMatchObject({ status: 403 })
     expect(await refused({ floating_ip_address: '192.0.2.1' }, api.admin)).toMatchObject({
@@ -139,7 +139,9 @@ describe('a floating IP', () => {
     )
     await quota(-1)
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 409, 409, 409,
+    ])
     const ports = await api.list(api.admin, 'ports', 'device_owner=network:floatingip')
     expect(ports).toHaveLength((await api.list(api.admin, 'floatingips')).length)
   })

@@ -185,7 +185,7 @@ describe('an IPv6 subnet', () => {
     const before = await port(network_id, { mac_address: 'fa:16:3e:0a:0b:0c' })
     const addresses = async () => {
       const { body } = await api.ask(api.demo, 'GET', `ports/${idOf(before)}`)
-      return (body['port']?.['fixed_ips'] as unknown as { ip_address: string }[]).length
+      return (body['port']!['fixed_ips'] as unknown as { ip_address: string }[]).length
     }
 
     const six = await api.subnet(network_id, api.demo, { cidr: '2001:db8:c::/64', ...slaac })

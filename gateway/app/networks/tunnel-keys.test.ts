@@ -63,7 +63,7 @@ test('ports made at once get the last keys of their network, each once, and then
   const refusals = results.flatMap((result) =>
     result.status === 'rejected' ? [String(result.reason)] : [],
   )
-  expect(made.map(({ tunnelKey }) => tunnelKey).sort()).toEqual(
+  expect(made.map(({ tunnelKey }) => tunnelKey).toSorted((a, b) => a - b)).toEqual(
     Array.from({ length: left }, (_, i) => PORT_KEYS.last - left + 1 + i),
   )
   for (const refusal of refusals) expect(refusal).toContain('no tunnel key for another')
