@@ -191,7 +191,7 @@ describe('a floating IP', () => {
     const raced = await Promise.all(
       [second, ...free].map((ip) => change(idOf(ip), { port_id: idOf(at), fixed_ip_address: two })),
     )
-    expect(raced.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    expect(raced.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409])
     expect(await shown(idOf(first))).toMatchObject({ fixed_ip_address: one })
   })
 

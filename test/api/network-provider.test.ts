@@ -18,7 +18,7 @@ const provider = (type: string, physical?: string, segment?: number) => ({
 })
 
 const aliases = async () =>
-  (await api.list(api.demo, 'extensions')).map(({ alias }) => String(alias))
+  (await api.list(api.demo, 'extensions')).map(({ alias }) => alias as string)
 
 // First, because no cell has the engine yet.
 test('without the network engine nothing is offered that it alone does', async () => {
@@ -76,7 +76,9 @@ describe('a provider network', () => {
     const key = provider('geneve', undefined, 16_000_777)
     await api.network(api.admin, key)
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 409, 409, 409,
+    ])
     expect(await api.refusal(api.admin, 'networks', segment)).toEqual({
       status: 409,
       message: 'Unable to create the network. The VLAN 7 on physical network race is in use.',

@@ -115,7 +115,9 @@ describe('a router', () => {
       [1, 2, 3, 4].map(() => api.ask(api.demo, 'POST', 'routers', { router: {} })),
     )
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 409, 409, 409,
+    ])
     expect(fault(replies.find(({ status }) => status === 409)!)).toMatchObject({
       type: 'OverQuota',
     })

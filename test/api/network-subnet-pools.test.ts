@@ -112,7 +112,7 @@ describe('a subnet pool', () => {
       ),
     )
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409])
     expect((await change(idOf(own), { is_default: true }, api.admin)).status).toBe(409)
     await pool(['fd00::/48'], { shared: true, is_default: true }, api.admin)
     const four = await subnetOf({ use_default_subnetpool: true, ip_version: 4 })
@@ -130,7 +130,9 @@ describe('a subnet of a pool', () => {
       [1, 2, 3, 4, 5].map(() => subnetOf({ subnetpool_id: id, ip_version: 4 })),
     )
 
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 409])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 201, 201, 201, 409,
+    ])
     const cidrs = replies.flatMap(({ body }) => body['subnet']?.['cidr'] ?? []).map(String)
     expect(cidrs.sort()).toEqual(['10.20.0.0/24', '10.20.1.0/24', '10.20.2.0/24', '10.20.3.0/24'])
     expect(fault(replies.find(({ status }) => status === 409)!)).toMatchObject({

@@ -58,9 +58,11 @@ describe.skipIf(why !== undefined)(`the networks of a cell in OVN${why ? `: ${wh
   afterAll(() => parts[Symbol.asyncDispose]())
 
   const switches = () =>
-    [...northbound.table('Logical_Switch').values()].map(({ name }) => String(name)).toSorted()
+    [...northbound.table('Logical_Switch').values()].map(({ name }) => name as string).toSorted()
   const ports = () =>
-    [...northbound.table('Logical_Switch_Port').values()].map(({ name }) => String(name)).toSorted()
+    [...northbound.table('Logical_Switch_Port').values()]
+      .map(({ name }) => name as string)
+      .toSorted()
 
   test('are written by one of its processes, and by another once that has ended', async () => {
     const one = await begin('one')
