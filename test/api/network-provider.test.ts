@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { textOf } from './json.ts'
 import { idOf, type NetworkApi, networkApi } from './network-api.ts'
 
 let api: NetworkApi
@@ -18,7 +19,7 @@ const provider = (type: string, physical?: string, segment?: number) => ({
 })
 
 const aliases = async () =>
-  (await api.list(api.demo, 'extensions')).map(({ alias }) => alias as string)
+  (await api.list(api.demo, 'extensions')).map(({ alias }) => textOf(alias))
 
 // First, because no cell has the engine yet.
 test('without the network engine nothing is offered that it alone does', async () => {

@@ -91,7 +91,7 @@ describe('an auto-allocated topology', () => {
     const subnets = await api.list(
       api.demo,
       'subnets',
-      `network_id=${ids[0] as string}&sort_key=ip_version`,
+      `network_id=${textOf(ids[0])}&sort_key=ip_version`,
     )
     expect(subnets).toMatchObject([
       { name: 'auto_allocated_subnet_v4', cidr: '10.240.0.0/26' },
