@@ -58,6 +58,7 @@ export async function examineHypervisor(): Promise<Finding> {
 const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] = [
   ['base', 'MariaDB and NATS', './weir up'],
   ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
+  ['ovn', 'Open vSwitch and OVN, for --network ovn', './weir up --network ovn'],
   ['docker', 'a Docker engine, for --driver docker', './weir up'],
   ['baremetal', 'what machines boot from the network', './weir up --driver baremetal'],
   ['machines', 'simulated machines with BMCs', './weir up --driver baremetal'],
