@@ -93,7 +93,20 @@ export async function startCell(
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
   if (config.ovn !== undefined)
-    network = run(owned.use(new NetworkWriter(config.ovn, { db, clock, log, holder })).reconciler())
+    network = run(
+      owned
+        .use(
+          new NetworkWriter(config.ovn, {
+            db,
+            clock,
+            log,
+            holder,
+            nudge: networkChanged,
+            feedChanged,
+          }),
+        )
+        .reconciler(),
+    )
   const recovery = run(sagaRecovery(cell))
   const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
   const reconcilers = [beat, recovery, ...quietReconcilers(cell, holder, config).map(run)]

@@ -3,7 +3,8 @@ import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import { OvnEngine, type OvnEngineOptions } from '#drivers/ovn/engine.ts'
+import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn/engine.ts'
+import { queueFeedRow } from '../db/feed.ts'
 import { networkVersion, readNetworkState } from '../db/network-objects.ts'
 
 /** Where the databases of the cell's OVN are, as its tools write addresses. */
@@ -15,6 +16,10 @@ interface Parts {
   readonly log: Logger
   /** Of this process, by which the cell's processes tell who writes. */
   readonly holder: string
+  /** Has the next round begin soon. */
+  readonly nudge: () => void
+  /** Called when there are changes for the gateways. */
+  readonly feedChanged: () => void
 }
 
 /** A change is noticed at once where this process took it, and else so late. */
@@ -31,6 +36,8 @@ export class NetworkWriter implements AsyncDisposable {
   readonly #parts: Parts
   readonly #lease: HeldLease
   #engine: OvnEngine | undefined
+  /** Bindings that the gateways do not know yet, by port. */
+  readonly #bindings = new Map<string, PortBinding>()
   /** Of the state that the engine was given last. */
   #version: number | undefined
 
@@ -51,7 +58,7 @@ export class NetworkWriter implements AsyncDisposable {
   }
 
   async #round(signal: AbortSignal): Promise<ReconcilerReport> {
-    const { db, clock, log } = this.#parts
+    const { db, clock, log, nudge } = this.#parts
     if ((await this.#lease.hold()) === undefined) {
       await this.#close()
       return { holder: 0 }
@@ -60,8 +67,12 @@ export class NetworkWriter implements AsyncDisposable {
       ...this.#settings,
       clock,
       log,
-      onPort: (binding) => log.debug({ ...binding }, 'port of the data plane'),
+      onPort: (binding) => {
+        this.#bindings.set(binding.portId, binding)
+        nudge()
+      },
     })
+    await this.#report()
     const version = await networkVersion(db)
     if (version === this.#version) return { holder: 1, version }
     const state = await readNetworkState(db)
@@ -69,6 +80,20 @@ export class NetworkWriter implements AsyncDisposable {
     // Of a change in between the next round sees a later version.
     this.#version = version
     return { holder: 1, version, ports: state.ports.length }
+  }
+
+  /** Afterwards the feed has the bindings that changed. */
+  async #report(): Promise<void> {
+    const changed = [...this.#bindings.values()]
+    if (changed.length === 0) return
+    const { db, feedChanged } = this.#parts
+    await db.transaction((tx) => {
+      const bodies = changed.map(({ portId, isUp }) => ({ kind: 'port' as const, portId, isUp }))
+      queueFeedRow(tx, bodies)
+      tx.afterCommit(feedChanged)
+    })
+    for (const binding of changed)
+      if (this.#bindings.get(binding.portId) === binding) this.#bindings.delete(binding.portId)
   }
 
   async #close(): Promise<void> {

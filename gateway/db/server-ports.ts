@@ -121,7 +121,7 @@ const DELETE_ALL = ['port_addresses', 'port_security_groups', 'ports'].map((tabl
 const UNBIND = sqlStatement(sql`
   update ${SERVERS} straight_join ports p on p.device_id = v.id
   set p.device_id = '', p.device_owner = '', p.nic_index = 0, p.nic_tag = null, p.machine_mac = null,
-    p.binding_host = '', p.status = 'DOWN', p.updated_at = ${placeholder('now')},
+    p.binding_host = '', p.status = 'DOWN', p.data_plane_up = null, p.updated_at = ${placeholder('now')},
     p.revision_number = p.revision_number + 1
   where p.device_owner like 'compute:%' and not p.boot_made`)
 
@@ -146,6 +146,10 @@ export async function releaseServerPorts(
   return made.map((port) => port.project_id)
 }
 
+/** A network engine knows better than the power of the guest. */
+const statusBy = (powerState: string) =>
+  sql.raw(`if(ifnull(p.data_plane_up, ${powerState} in (1, 3)), 'ACTIVE', 'DOWN')`)
+
 /**
  * Only for views that the index shows, so that a cell speaks of no other's servers and old news changes nothing. A
  * port works while its guest runs or is paused (Nova's numbers 1 and 3): as with Neutron, it goes down with the guest.
@@ -157,11 +161,11 @@ const BIND_TO_HOSTS = sqlStatement(sql`
     power_state int path '$.powerState')) v
   straight_join server_index s${BY_KEY} on s.server_id = v.server_id
   straight_join ports p on p.device_id = v.server_id
-  set p.status = if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = v.host,
+  set p.status = ${statusBy('v.power_state')}, p.binding_host = v.host,
     p.updated_at = now(3), p.revision_number = p.revision_number + 1
   where s.cell_id = ${placeholder('cellId')} and s.attempt = v.attempt and s.version = v.version
     and v.host is not null and p.device_owner like 'compute:%'
-    and (p.binding_host <> v.host or p.status <> if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'))`)
+    and (p.binding_host <> v.host or p.status <> ${statusBy('v.power_state')})`)
 
 /** Afterwards the servers' ports say which host they are on and whether they work there. */
 export function queuePortBindings(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
@@ -175,7 +179,7 @@ export function queuePortBindings(tx: Tx, cellId: CellId, views: readonly Instan
 
 const BIND_TO_HOST = sqlStatement(sql`
   update ports p straight_join server_index s${BY_KEY} on s.server_id = p.device_id
-  set p.status = if(s.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = s.host,
+  set p.status = ${statusBy('s.power_state')}, p.binding_host = s.host,
     p.updated_at = now(3), p.revision_number = p.revision_number + 1
   where p.id = ${placeholder('portId')} and p.device_id = ${placeholder('serverId')}
     and p.device_owner like 'compute:%' and s.host is not null`)
@@ -183,6 +187,26 @@ const BIND_TO_HOST = sqlStatement(sql`
 /** The same for one port by what the index says now. Nothing changes where the port is not the server's, or that is on no host. */
 export async function bindPortToHost(tx: Tx, serverId: string, portId: string): Promise<void> {
   await tx.run(BIND_TO_HOST, { serverId, portId })
+}
+
+const DATA_PLANE = sqlStatement(sql`
+  update json_table(${placeholder('ports')}, '$[*]' columns (
+    id ${ascii(36)} path '$.portId', is_up int path '$.isUp')) v
+  straight_join ports p on p.id = v.id
+  straight_join instance_mappings m on m.server_id = p.device_id
+  set p.data_plane_up = v.is_up, p.status = if(v.is_up, 'ACTIVE', 'DOWN')
+  where m.cell_id = ${placeholder('cellId')}`)
+
+/** Afterwards the ports of the cell's servers have the status of its data plane; ports of others stay as they are. */
+export function queueDataPlaneStatus(
+  tx: Tx,
+  cellId: CellId,
+  said: readonly { readonly portId: string; readonly isUp: boolean }[],
+): void {
+  if (said.length === 0) return
+  const ordered = said.toSorted((a, b) => (a.portId < b.portId ? -1 : 1))
+  const ports = ordered.map(({ portId, isUp }) => ({ portId, isUp: Number(isUp) }))
+  tx.queue(DATA_PLANE, { ports: JSON.stringify(ports), cellId })
 }
 
 /** Nothing changes where the port is not the server's. */

@@ -41,6 +41,8 @@ export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('action-event'), event: ActionEvent }),
   Type.Object({ kind: Type.Literal('host'), view: HostView }),
   Type.Object({ kind: Type.Literal('migration'), view: MigrationView }),
+  /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
+  Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
 ])
 export type FeedBody = Static<typeof FeedBody>
 

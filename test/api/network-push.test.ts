@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newId } from '#common/ids.ts'
+import { type CellId, newId } from '#common/ids.ts'
 import { createSecurityGroupRules } from '#gateway/app/networks/security-group-rules.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
+import { portsOfServer } from '#gateway/db/ports.ts'
+import { queueDataPlaneStatus } from '#gateway/db/server-ports.ts'
 import {
   NETWORK_KINDS,
   type NetworkChanges,
@@ -130,4 +132,25 @@ test('a cell that was restored from a backup is given what it lacks, and nothing
   await expect.poll(() => all('subnets')).toHaveLength(1)
   await expect.poll(() => all('ports')).toHaveLength(1)
   expect(applied - before).toBe(2)
+})
+
+test('a port has the status of its data plane, whatever its server does, as far as its own cell says', async () => {
+  const id = await active()
+  const { db } = world.api.gateway
+  const portOf = async () => (await portsOfServer(db, id))[0]!
+  const status = async () => (await portOf()).status
+  await expect.poll(status).toBe('ACTIVE')
+  const { id: portId } = await portOf()
+  const other = newId<CellId>()
+  await db.transaction((tx) => queueDataPlaneStatus(tx, other, [{ portId, isUp: false }]))
+  expect(await status()).toBe('ACTIVE')
+
+  world.cell.say([{ kind: 'port', portId, isUp: false }])
+  await expect.poll(status).toBe('DOWN')
+  world.cell.say([{ kind: 'instance', view: world.cell.change(id, { host: 'north-2' }) }])
+  await expect.poll(async () => (await portOf()).hostName).toBe('north-2')
+  expect(await status()).toBe('DOWN')
+
+  world.cell.say([{ kind: 'port', portId, isUp: true }])
+  await expect.poll(status).toBe('ACTIVE')
 })

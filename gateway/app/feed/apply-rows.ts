@@ -12,6 +12,7 @@ import { queuePasswordErasure } from '../../db/request-specs.ts'
 import { queueActionEvents, queueActions, type ServerAction } from '../../db/server-actions.ts'
 import { ownServers, queueViews } from '../../db/server-index.ts'
 import { queueMigrations } from '../../db/server-migrations.ts'
+import { queueDataPlaneStatus } from '../../db/server-ports.ts'
 import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/acts/record-deleted.ts'
@@ -28,6 +29,7 @@ interface Batch {
   readonly traces: readonly Body<'trace'>[]
   readonly events: readonly ActionEvent[]
   readonly migrations: readonly MigrationView[]
+  readonly ports: readonly Body<'port'>[]
 }
 
 /** True when servers were given up, so that somebody should see to them. */
@@ -54,6 +56,7 @@ export async function applyRows(
   const launched = batch.views.filter((view) => view.launchedAt !== null)
   queuePasswordErasure(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
+  queueDataPlaneStatus(tx, cell, batch.ports)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
@@ -136,6 +139,7 @@ function newest(rows: readonly FeedRow[]): Batch {
         .toSorted((a, b) => a.version - b.version),
       ({ id }) => id,
     ),
+    ports: last(bodies('port'), ({ portId }) => portId),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
       return `${serverId} ${attempt} ${trace.level} ${trace.at}`
     }),

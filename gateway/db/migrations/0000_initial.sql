@@ -537,6 +537,7 @@ CREATE TABLE `ports` (
 	`boot_made` boolean NOT NULL,
 	`nic_tag` varchar(60),
 	`binding_host` varchar(255) NOT NULL,
+	`data_plane_up` boolean,
 	`port_security_enabled` boolean NOT NULL,
 	`allowed_address_pairs` json NOT NULL DEFAULT ('[]'),
 	`extra_dhcp_opts` json NOT NULL DEFAULT ('[]'),

@@ -169,6 +169,8 @@ export const ports = mysqlTable(
     /** The tag the user gave the NIC at boot. */
     nicTag: varchar('nic_tag', { length: 60 }),
     hostName: text255('binding_host').notNull(),
+    /** As the cell's network engine says; null: its cell has none, and the status follows the server. */
+    isDataPlaneUp: boolean('data_plane_up'),
     hasPortSecurity: boolean('port_security_enabled').notNull(),
     allowedPairs: json('allowed_address_pairs')
       .$type<readonly AllowedPair[]>()
