@@ -109,16 +109,15 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   ]
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
-  const pushing = [
-    filterPorts(compute),
-    labelServers(compute),
-    pushNetworks(compute, processName),
-  ].map(run)
-  const push = throttle(() => nudge(pushing), { clock, ...PUSHED_AT_MOST })
+  const toHosts = [filterPorts(compute), labelServers(compute)].map(run)
+  const push = throttle(() => nudge(toHosts), { clock, ...PUSHED_AT_MOST })
+  const networks = run(pushNetworks(compute, processName))
+  const pushNetworksSoon = throttle(() => networks.nudge(), { clock, ...NETWORKS_AT_MOST })
   parts.use(
     lookAfterCommits(options, () => {
       woken[0].nudge()
       push()
+      pushNetworksSoon()
     }),
   )
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
@@ -129,7 +128,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, numbering, ...woken, ...pushing, ...others].map((each) =>
+      ...[recovery, retries, numbering, ...woken, ...toHosts, networks, ...others].map((each) =>
         each.status(),
       ),
       ...feeds.status(),
@@ -223,5 +222,7 @@ function reconcilersOf(
 const RECOVER_MS = 10_000
 /** After commits. */
 const PUSHED_AT_MOST = { everyMs: 2_000, burst: 1 } as const
+/** Users see the effect of a rule on all hosts: soon, and no more often than is cheap. */
+const NETWORKS_AT_MOST = { everyMs: 250, burst: 2 } as const
 /** As often as without a wake-up, once there is much to do. */
 const NUMBERED_AT_MOST = { everyMs: 200, burst: 5 } as const
