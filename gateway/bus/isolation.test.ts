@@ -232,3 +232,24 @@ test('a host has as many subscriptions as it needs, and no more', async () => {
 
   await waitFor('it to be refused', () => errors.length + Number(greedy.isClosed()), 5_000)
 })
+
+test('a host has as many subscriptions as it needs, and no message above its limit', async () => {
+  const greedy = await joinHost('greedy')
+  const refused: string[] = []
+  void (async () => {
+    for await (const { type, error } of greedy.status() as AsyncIterable<{
+      type: string
+      error?: Error
+    }>)
+      if (type === 'error') refused.push(String(error))
+  })()
+  for (let nth = 0; nth < 600; nth += 1)
+    greedy.subscribe(`host.cell-a.greedy.v1.${nth}`, { callback: () => {} })
+  await waitFor('the bus to refuse', () => refused.length > 0 || greedy.isClosed(), 30_000)
+  expect(refused.join()).toMatch(/maximum subscriptions/i)
+
+  const loud = await joinHost('loud')
+  expect(() => loud.publish('up.cell-a.loud.report', 'x'.repeat(2 ** 20 + 1))).toThrow()
+  loud.publish('up.cell-a.loud.report', 'x'.repeat(2 ** 20))
+  await loud.flush()
+})
