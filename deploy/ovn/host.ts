@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from '#drivers/run.ts'
@@ -116,12 +117,21 @@ async function plug(
   if (isThere) return
   const port = `${bridge.slice(0, 3)}${holder.pid}`
   const mtu = String(UNDERLAY_MTU)
-  const pair = ['type', 'veth', 'peer', 'name', name, 'mtu', mtu, 'netns', String(holder.pid)]
-  await inNetwork(underlay.holder, 'ip', 'link', 'add', port, 'mtu', mtu, ...pair)
+  const address = ['address', macOf(bridge, underlay.address)]
+  const pair = ['type', 'veth', 'peer', 'name', name, ...address, 'mtu', mtu]
+  const into = ['netns', String(holder.pid)]
+  await inNetwork(underlay.holder, 'ip', 'link', 'add', port, 'mtu', mtu, ...pair, ...into)
   await inNetwork(underlay.holder, 'ip', 'link', 'set', port, 'master', bridge, 'up')
   await inNetwork(holder, 'ip', 'link', 'set', name, 'up')
   await computeChecksums(underlay.holder, port)
   await computeChecksums(holder, name)
+}
+
+/** The same whenever the host starts, as of a real NIC: other hosts remember it for minutes. */
+function macOf(bridge: string, address: string): string {
+  const hex = createHash('sha256').update(`${bridge} ${address}`).digest('hex')
+  // The second bit of the first byte: not given by a maker of NICs.
+  return ['02', ...(hex.match(/../g) ?? []).slice(0, 5)].join(':')
 }
 
 /** Afterwards what leaves by this interface has its checksums: the userspace datapath drops packets without. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
-import { newId } from '#common/ids.ts'
+import type { NetworkId, PortId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
@@ -11,8 +11,17 @@ import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
 import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
 import type { Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
-import { OvsdbDatabase } from '#drivers/ovn/ovsdb/database.ts'
+import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import type { WirePort } from '#openapi/wire/network.ts'
+import {
+  EMPTY_STATE,
+  wireGroup,
+  wireNetwork,
+  wirePort,
+  wireRule,
+  wireSubnet,
+} from '../env/network-state.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -27,17 +36,27 @@ interface Host {
   readonly ovn: RunningOvnHost
 }
 
-/** A port of the network 10.74.0.0/24. */
-function portAt(last: number): NicSpec {
-  const fixedIp = {
-    address: `10.74.0.${last}`,
-    cidr: '10.74.0.0/24',
-    gateway: null,
-    dhcp: true,
-    dnsServers: [],
+const network = wireNetwork()
+const subnet = wireSubnet(network, '10.74.0.0/24', { gateway: '10.74.0.1' })
+const group = wireGroup(wireRule({ direction: 'egress' }), wireRule({ protocol: 6 }))
+const ports = ['10.74.0.11', '10.74.0.12'].map((address) =>
+  wirePort(subnet, address, { securityGroupIds: [group.id] }),
+)
+
+function nicOf({ id, networkId, mac, fixedIps }: WirePort): NicSpec {
+  return {
+    portId: id as PortId,
+    networkId: networkId as NetworkId,
+    macAddress: mac,
+    mtu: network.mtu,
+    fixedIps: fixedIps.map(({ address }) => ({
+      address,
+      cidr: subnet.cidr,
+      gateway: subnet.gateway,
+      dhcp: true,
+      dnsServers: [],
+    })),
   }
-  const macAddress = `fa:16:3e:00:74:${last}`
-  return { portId: newId(), networkId: newId(), macAddress, mtu: 1442, fixedIps: [fixedIp] }
 }
 
 /** Fetches the page of the other guest until it has it. */
@@ -56,12 +75,12 @@ done &
 describe.skipIf(why !== undefined)(
   `libvirt guests on OVN${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
-    const ports = [portAt(11), portAt(12)] as const
     const signal = () => AbortSignal.timeout(BOOT_MS)
     let directory: string
     let underlay: RunningUnderlay
     let central: RunningOvnCentral
-    let northbound: OvsdbDatabase
+    let engine: OvnEngine
+    const bindings = new Map<string, PortBinding>()
     let hosts: readonly Host[]
 
     async function startHost(name: string, number: number): Promise<Host> {
@@ -76,45 +95,7 @@ describe.skipIf(why !== undefined)(
       return { harness, ovn, driver: await harness.open() }
     }
 
-    async function writeNetwork(): Promise<void> {
-      const dhcp = {
-        server_id: '10.74.0.1',
-        server_mac: 'fa:16:3e:00:74:01',
-        lease_time: '3600',
-        mtu: '1442',
-      }
-      const insert = (table: string, name: string, row: object) => ({
-        op: 'insert',
-        table,
-        'uuid-name': name,
-        row,
-      })
-      const portRows = ports.map(({ portId, macAddress, fixedIps }, index) => {
-        const addresses = `${macAddress} ${fixedIps[0]!.address}`
-        return insert('Logical_Switch_Port', `port${index}`, {
-          name: portId,
-          addresses,
-          port_security: addresses,
-          dhcpv4_options: ['named-uuid', 'dhcp'],
-        })
-      })
-      await northbound.transact([
-        insert('DHCP_Options', 'dhcp', {
-          cidr: '10.74.0.0/24',
-          options: ['map', Object.entries(dhcp)],
-        }),
-        ...portRows,
-        insert('Logical_Switch', 'network', {
-          name: `neutron-${newId()}`,
-          ports: ['set', portRows.map((row) => ['named-uuid', row['uuid-name']])],
-        }),
-      ])
-    }
-
-    const isUp = (nic: NicSpec) =>
-      [...northbound.table('Logical_Switch_Port').values()].find(
-        ({ name }) => name === nic.portId,
-      )?.['up'] === true
+    const isUp = ({ id }: WirePort) => bindings.get(id)?.isUp === true
     const consoleOf = async ({ driver }: Host, { id }: InstanceSpec) =>
       Buffer.from(await driver.consoleLog!.read(id, 65_536, signal())).toString()
 
@@ -124,18 +105,18 @@ describe.skipIf(why !== undefined)(
         startUnderlay(join(directory, 'underlay')),
         startOvnCentral(join(directory, 'central')),
       ])
-      northbound = await OvsdbDatabase.open({
-        address: central.northbound,
-        name: 'OVN_Northbound',
-        tables: { Logical_Switch_Port: ['name', 'up'] },
+      engine = await OvnEngine.open({
+        ...central,
         clock: systemClock,
         log: createLogger('libvirt-ovn', 'silent'),
+        onPort: (binding) => bindings.set(binding.portId, binding),
       })
       hosts = await Promise.all([startHost('ovn-1', 1), startHost('ovn-2', 2)])
-      await writeNetwork()
+      const parts = { networks: [network], subnets: [subnet], ports, securityGroups: [group] }
+      await engine.apply({ ...EMPTY_STATE, ...parts }, signal())
     }, 300_000)
     afterAll(async () => {
-      await northbound?.[Symbol.asyncDispose]()
+      await engine?.[Symbol.asyncDispose]()
       for (const { driver, harness } of hosts ?? []) {
         await driver[Symbol.asyncDispose]()
         await harness[Symbol.asyncDispose]()
@@ -155,7 +136,7 @@ describe.skipIf(why !== undefined)(
         })
         const other = ports[1 - index]!.fixedIps[0]!.address
         return instanceSpec(image, {
-          nics: [ports[index]!],
+          nics: [nicOf(ports[index]!)],
           hostname: `guest-${index}`,
           configDrive: {
             'openstack/latest/meta_data.json': Buffer.from(`{"hostname": "guest-${index}"}`),

@@ -75,20 +75,8 @@ export class OvnWorld implements AsyncDisposable {
       startUnderlay(join(directory, 'underlay')),
       startOvnCentral(join(directory, 'central')),
     ])
-    const startHost = async (number: number): Promise<OvnTestHost> => {
-      const holder = await startNamespace()
-      const id = newId()
-      const ovn = await startOvnHost({
-        holder,
-        directory: join(directory, `host-${number}`),
-        chassis: id,
-        southbound: central.southbound,
-        underlay: { ...underlay, address: `10.255.0.${number}` },
-        physicalNetworks: { public: underlay.publicBridge },
-      })
-      return { id, holder, ovn }
-    }
-    const hosts = await Promise.all([startHost(1), startHost(2)])
+    const place = { directory, underlay, central }
+    const hosts = await Promise.all([startHost(place, newId(), 1), startHost(place, newId(), 2)])
     const bindings = new Map<string, PortBinding>()
     const engine = await OvnEngine.open({
       ...central,
@@ -118,6 +106,14 @@ export class OvnWorld implements AsyncDisposable {
       ...['--', 'set', 'Interface', name, `external_ids:iface-id=${port.id}`],
     )
     return this.#endpoint(holder)
+  }
+
+  /** The host again, in new namespaces, from what it left on its disk. */
+  async returnHost({ id }: OvnTestHost): Promise<OvnTestHost> {
+    const number = this.hosts.findIndex((host) => host.id === id) + 1
+    const host = await startHost(this, id, number)
+    this.#holders.push(host.holder)
+    return host
   }
 
   /** Ends the host with all that it has, as if its power were cut. */
@@ -165,4 +161,21 @@ export class OvnWorld implements AsyncDisposable {
     await Promise.all([this.central.stop(), this.underlay.stop()])
     await rm(this.directory, { recursive: true, force: true })
   }
+}
+
+async function startHost(
+  { directory, underlay, central }: Pick<OvnWorld, 'directory' | 'underlay' | 'central'>,
+  id: string,
+  number: number,
+): Promise<OvnTestHost> {
+  const holder = await startNamespace()
+  const ovn = await startOvnHost({
+    holder,
+    directory: join(directory, `host-${number}`),
+    chassis: id,
+    southbound: central.southbound,
+    underlay: { ...underlay, address: `10.255.0.${number}` },
+    physicalNetworks: { public: underlay.publicBridge },
+  })
+  return { id, holder, ovn }
 }

@@ -229,6 +229,11 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => world.engine.hosts().filter(({ isAlive }) => isAlive)).toHaveLength(1)
       await expect.poll(() => guest.pings('203.0.113.1')).toBe(true)
       expect(await nbctl('lrp-get-gateway-chassis', `lrp-${gateway.id}`)).toContain(host.id)
+
+      const returned = await world.returnHost(dying)
+      const again = await world.plug(returned, dying === world.hosts[0] ? web : friend)
+      await again.lease()
+      await expect.poll(() => again.pings('10.72.0.1')).toBe(true)
     })
 
     test('an empty state leaves nothing, and the end nothing that runs', async () => {

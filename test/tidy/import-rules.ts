@@ -108,3 +108,5 @@ export const FOLDER_RULES: readonly FolderRule[] = [
 
 /** The only file that may import a concrete driver from another folder. */
 export const DRIVER_REGISTRY = 'drivers/registry.ts'
+/** A folder of `drivers/` that holds no driver. */
+export const NETWORK_ENGINE = 'ovn'
