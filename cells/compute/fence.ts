@@ -88,7 +88,10 @@ export class Fence implements AsyncDisposable {
   /** Throws `unavailable` while nothing may run here. */
   assertOpen(): void {
     if (this.#isDue() || this.#isClosed)
-      throw new Failure('unavailable', 'No gateway has been in touch: nothing may run here.')
+      throw new Failure(
+        'unavailable',
+        'The cell has had no contact to a gateway for too long, so its fence lets no guest run.',
+      )
   }
 
   /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run even without a gateway. */

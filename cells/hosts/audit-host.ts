@@ -82,7 +82,7 @@ async function allThatAreThere(
     all.push(...report.instances)
     if (report.hasMore !== true) return all
   }
-  throw new Failure('internal', `Host ${hostId} reports guests without end.`)
+  throw new Failure('internal', `Host ${hostId} reports an endless list of guests.`)
 }
 
 async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {

@@ -273,6 +273,6 @@ test('a cell whose pages never end is given up', async () => {
 
   await expect(cellWith([{}], endless).run()).rejects.toMatchObject({
     kind: 'unavailable',
-    message: `Cell ${name} holds more than a copy can be read of.`,
+    message: `Cell ${name} has more rows than a copy can have.`,
   })
 })

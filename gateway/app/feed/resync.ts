@@ -134,7 +134,7 @@ function changedMeanwhile({ name }: CellRef): Failure {
 }
 
 function tooLarge({ name }: CellRef): Failure {
-  return new Failure('unavailable', `Cell ${name} holds more than a copy can be read of.`)
+  return new Failure('unavailable', `Cell ${name} has more rows than a copy can have.`)
 }
 
 async function finish(
