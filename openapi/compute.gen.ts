@@ -995,7 +995,7 @@ export interface paths {
         /** Changes name and description of a security group. */
         readonly put: operations["updateProxiedSecurityGroup"];
         readonly post?: never;
-        /** Deletes a security group that no port has. */
+        /** Deletes a security group that no port uses. */
         readonly delete: operations["deleteProxiedSecurityGroup"];
         readonly options?: never;
         readonly head?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Lets some traffic in to the members of a group. */
+        /** Allows inbound traffic to the members of a group. */
         readonly post: operations["createProxiedSecurityGroupRule"];
         readonly delete?: never;
         readonly options?: never;
@@ -1045,7 +1045,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The networks the caller may see. */
+        /** The networks that the caller may see. */
         readonly get: operations["listProxiedNetworks"];
         readonly put?: never;
         /** Gone. */
@@ -1119,7 +1119,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The networks the project may use. */
+        /** The networks that the project may use. */
         readonly get: operations["listTenantNetworks"];
         readonly put?: never;
         /** Gone. */
@@ -1177,11 +1177,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, because there are none. */
+        /** Refused, as there are none. */
         readonly get: operations["showFloatingIp"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, because there are none. */
+        /** Refused, as there are none. */
         readonly delete: operations["deleteFloatingIp"];
         readonly options?: never;
         readonly head?: never;
@@ -3974,7 +3974,7 @@ export interface components {
             readonly name: string;
             readonly description: string;
             readonly tenant_id: string;
-            /** @description What is let in; rules for what goes out have no place here. */
+            /** @description The permitted inbound traffic; this API has no rules for outbound traffic. */
             readonly rules: readonly components["schemas"]["ProxiedRule"][];
         };
         readonly ProxiedRule: {
@@ -3993,7 +3993,7 @@ export interface components {
                 readonly tenant_id?: string;
             };
         };
-        /** @description What only nova-network knew is null. */
+        /** @description Properties that only nova-network had are null. */
         readonly ProxiedNetwork: {
             /** Format: uuid */
             readonly id: string;
@@ -4005,7 +4005,7 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly label: string;
-            /** @description What nova-network said; `None` here. */
+            /** @description The value of nova-network; `None` here. */
             readonly cidr: string;
         };
         readonly QuotaLimit: number;
@@ -7071,7 +7071,7 @@ export interface operations {
             readonly query?: {
                 readonly limit?: number;
                 readonly offset?: number;
-                /** @description Those of every project; administrators only. */
+                /** @description Lists those of all projects; administrators only. */
                 readonly all_tenants?: string;
             };
             readonly header?: never;
@@ -8391,7 +8391,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly "os-start": unknown;
                 };
             };
@@ -8417,7 +8417,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly "os-stop": unknown;
                 };
             };
@@ -8472,7 +8472,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly pause: unknown;
                 };
             };
@@ -8499,7 +8499,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unpause: unknown;
                 };
             };
@@ -8526,7 +8526,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly suspend: unknown;
                 };
             };
@@ -8553,7 +8553,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly resume: unknown;
                 };
             };
@@ -8581,11 +8581,11 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly rescue: {
-                        /** @description Of the rescue system; a new one when absent. */
+                        /** @description The password of the rescue system; generated when absent. */
                         readonly adminPass?: string;
                         /**
                          * Format: uuid
-                         * @description What to boot from; the server's own image when absent.
+                         * @description The image to boot; the server's own image when absent.
                          */
                         readonly rescue_image_ref?: string;
                     } | null;
@@ -8625,7 +8625,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unrescue: unknown;
                 };
             };
@@ -8735,7 +8735,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unlock: unknown;
                 };
             };
@@ -8789,7 +8789,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly injectNetworkInfo: unknown;
                 };
             };
@@ -8917,7 +8917,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly forceDelete: unknown;
                 };
             };
@@ -8943,7 +8943,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly restore: unknown;
                 };
             };
@@ -8969,7 +8969,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly resetNetwork: unknown;
                 };
             };
@@ -9152,7 +9152,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The image is being filled. */
+            /** @description The snapshot has begun. */
             readonly 202: {
                 headers: {
                     /** @description Until 2.44, the image. */
@@ -9199,7 +9199,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The image is being filled. */
+            /** @description The snapshot has begun. */
             readonly 202: {
                 headers: {
                     /** @description Until 2.44, the image; absent where none is kept. */
@@ -9303,7 +9303,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly confirmResize: unknown;
                 };
             };
@@ -9330,7 +9330,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly revertResize: unknown;
                 };
             };
@@ -9357,7 +9357,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly shelve: unknown;
                 };
             };
@@ -9384,7 +9384,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly shelveOffload: unknown;
                 };
             };
@@ -9413,7 +9413,7 @@ export interface operations {
                     readonly unshelve: unknown | ({
                         readonly availability_zone: components["schemas"]["Name"];
                     } | null) | ({
-                        /** @description Null lets any zone do, from now on. */
+                        /** @description Null permits any zone from now on. */
                         readonly availability_zone?: components["schemas"]["Name"] | null;
                         readonly host?: components["schemas"]["HostName"];
                     } | null);
