@@ -218,7 +218,7 @@ test('a server that is over is ended in the cell that has it still; others are l
   expect(cell.logged[0]).toEqual({
     level: 'warn',
     fields: { cell: name, server_id: going, attempt: 1 },
-    message: 'instance was over, and ended',
+    message: 'ended a server that the cell should not have',
   })
 })
 
