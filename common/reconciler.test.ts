@@ -65,7 +65,7 @@ test('a failure that repeats is logged at once and then twice a minute, and its 
   await expect.poll(logged).toEqual([
     ['reconciler round failed', 1],
     ['reconciler round failed', expect.any(Number)],
-    ['reconciler goes on', undefined],
+    ['reconciler works again', undefined],
     ['reconciler round failed', 1],
   ])
 })

@@ -145,7 +145,7 @@ export class RunningReconciler implements AsyncDisposable {
   #logRecovery(): void {
     if (this.#logged === undefined) return
     this.#logged = undefined
-    this.#log.info({ reconciler: this.#reconciler.name }, 'reconciler goes on')
+    this.#log.info({ reconciler: this.#reconciler.name }, 'reconciler works again')
   }
 
   async #pause(): Promise<void> {

@@ -57,7 +57,10 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
    */
   async path(image: ImageFile, signal: AbortSignal): Promise<string> {
     if (!SHA256.test(image.sha256))
-      throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
+      throw new Failure(
+        'invalid',
+        `Image ${image.id} has no SHA-256 with which its content could be verified.`,
+      )
     const path = join(this.#folder, image.sha256)
     if (await isFile(path)) {
       const now = new Date()
@@ -196,7 +199,7 @@ async function chunkOrStall(
 ): Promise<IteratorResult<Uint8Array>> {
   const stall = new AbortController()
   const stalled = () =>
-    stall.abort(new Failure('unavailable', 'The image service stopped sending.'))
+    stall.abort(new Failure('unavailable', 'The image service stopped sending data.'))
   const timer = setTimeout(stalled, STALL_MAX_MS)
   try {
     return await abortable(iterator.next(), AbortSignal.any([signal, stall.signal]))

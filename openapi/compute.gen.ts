@@ -995,7 +995,7 @@ export interface paths {
         /** Changes name and description of a security group. */
         readonly put: operations["updateProxiedSecurityGroup"];
         readonly post?: never;
-        /** Deletes a security group that no port has. */
+        /** Deletes a security group that no port uses. */
         readonly delete: operations["deleteProxiedSecurityGroup"];
         readonly options?: never;
         readonly head?: never;
@@ -1011,7 +1011,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Lets some traffic in to the members of a group. */
+        /** Allows inbound traffic to the members of a group. */
         readonly post: operations["createProxiedSecurityGroupRule"];
         readonly delete?: never;
         readonly options?: never;
@@ -1045,7 +1045,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The networks the caller may see. */
+        /** The networks that the caller may see. */
         readonly get: operations["listProxiedNetworks"];
         readonly put?: never;
         /** Gone. */
@@ -1119,7 +1119,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The networks the project may use. */
+        /** The networks that the project may use. */
         readonly get: operations["listTenantNetworks"];
         readonly put?: never;
         /** Gone. */
@@ -3983,7 +3983,7 @@ export interface components {
             readonly name: string;
             readonly description: string;
             readonly tenant_id: string;
-            /** @description What is let in; rules for what goes out have no place here. */
+            /** @description The permitted inbound traffic; this API has no rules for outbound traffic. */
             readonly rules: readonly components["schemas"]["ProxiedRule"][];
         };
         readonly ProxiedRule: {
@@ -4002,7 +4002,7 @@ export interface components {
                 readonly tenant_id?: string;
             };
         };
-        /** @description What only nova-network knew is null. */
+        /** @description Properties that only nova-network had are null. */
         readonly ProxiedNetwork: {
             /** Format: uuid */
             readonly id: string;
@@ -4014,7 +4014,7 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly label: string;
-            /** @description What nova-network said; `None` here. */
+            /** @description The value of nova-network; `None` here. */
             readonly cidr: string;
         };
         readonly QuotaLimit: number;
@@ -7081,7 +7081,7 @@ export interface operations {
             readonly query?: {
                 readonly limit?: number;
                 readonly offset?: number;
-                /** @description Those of every project; administrators only. */
+                /** @description Lists those of all projects; administrators only. */
                 readonly all_tenants?: string;
             };
             readonly header?: never;
@@ -8436,7 +8436,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly "os-start": unknown;
                 };
             };
@@ -8462,7 +8462,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly "os-stop": unknown;
                 };
             };
@@ -8517,7 +8517,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly pause: unknown;
                 };
             };
@@ -8544,7 +8544,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unpause: unknown;
                 };
             };
@@ -8571,7 +8571,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly suspend: unknown;
                 };
             };
@@ -8598,7 +8598,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly resume: unknown;
                 };
             };
@@ -8626,11 +8626,11 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly rescue: {
-                        /** @description Of the rescue system; a new one when absent. */
+                        /** @description The password of the rescue system; generated when absent. */
                         readonly adminPass?: string;
                         /**
                          * Format: uuid
-                         * @description What to boot from; the server's own image when absent.
+                         * @description The image to boot; the server's own image when absent.
                          */
                         readonly rescue_image_ref?: string;
                     } | null;
@@ -8670,7 +8670,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unrescue: unknown;
                 };
             };
@@ -8780,7 +8780,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly unlock: unknown;
                 };
             };
@@ -8834,7 +8834,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly injectNetworkInfo: unknown;
                 };
             };
@@ -8962,7 +8962,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly forceDelete: unknown;
                 };
             };
@@ -8988,7 +8988,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly restore: unknown;
                 };
             };
@@ -9014,7 +9014,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly resetNetwork: unknown;
                 };
             };
@@ -9197,7 +9197,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The image is being filled. */
+            /** @description The snapshot has begun. */
             readonly 202: {
                 headers: {
                     /** @description Until 2.44, the image. */
@@ -9244,7 +9244,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The image is being filled. */
+            /** @description The snapshot has begun. */
             readonly 202: {
                 headers: {
                     /** @description Until 2.44, the image; absent where none is kept. */
@@ -9348,7 +9348,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly confirmResize: unknown;
                 };
             };
@@ -9375,7 +9375,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly revertResize: unknown;
                 };
             };
@@ -9402,7 +9402,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly shelve: unknown;
                 };
             };
@@ -9429,7 +9429,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Not looked at; send null. */
+                    /** @description Ignored; send null. */
                     readonly shelveOffload: unknown;
                 };
             };
@@ -9458,7 +9458,7 @@ export interface operations {
                     readonly unshelve: unknown | ({
                         readonly availability_zone: components["schemas"]["Name"];
                     } | null) | ({
-                        /** @description Null lets any zone do, from now on. */
+                        /** @description Null permits any zone from now on. */
                         readonly availability_zone?: components["schemas"]["Name"] | null;
                         readonly host?: components["schemas"]["HostName"];
                     } | null);

@@ -28,7 +28,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The collections there are. */
+        /** The collections of the API. */
         readonly get: operations["listResources"];
         readonly put?: never;
         readonly post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What is served beyond the core of the API. */
+        /** The extensions of the API. */
         readonly get: operations["listExtensions"];
         readonly put?: never;
         readonly post?: never;
@@ -98,7 +98,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What connects servers to networks, one on every host. */
+        /** The agents that connect servers to networks, one per host. */
         readonly get: operations["listAgents"];
         readonly put?: never;
         readonly post?: never;
@@ -117,7 +117,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What connects servers to networks on one host. */
+        /** The agent that connects servers to networks on one host. */
         readonly get: operations["showAgent"];
         readonly put?: never;
         readonly post?: never;
@@ -173,10 +173,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listNetworks"];
         readonly put?: never;
-        /** Creates a network, or several that are all made or none. */
+        /** Creates a network, or several, all of them or none. */
         readonly post: operations["createNetwork"];
         readonly delete?: never;
         readonly options?: never;
@@ -212,10 +212,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listPorts"];
         readonly put?: never;
-        /** Creates a port, or several that are all made or none. */
+        /** Creates a port, or several, all of them or none. */
         readonly post: operations["createPort"];
         readonly delete?: never;
         readonly options?: never;
@@ -270,12 +270,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The limits of a project; -1 is none. */
+        /** The limits of a project; -1 means no limit. */
         readonly get: operations["showQuota"];
         /** Sets limits of a project. */
         readonly put: operations["updateQuota"];
         readonly post?: never;
-        /** Gives a project the defaults again. */
+        /** Restores the default limits of a project. */
         readonly delete: operations["deleteQuota"];
         readonly options?: never;
         readonly head?: never;
@@ -291,7 +291,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The limits of a project that has none of its own. */
+        /** The default limits of a project. */
         readonly get: operations["showDefaultQuota"];
         readonly put?: never;
         readonly post?: never;
@@ -310,7 +310,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a project may use and does use. */
+        /** The limits and the usage of projects. */
         readonly get: operations["showQuotaDetails"];
         readonly put?: never;
         readonly post?: never;
@@ -327,10 +327,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listRbacPolicies"];
         readonly put?: never;
-        /** Shares a network with a project, or with every one. */
+        /** Shares a network with one project, or with all projects. */
         readonly post: operations["createRbacPolicy"];
         readonly delete?: never;
         readonly options?: never;
@@ -349,7 +349,7 @@ export interface paths {
         };
         /** One of them. */
         readonly get: operations["showRbacPolicy"];
-        /** Change the project that a policy shares with. */
+        /** Changes the project with which a policy shares a network. */
         readonly put: operations["updateRbacPolicy"];
         readonly post?: never;
         /** Ends the sharing. */
@@ -481,10 +481,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listSecurityGroupRules"];
         readonly put?: never;
-        /** Creates a rule, or several that are all made or none. */
+        /** Creates a rule, or several, all of them or none. */
         readonly post: operations["createSecurityGroupRule"];
         readonly delete?: never;
         readonly options?: never;
@@ -519,10 +519,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listSecurityGroups"];
         readonly put?: never;
-        /** Creates a security group, or several that are all made or none. */
+        /** Creates a security group, or several, all of them or none. */
         readonly post: operations["createSecurityGroup"];
         readonly delete?: never;
         readonly options?: never;
@@ -597,10 +597,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may see. */
+        /** All that the caller may see. */
         readonly get: operations["listSubnets"];
         readonly put?: never;
-        /** Creates a subnet, or several that are all made or none. */
+        /** Creates a subnet, or several, all of them or none. */
         readonly post: operations["createSubnet"];
         readonly delete?: never;
         readonly options?: never;
@@ -642,10 +642,10 @@ export interface paths {
         };
         /** The tags of an object. */
         readonly get: operations["listObjectTags"];
-        /** Gives an object these tags in place of those it had. */
+        /** Replaces the tags of an object. */
         readonly put: operations["replaceObjectTags"];
         readonly post?: never;
-        /** Takes all its tags from an object. */
+        /** Removes all tags of an object. */
         readonly delete: operations["deleteObjectTags"];
         readonly options?: never;
         readonly head?: never;
@@ -666,10 +666,10 @@ export interface paths {
         };
         /** Answers 204 when the object has the tag, else 404. */
         readonly get: operations["checkObjectTag"];
-        /** Gives an object one tag more. */
+        /** Adds a tag to an object. */
         readonly put: operations["addObjectTag"];
         readonly post?: never;
-        /** Takes a tag from an object. */
+        /** Removes a tag from an object. */
         readonly delete: operations["removeObjectTag"];
         readonly options?: never;
         readonly head?: never;
@@ -782,7 +782,7 @@ export interface components {
         readonly AnyOf: readonly string[];
         readonly Tags: readonly string[];
         readonly None: readonly unknown[];
-        /** @description Where the next page and the one before are; absent where there are none. */
+        /** @description The URLs of the next and the previous page; absent if there are none. */
         readonly PageLinks: readonly {
             readonly rel: string;
             /** Format: uri */
@@ -823,7 +823,7 @@ export interface components {
             readonly host?: string;
             readonly availability_zone?: string;
             readonly alive?: boolean;
-            /** @description False where its host takes no new servers. */
+            /** @description False if its host takes no new servers. */
             readonly admin_state_up?: boolean;
             readonly created_at?: components["schemas"]["AgentTime"];
             readonly started_at?: components["schemas"]["AgentTime"];
@@ -831,7 +831,7 @@ export interface components {
             readonly description?: string | null;
             readonly configurations?: {
                 readonly driver: string;
-                /** @description Whether security groups have effect on the host. */
+                /** @description Whether security groups have an effect on the host. */
                 readonly filters_ports: boolean;
             };
         };
@@ -901,7 +901,7 @@ export interface components {
             readonly dns_domain?: components["schemas"]["Text"];
             /** @description Of external networks; administrators only. */
             readonly is_default?: boolean;
-            /** @description The cells the network reaches; null for every one. Administrators only. */
+            /** @description The cells that the network reaches; null for all cells. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
             readonly availability_zone_hints?: components["schemas"]["None"];
         };
@@ -920,7 +920,7 @@ export interface components {
             readonly dns_domain?: components["schemas"]["Text"];
             /** @description Of external networks; administrators only. */
             readonly is_default?: boolean;
-            /** @description The cells the network reaches; null for every one. Administrators only. */
+            /** @description The cells that the network reaches; null for all cells. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
         };
         readonly Network: {
@@ -1425,11 +1425,11 @@ export interface components {
         readonly rbacPolicyId: string;
         readonly projectId: string;
         readonly alias: string;
-        /** @description The attributes to answer with; all of them without it. */
+        /** @description The attributes in the answer; all of them when absent. */
         readonly fields: readonly string[];
-        /** @description At most 1000 are answered. */
+        /** @description An answer has at most 1000. */
         readonly limit: number;
-        /** @description The id of the last item of the page before. */
+        /** @description The id of the last item of the previous page. */
         readonly marker: string;
         readonly sortKey: readonly string[];
         readonly byId: components["schemas"]["AnyOf"];
@@ -1438,13 +1438,13 @@ export interface components {
         readonly byProject: components["schemas"]["AnyOf"];
         readonly byTenant: components["schemas"]["AnyOf"];
         readonly byRevision: components["schemas"]["AnyOf"];
-        /** @description Tags with commas, all of them. */
+        /** @description Only those with all of these tags, separated by commas. */
         readonly withTags: components["schemas"]["AnyOf"];
-        /** @description Tags with commas, any of them. */
+        /** @description Only those with any of these tags, separated by commas. */
         readonly withAnyTag: components["schemas"]["AnyOf"];
-        /** @description Tags with commas, not all of them. */
+        /** @description Only those that lack one of these tags, separated by commas. */
         readonly withoutTags: components["schemas"]["AnyOf"];
-        /** @description Tags with commas, none of them. */
+        /** @description Only those with none of these tags, separated by commas. */
         readonly withoutAnyTag: components["schemas"]["AnyOf"];
         /** @description networks, subnets, ports, security-groups, routers, floatingips or subnetpools. */
         readonly collection: string;
@@ -1453,7 +1453,7 @@ export interface components {
         /** @description `revision_number=N`: only for that revision, else 412. */
         readonly ifMatch: string;
         readonly sortDir: readonly ("asc" | "desc")[];
-        /** @description The page before the marker in place of the one after it; without a marker the last one. */
+        /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
         readonly pageReverse: boolean;
     };
     requestBodies: never;
@@ -1653,7 +1653,7 @@ export interface operations {
     readonly listAvailabilityZones: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
                 readonly name?: components["parameters"]["byName"];
                 readonly resource?: components["schemas"]["AnyOf"];
@@ -1683,7 +1683,7 @@ export interface operations {
     readonly listAgents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
                 readonly id?: components["parameters"]["byId"];
                 readonly host?: components["schemas"]["AnyOf"];
@@ -1718,7 +1718,7 @@ export interface operations {
     readonly showAgent: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -1729,7 +1729,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The agent, whole or only the attributes asked for. */
+            /** @description The agent, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1748,28 +1748,28 @@ export interface operations {
     readonly listNetworkFloatingIps: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly description?: components["parameters"]["byDescription"];
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly status?: components["schemas"]["AnyOf"];
                 readonly floating_network_id?: components["schemas"]["AnyOf"];
@@ -1840,7 +1840,7 @@ export interface operations {
     readonly showNetworkFloatingIp: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -1934,15 +1934,15 @@ export interface operations {
     readonly listNetworks: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -1950,13 +1950,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly status?: components["schemas"]["AnyOf"];
                 readonly admin_state_up?: components["schemas"]["AnyOf"];
@@ -2007,7 +2007,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2030,7 +2030,7 @@ export interface operations {
     readonly showNetwork: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -2041,7 +2041,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2077,7 +2077,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2122,15 +2122,15 @@ export interface operations {
     readonly listPorts: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -2138,13 +2138,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly network_id?: components["schemas"]["AnyOf"];
                 readonly mac_address?: components["schemas"]["AnyOf"];
@@ -2195,7 +2195,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2218,7 +2218,7 @@ export interface operations {
     readonly showPort: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -2229,7 +2229,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2265,7 +2265,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2475,15 +2475,15 @@ export interface operations {
     readonly listRbacPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly project_id?: components["parameters"]["byProject"];
@@ -2541,7 +2541,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2562,7 +2562,7 @@ export interface operations {
     readonly showRbacPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -2573,7 +2573,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2608,7 +2608,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2647,15 +2647,15 @@ export interface operations {
     readonly listRouters: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -2663,13 +2663,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly status?: components["schemas"]["AnyOf"];
                 readonly admin_state_up?: components["schemas"]["AnyOf"];
@@ -2736,7 +2736,7 @@ export interface operations {
     readonly showRouter: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -3001,15 +3001,15 @@ export interface operations {
     readonly listSecurityGroupRules: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly description?: components["parameters"]["byDescription"];
@@ -3063,7 +3063,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3085,7 +3085,7 @@ export interface operations {
     readonly showSecurityGroupRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -3096,7 +3096,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3133,15 +3133,15 @@ export interface operations {
     readonly listSecurityGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -3149,13 +3149,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
             };
             readonly header?: never;
@@ -3197,7 +3197,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3219,7 +3219,7 @@ export interface operations {
     readonly showSecurityGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -3230,7 +3230,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3266,7 +3266,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3310,15 +3310,15 @@ export interface operations {
     readonly listSubnetPools: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -3326,13 +3326,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly ip_version?: components["schemas"]["AnyOf"];
                 readonly default_prefixlen?: components["schemas"]["AnyOf"];
@@ -3402,7 +3402,7 @@ export interface operations {
     readonly showSubnetPool: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -3493,15 +3493,15 @@ export interface operations {
     readonly listSubnets: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
-                /** @description At most 1000 are answered. */
+                /** @description An answer has at most 1000. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description The id of the last item of the page before. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
                 readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
@@ -3509,13 +3509,13 @@ export interface operations {
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
                 readonly revision_number?: components["parameters"]["byRevision"];
-                /** @description Tags with commas, all of them. */
+                /** @description Only those with all of these tags, separated by commas. */
                 readonly tags?: components["parameters"]["withTags"];
-                /** @description Tags with commas, any of them. */
+                /** @description Only those with any of these tags, separated by commas. */
                 readonly "tags-any"?: components["parameters"]["withAnyTag"];
-                /** @description Tags with commas, not all of them. */
+                /** @description Only those that lack one of these tags, separated by commas. */
                 readonly "not-tags"?: components["parameters"]["withoutTags"];
-                /** @description Tags with commas, none of them. */
+                /** @description Only those with none of these tags, separated by commas. */
                 readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
                 readonly network_id?: components["schemas"]["AnyOf"];
                 readonly cidr?: components["schemas"]["AnyOf"];
@@ -3565,7 +3565,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3588,7 +3588,7 @@ export interface operations {
     readonly showSubnet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;
@@ -3599,7 +3599,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3635,7 +3635,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description The object, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3880,7 +3880,7 @@ export interface operations {
     readonly listNetworkIpAvailabilities: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
                 readonly project_id?: components["parameters"]["byProject"];
                 readonly tenant_id?: components["parameters"]["byTenant"];
@@ -3913,7 +3913,7 @@ export interface operations {
     readonly showNetworkIpAvailability: {
         readonly parameters: {
             readonly query?: {
-                /** @description The attributes to answer with; all of them without it. */
+                /** @description The attributes in the answer; all of them when absent. */
                 readonly fields?: components["parameters"]["fields"];
             };
             readonly header?: never;

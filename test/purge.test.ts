@@ -47,6 +47,8 @@ const KEPT: Readonly<Record<string, string>> = {
   leases: NOT_GROWING,
   revocation_counter: 'one row',
   feed_state: 'one row',
+  network_objects: 'what gateways say the networks of servers are made of; they remove it',
+  network_writer: 'one row',
   event_state: 'one row',
   event_inbox: 'empty but for the last moments: the relay moves its rows to `events`',
   cell_mappings: BY_OPERATORS,

@@ -88,7 +88,10 @@ export class Fence implements AsyncDisposable {
   /** Throws `unavailable` while nothing may run here. */
   assertOpen(): void {
     if (this.#isDue() || this.#isClosed)
-      throw new Failure('unavailable', 'No gateway has been in touch: nothing may run here.')
+      throw new Failure(
+        'unavailable',
+        'The cell has had no contact to a gateway for too long, so its fence lets no guest run.',
+      )
   }
 
   /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run even without a gateway. */
@@ -101,7 +104,7 @@ export class Fence implements AsyncDisposable {
     if (isNew) this.#running.nudge()
     if (this.#isDue() || !this.#isClosed) return
     this.#isClosed = false
-    this.#options.log.warn('a gateway is in touch again: guests may run')
+    this.#options.log.warn('contact to a gateway is back: guests may run')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -131,7 +134,7 @@ export class Fence implements AsyncDisposable {
   async #look(signal: AbortSignal): Promise<ReconcilerReport> {
     if (this.#isDue() && this.#isSettled() && !this.#isClosed) {
       this.#isClosed = true
-      this.#options.log.error('no gateway is in touch: guests are stopped')
+      this.#options.log.error('no contact to a gateway: guests are stopped')
     }
     if (this.#isClosed) await this.#stopAll(signal)
     else if (this.#ended.size > 0) await this.#forgetRunning(signal)

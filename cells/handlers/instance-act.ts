@@ -159,7 +159,7 @@ async function isInStateAlready(
   { id, vmState, sagaId }: Instance,
 ): Promise<boolean> {
   if (sagaId !== null)
-    throw new Failure('unavailable', `Instance ${id} is being changed. It is asked again.`)
+    throw new Failure('unavailable', `Instance ${id} is being changed. The request is repeated.`)
   if (SERVER_ACTIONS[action].to !== vmState) return false
   await remember(cell, operation, { outcome: 'accepted', reason: null })
   return true

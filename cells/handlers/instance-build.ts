@@ -86,7 +86,7 @@ async function accept(
 }
 
 function newerAttempt(): Failure {
-  return new Failure('conflict', 'A newer attempt of the server is known here.')
+  return new Failure('conflict', 'The cell has a newer attempt of the server.')
 }
 
 function bootParams(

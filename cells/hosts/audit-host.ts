@@ -82,7 +82,7 @@ async function allThatAreThere(
     all.push(...report.instances)
     if (report.hasMore !== true) return all
   }
-  throw new Failure('internal', `Host ${hostId} reports guests without end.`)
+  throw new Failure('internal', `Host ${hostId} reports an endless list of guests.`)
 }
 
 async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {
@@ -136,7 +136,7 @@ async function believe(
   await conductor.db.transaction(async (tx) => {
     if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, rows)
   })
-  conductor.log.info({ server_id: instance.id, ...change }, 'instance changed behind our back')
+  conductor.log.info({ server_id: instance.id, ...change }, 'guest changed without a request')
 }
 
 /** Nova records what a guest did by itself as an action of its own, for its owner to see (nova: `_sync_instance_power_state`). */
@@ -176,7 +176,7 @@ async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId)
   const record = await newestBuildRecord(conductor.db, id)
   const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
   const fields = { server_id: id, host: hostId, destroyed: isOver }
-  conductor.log.warn(fields, 'guest of no server here')
+  conductor.log.warn(fields, 'guest without a server of this cell')
   if (!isOver) return
   const operation = { id: newId(), serverId: id, attempt: record.attempt }
   await askHost(conductor, hostId, 'destroy', { operation }, workContext({}))
@@ -194,7 +194,7 @@ async function removeIfElsewhere(
   if (placed?.hostId === hostId || sagaId !== null) return
   const migration = await newestMigration(conductor.db, id)
   if (migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)) return
-  conductor.log.warn({ server_id: id, host: hostId }, 'guest of a server that is elsewhere')
+  conductor.log.warn({ server_id: id, host: hostId }, 'guest of a server that is not on this host')
   const operation = { id: newId(), serverId: id, attempt }
   const payload = { operation, act: { name: 'shelve-offload' }, graceMs: 0 } as const
   await askHost(conductor, hostId, 'act', payload, workContext({}))

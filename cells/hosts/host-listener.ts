@@ -201,7 +201,7 @@ export class HostListener implements AsyncDisposable {
 /** The bus lets a host speak below its own id only, so the subject says who speaks. */
 function assertOwn(subject: string, said: object): void {
   if (!('hostId' in said) || said.hostId === hostOf(subject)) return
-  throw new Failure('forbidden', 'A host speaks of another one.')
+  throw new Failure('forbidden', 'A host reported data of another host.')
 }
 
 /** The host that says something below this subject; of the cell's own subjects the cell. */

@@ -100,7 +100,7 @@ export class ApartProcess implements AsyncDisposable {
         resolve()
       }
       this.#child.once('error', (error) => {
-        options.log.warn({ error: error.message }, 'process apart not begun')
+        options.log.warn({ error: error.message }, 'process apart did not start')
         if (this.#child.pid === undefined) over(undefined)
       })
       this.#child.once('exit', (code, signal) => {

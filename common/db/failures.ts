@@ -44,9 +44,13 @@ export function databaseFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const code = codeOf(error)
   if (code === NOT_COMPARABLE)
-    return new Failure('invalid', 'An id or filter of this request has characters that none has.', {
-      cause: error,
-    })
+    return new Failure(
+      'invalid',
+      'An id or filter of this request has characters that no id or filter can have.',
+      {
+        cause: error,
+      },
+    )
   const text = error instanceof Error ? error.message : ''
   if ((code !== undefined && FULL.has(code)) || FULL_TEXT.test(text))
     return new Failure('unavailable', 'The database cannot store more: its disk is full.', {

@@ -285,7 +285,10 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         if (await held.keep()) continue
         // Harmless to the sagas, which are fenced; but of two processes under one name, one gets nothing done.
         held = new HeldLease(db, clock, terms, this.#lease)
-        log.error({ process: name }, 'another process has this name: give each a name of its own')
+        log.error(
+          { process: name },
+          'another process has this name: give each process its own name',
+        )
       } catch (error) {
         if (!this.#stop.signal.aborted)
           log.warn({ error: errorChain(error) }, 'saga lease not renewed')

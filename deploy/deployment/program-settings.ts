@@ -66,7 +66,7 @@ export function settingsFor(
   if (taken !== undefined)
     throw new Failure(
       'invalid',
-      `The deployment itself says what ${taken} is. Take it back: ./weir up --set ${taken}=`,
+      `The deployment sets ${taken} itself. Remove your setting: ./weir up --set ${taken}=`,
     )
   return { ...fixed, ...Object.fromEntries(own) }
 }

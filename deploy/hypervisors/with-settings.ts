@@ -16,6 +16,6 @@ export function withSettings(
   if (settings['boot_url'] !== undefined) return { ...driver, settings }
   throw new Failure(
     'invalid',
-    'Say under which URL machines reach this one: --set boot_url=http://ADDRESS:8480',
+    'Set the URL under which machines reach this host: --set boot_url=http://ADDRESS:8480',
   )
 }

@@ -13,7 +13,7 @@ test('a join token holds its secret, and the pin if there is one', () => {
 test.each(['', 'weir1', `weir2.${secret}`, `weir1.${secret}x`, `weir1.${secret}.`, `${secret}`])(
   '%j is no join token',
   (text) => {
-    expect(() => readJoinToken(text)).toThrow('This is no join token')
+    expect(() => readJoinToken(text)).toThrow('This is not a complete join token')
   },
 )
 

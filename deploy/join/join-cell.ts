@@ -42,7 +42,7 @@ async function plan(
   if (bus.leaf_url === null)
     throw new Failure(
       'unsupported',
-      'The gateway names no address for the bus of a cell elsewhere.',
+      'The gateway has no address at which the bus of a cell on another machine can connect: set GATEWAY_NATS_LEAF_URL there.',
     )
   const joined = { gatewayUrl, leafUrl: bus.leaf_url }
   if (known !== undefined) return { ...known, joined }

@@ -51,7 +51,7 @@ export async function redeemJoinToken(
   if (known !== undefined && known.joined === undefined && known.host === undefined)
     throw new Failure(
       'conflict',
-      'There is a deployment in this folder already. ./weir up starts it; whatever joins needs a folder of its own: set WEIR_HOME.',
+      'This folder already has a deployment. ./weir up starts it; a cell or host that joins needs another folder: set WEIR_HOME.',
     )
   const driver = known?.driver ?? withSettings(chooseDriver(options.driver), options.set ?? {})
   progress(`Driver ${driver.name}: ${driver.why}`)

@@ -26,7 +26,7 @@ describe('cloudEntry()', () => {
   test.each([
     ['no secret', {}, { ...auth, username: 'u' }, 'auth has no password'],
     ['a domain by its id', {}, { ...password, user_domain_id: 'abc' }, 'user_domain_name'],
-    ['unverified TLS', { verify: false }, password, 'name cacert'],
+    ['unverified TLS', { verify: false }, password, 'set cacert'],
   ])('refuses %s', (_what, entry, given, message) => {
     expect(() => cloudEntry({ ...entry, auth: given })).toThrow(message)
   })

@@ -16,7 +16,7 @@ export function cloudEntry(entry: Entry): CloudEntry {
   if (entry.verify === false || entry.insecure === true)
     throw new Failure(
       'invalid',
-      'Certificates are always verified: name cacert, not verify: false.',
+      'Certificates are always verified: set cacert instead of verify: false.',
     )
   const cacert = entry.cacert === undefined ? undefined : resolve(entry.cacert)
   return {

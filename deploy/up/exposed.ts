@@ -71,7 +71,7 @@ export async function assertPortFree(port: number): Promise<void> {
   if ((await freePort(port)) !== port)
     throw new Failure(
       'conflict',
-      `Port ${port} is taken. Choose another one, or leave --port out and Weir finds one.`,
+      `Port ${port} is in use. Choose another one, or omit --port and Weir finds a free one.`,
     )
 }
 

@@ -77,7 +77,7 @@ async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promis
       if (!isTableThere(cause)) throw cause
       throw new Failure(
         'conflict',
-        `Database ${database} was made by a release that this one cannot upgrade. To start over, losing its servers: ./weir up --fresh`,
+        `Database ${database} was created by a release that this one cannot upgrade. To start over, losing its servers: ./weir up --fresh`,
       )
     },
   )

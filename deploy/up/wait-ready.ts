@@ -27,7 +27,7 @@ export async function waitForGateways(layout: Layout, state: DeploymentState): P
         if (serves() || (await freePort(port)) === port) throw error
         throw new Failure(
           'conflict',
-          `Something else took port ${port} before ${name} could. Run ./weir up again: it takes the next free one.`,
+          `Another program took port ${port} before ${name} could. Run ./weir up again: it uses the next free port.`,
         )
       },
     )

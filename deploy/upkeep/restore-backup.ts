@@ -23,12 +23,12 @@ export function assertRestorable({ header }: OpenBackup, keyFile: string): void 
   if (own.schema !== header.schema)
     throw new Failure(
       'conflict',
-      `The backup of ${header.takenAt} was made by another release, whose tables differ. Restore it with that one, then upgrade.`,
+      `The backup of ${header.takenAt} was made by another release, whose tables differ. Restore it with that release, then upgrade.`,
     )
   if (own.key !== header.key)
     throw new Failure(
       'conflict',
-      `The backup holds secrets that ${keyFile} does not open. Put back the file that was there when it was made.`,
+      `The backup contains secrets that ${keyFile} does not open. Restore the key file from the time of the backup.`,
     )
 }
 

@@ -65,7 +65,7 @@ function asFault({ id }: InstanceSpec, cause: unknown): unknown {
   if (!isFailure(cause, 'conflict')) return cause
   return new Failure(
     'conflict',
-    `Instance ${id} needs a name or a network that this host has for something else.`,
+    `Instance ${id} needs a name or a network that this host uses for another object.`,
     { cause },
   )
 }
@@ -76,7 +76,7 @@ async function cleanUp(host: DockerHost, spec: InstanceSpec): Promise<void> {
     await removeInstance(host, spec.id, AbortSignal.timeout(CLEAN_UP_MS))
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: spec.id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+    throw new Failure('unavailable', 'The host could not undo the build.', {
       cause: error,
     })
   }

@@ -80,7 +80,7 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
       }),
     steer: async (id, how) => {
       if (how === 'complete') return
-      host.leaving.get(id)?.abort(new Failure('conflict', 'The move was called off.'))
+      host.leaving.get(id)?.abort(new Failure('conflict', 'The move was cancelled.'))
     },
     progress: async (id) => {
       if (!host.leaving.has(id)) throw new Failure('conflict', `Instance ${id} is not leaving.`)
@@ -100,7 +100,8 @@ function refuseUnknown(name: string): void {
 
 function guestThatCame(host: FakeHost, id: InstanceId): FakeGuest {
   const bytes = host.incoming.get(id)
-  if (bytes === undefined) throw new Failure('not-found', `Nothing has come of instance ${id}.`)
+  if (bytes === undefined)
+    throw new Failure('not-found', `No outcome is known yet for instance ${id}.`)
   return JSON.parse(bytes.toString('utf8')) as FakeGuest
 }
 

@@ -107,6 +107,10 @@ function lifeMs(text: string): number {
     const { token }: Static<typeof TokenBody> = checked(TokenBody, JSON.parse(text), 'A token')
     return Date.parse(token.expires_at) - Date.parse(token.issued_at)
   } catch (cause) {
-    throw new Failure('unavailable', 'What answers for the Keystone of ironic is none.', { cause })
+    throw new Failure(
+      'unavailable',
+      'The server at the address of ironic’s Keystone is not a Keystone.',
+      { cause },
+    )
   }
 }

@@ -89,14 +89,14 @@ async function liveImage(
   if (configDrive !== undefined)
     throw new Failure(
       'unsupported',
-      'A machine that runs from a CD or a ramdisk has no config drive. Build the server without one.',
+      'A machine that boots from a CD or a ramdisk has no config drive. Build the server without one.',
     )
   if (kernel === undefined)
     return { kind: 'live', files: { boot_iso: await hold(image) }, commandLine }
   if (ramdisk === undefined)
     throw new Failure(
       'invalid',
-      `Image ${image.id} has no ramdisk, and ironic boots no kernel without.`,
+      `Image ${image.id} has no ramdisk, and ironic boots no kernel without one.`,
     )
   const files = { kernel: await hold(kernel), ramdisk: await hold(ramdisk) }
   return { kind: 'live', files, commandLine }

@@ -50,7 +50,7 @@ export async function untilNode(
     const node = await client.node(uuid, signal)
     if (isWanted(node)) return node
     if (performance.now() >= deadline)
-      throw new Failure('unavailable', 'Ironic has not finished with the machine.', {
+      throw new Failure('unavailable', 'Ironic is still working on the machine.', {
         detail: `node ${uuid} is ${node.provision_state}: ${node.last_error ?? 'no error'}`,
       })
     await sleep(ASK_EVERY_MS, undefined, { signal }).catch(() => signal.throwIfAborted())

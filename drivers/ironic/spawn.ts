@@ -81,7 +81,7 @@ async function cleanUp(host: IronicHost, { id }: InstanceSpec): Promise<void> {
     await removeInstance(host, id, AbortSignal.timeout(host.deployMs))
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+    throw new Failure('unavailable', 'The host could not undo the build.', {
       cause: error,
     })
   }

@@ -95,9 +95,13 @@ async function letGo(host: LibvirtHost, id: InstanceId, domain: DomainRef): Prom
       await host.domains.setMetadata(domain, null, signal)
     await removeInstanceFiles(filesOf(host, id))
   } catch (cause) {
-    throw new Failure('unavailable', 'The host could not let go of a guest it had begun to take.', {
-      cause,
-    })
+    throw new Failure(
+      'unavailable',
+      'The host could not release a guest that it had begun to adopt.',
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -111,5 +115,5 @@ async function findUnmanagedGuest(
   if (domain === undefined) throw new Failure('not-found', `There is no domain ${id} on this host.`)
   const isStamped = (await domains.metadata(domain, signal)) !== undefined
   if (!isStamped || (await isOwn(domains, owner, domain, signal))) return domain
-  throw new Failure('conflict', `Domain ${domain.name} is another host’s.`)
+  throw new Failure('conflict', `Domain ${domain.name} belongs to another host.`)
 }

@@ -58,7 +58,7 @@ async function takeFromDomain(
   let askAt = 0
   while (await hasNic(host, domain, nic, signal)) {
     if (performance.now() > deadline)
-      throw new Failure('conflict', `The guest does not let go of NIC ${nic.macAddress}.`)
+      throw new Failure('conflict', `The guest does not release NIC ${nic.macAddress}.`)
     if (performance.now() >= askAt) {
       await host.devices.detach(domain, xml, 'guest', signal).catch((error: unknown) => {
         // `conflict`: it was asked already, or went off.

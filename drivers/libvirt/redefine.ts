@@ -99,7 +99,7 @@ export async function getInstanceRecord(
   if (record?.isAdopted === true)
     throw new Failure(
       'unsupported',
-      'This server was taken in as it is: its disks and devices are not changed here.',
+      'This server was adopted: its disks and devices cannot be changed.',
     )
   if (record !== undefined) return record
   throw new Failure('not-found', `Instance ${id} could not be found on this host.`)

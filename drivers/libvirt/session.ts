@@ -133,9 +133,13 @@ export class LibvirtSession implements AsyncDisposable {
 export async function greet(connection: RpcConnection, driverUri: string): Promise<void> {
   const types = (await connection.call(PROCEDURES.authList, Buffer.alloc(0))).list((r) => r.int())
   if (!types.includes(AUTH_NONE))
-    throw new Failure('unavailable', 'The hypervisor asks for an authentication Weir lacks.', {
-      detail: `auth types ${types.join(', ')}; set auth_unix_rw = "none" in libvirtd.conf`,
-    })
+    throw new Failure(
+      'unavailable',
+      'The hypervisor requires an authentication that Weir does not support.',
+      {
+        detail: `auth types ${types.join(', ')}; set auth_unix_rw = "none" in libvirtd.conf`,
+      },
+    )
   // Asking for it is how a client says that it answers pings; the daemon then starts to send them.
   const keepalive = new XdrWriter().int(FEATURE_PROGRAM_KEEPALIVE)
   await connection.call(PROCEDURES.connectSupportsFeature, keepalive.bytes())

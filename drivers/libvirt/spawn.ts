@@ -121,7 +121,7 @@ async function cleanUp(host: LibvirtHost, spec: InstanceSpec): Promise<void> {
     await removeInstance(host, spec.id, AbortSignal.timeout(CLEAN_UP_MS))
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: spec.id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+    throw new Failure('unavailable', 'The host could not undo the build.', {
       cause: error,
     })
   }

@@ -19,7 +19,7 @@ export async function startDomain(
     if (placement?.devices === undefined) throw cause
     throw new Failure(
       'no-capacity',
-      'This host cannot lend its PCI devices to guests: that takes an IOMMU and vfio.',
+      'This host cannot pass PCI devices through to guests: this requires an IOMMU and vfio.',
       { cause },
     )
   }

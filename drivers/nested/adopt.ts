@@ -51,11 +51,11 @@ async function adopt(
   const { cloud, owner, records, view } = host
   const server = await showServer(cloud, spec.id, signal)
   if (server === undefined)
-    throw new Failure('not-found', 'The server is not in the cloud below any more.')
+    throw new Failure('not-found', 'The server no longer exists in the cloud below.')
   const ours = markerValue(owner, spec.id)
   if (server.metadata[markerKey(owner)] !== ours) {
     if (isMarked(server.metadata))
-      throw new Failure('conflict', 'The server of the cloud below is another’s.')
+      throw new Failure('conflict', 'The server in the cloud below belongs to another owner.')
     const body = { metadata: { [markerKey(owner)]: ours } }
     await cloud.call('compute', 'POST', `/servers/${spec.id}/metadata`, { body, signal })
   }

@@ -41,7 +41,10 @@ type Parts = Pick<InstanceRecord, 'portIds' | 'networkIds' | 'groupIds'> & Parti
 function refuseUnsettled({ settings }: NestedHost, record: InstanceRecord | undefined): void {
   if (record === undefined || record.sentAt === null || record.serverId !== null) return
   if (Date.now() >= record.sentAt + settings.createSettlesMs) return
-  throw new Failure('unavailable', 'The cloud below has not said whether it made the server.')
+  throw new Failure(
+    'unavailable',
+    'The cloud below has not answered whether it created the server.',
+  )
 }
 
 /** Of a server whose record was lost: its ports say by their names what was made for it. */

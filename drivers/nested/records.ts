@@ -62,7 +62,7 @@ export class Records {
     if (home === undefined) return writeDurably(this.#projectFile, projectId)
     throw new Failure(
       'unavailable',
-      'The credential of this host is for another project below than its servers are in.',
+      'The credential of this host is for a project other than that of its servers in the cloud below.',
       { detail: `it is for project ${projectId}, and they are in ${home}` },
     )
   }

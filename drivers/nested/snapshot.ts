@@ -65,7 +65,7 @@ async function whole(
 function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): DiskImage {
   const diskFormat = FORMATS.find((format) => format === disk_format)
   if (diskFormat === undefined)
-    throw new Failure('unsupported', `The cloud below makes snapshots of format ${disk_format}.`)
+    throw new Failure('unsupported', `The cloud below creates snapshots of format ${disk_format}.`)
   if (typeof size !== 'number')
     throw new Failure('unavailable', 'The cloud below does not say how large the snapshot is.')
   const reading = new AbortController()
@@ -76,7 +76,7 @@ function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): Dis
       yield* await host.cloud.open('image', `/images/${id}/file`, { signal: reading.signal })
     },
     async [Symbol.asyncDispose]() {
-      reading.abort(new Failure('unavailable', 'The snapshot is not read any more.'))
+      reading.abort(new Failure('unavailable', 'The reader of the snapshot has gone.'))
       await remove(host, id)
     },
   }

@@ -114,7 +114,7 @@ async function cleanUp(host: NestedHost, id: InstanceId): Promise<void> {
     await removeInstance(host, id, AbortSignal.timeout(CLEAN_UP_MS))
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+    throw new Failure('unavailable', 'The host could not undo the build.', {
       cause: error,
     })
   }

@@ -40,10 +40,10 @@ test('as many requests as there are slots are worked on, and each gives its slot
   const slots = new RequestSlots(2)
   const [first, second] = [slots.take(), slots.take()]
 
-  expect(() => slots.take()).toThrow('works on 2 requests already')
+  expect(() => slots.take()).toThrow('already handles 2 requests')
   first[Symbol.dispose]()
   const third = slots.take()
-  expect(() => slots.take()).toThrow('works on 2 requests already')
+  expect(() => slots.take()).toThrow('already handles 2 requests')
   for (const slot of [second, third]) slot[Symbol.dispose]()
   expect(() => slots.take()).not.toThrow()
 })

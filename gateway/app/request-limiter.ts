@@ -65,7 +65,7 @@ export class RequestSlots {
     if (this.#taken >= this.#max)
       throw new Failure(
         'unavailable',
-        `This gateway works on ${this.#max} requests already and takes no more for now. Please try again.`,
+        `This gateway already handles ${this.#max} requests and accepts no more now. Please try again.`,
       )
     this.#taken += 1
     return {

@@ -35,7 +35,7 @@ export async function pushAccount(
   const reply = await operator.system
     .request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: ANSWER_LIMIT_MS })
     .catch((cause: unknown) => {
-      throw new Failure('unavailable', `The bus did not take account ${name}`, { cause })
+      throw new Failure('unavailable', `The bus did not accept account ${name}`, { cause })
     })
   const answer = reply.json<ClaimsAnswer>()
   if (answer.data?.code !== 200)

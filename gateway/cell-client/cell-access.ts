@@ -75,7 +75,7 @@ export class CellAccess {
     if (this.#right === undefined)
       throw new Failure(
         'unsupported',
-        'This gateway has no right to let cells in: set GATEWAY_NATS_OPERATOR_SEED and GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE.',
+        'This gateway cannot admit cells: set GATEWAY_NATS_OPERATOR_SEED and GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE.',
       )
     return this.#right
   }

@@ -144,7 +144,7 @@ export class CellRegistry implements AsyncDisposable {
     this.#subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
       callback: (error, message) => {
         if (error === null) this.#hear(message)
-        else log.error({ error: error.message }, 'heartbeats cannot be heard')
+        else log.error({ error: error.message }, 'heartbeats cannot be received')
       },
     })
     former?.unsubscribe()

@@ -70,6 +70,6 @@ export async function takeIdempotencyKey(
     await tx.run(INSERT, { ...key, result })
   } catch (error) {
     if (!isDuplicate(error)) throw error
-    throw new Failure('conflict', 'A request with this Idempotency-Key was just made.')
+    throw new Failure('conflict', 'Another request with this Idempotency-Key has just begun.')
   }
 }

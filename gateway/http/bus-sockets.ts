@@ -135,7 +135,8 @@ async function greet(
   const info = await firstLine(inner, signal)
   outer.write(info.bytes)
   const { nonce } = JSON.parse(info.line.replace(/^INFO +/, '')) as { readonly nonce?: string }
-  if (nonce === undefined) throw new Failure('internal', 'The bus asks for no proof of a key.')
+  if (nonce === undefined)
+    throw new Failure('internal', 'The bus did not request a proof of the key.')
   const connected = await firstLine(outer, signal)
   const peer = await admitPeer(db, connected.line, nonce, Date.now())
   return { peer, begun: connected.bytes }

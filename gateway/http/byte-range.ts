@@ -17,7 +17,7 @@ export function byteRange(header: string | undefined, sizeBytes: number): ByteRa
   const [, from = '', to = ''] = RANGE.exec(header.replaceAll(' ', '')) ?? []
   const range = from === '' ? suffix(to, sizeBytes) : between(from, to, sizeBytes)
   if (range !== undefined && range.first <= range.last) return range
-  throw new HttpRefusal(416, `The range ${header} cannot be had of ${sizeBytes} bytes.`)
+  throw new HttpRefusal(416, `The range ${header} is not within ${sizeBytes} bytes.`)
 }
 
 function between(from: string, to: string, sizeBytes: number): ByteRange {

@@ -62,7 +62,7 @@ function refuseOtherMedia(type: string | undefined, { takesPlainForNone }: BodyL
   if (takesPlainForNone === true && PLAIN_MEDIA.test(type))
     throw new Failure(
       'invalid',
-      'Content-Type text/plain: such a body is not read. Send it as application/json.',
+      'Content-Type text/plain is not supported. Send the body as application/json.',
     )
   throw new HttpRefusal(415, `Content-Type ${type} is not supported: send application/json.`)
 }
@@ -92,7 +92,7 @@ function parse(text: string): unknown {
       `Malformed request body: it nests deeper than ${DEPTH_MAX} levels.`,
     )
   if (SURROGATE.test(text) && !isWellFormed(value))
-    throw new Failure('invalid', 'Malformed request body: it holds half of a surrogate pair.')
+    throw new Failure('invalid', 'Malformed request body: it contains half of a surrogate pair.')
   return value
 }
 

@@ -9,7 +9,7 @@ test.each([undefined, 'a', 'a, b'])('refuseRing() lets pass what came through %s
 })
 
 test.each([
-  ['a cell of this cloud', 'a,ours', /cell north of this very cloud/],
+  ['a cell of this cloud', 'a,ours', /cell north of this same cloud/],
   ['too many clouds', Array(17).fill('a').join(), /at most 16 clouds/],
 ])('refuseRing() refuses what came through %s', (_what, via, message) => {
   expect(refuse(via)).toThrow(message)

@@ -27,7 +27,7 @@ export function refuseRing(header: HeaderReader, cells: OwnCells): void {
   if (ours !== undefined)
     throw new Failure(
       'conflict',
-      `This request came through cell ${ours.name} of this very cloud: its clouds form a ring.`,
+      `This request came through cell ${ours.name} of this same cloud: its clouds form a ring.`,
     )
   if (hops.length > HOPS_MAX)
     throw new Failure('conflict', `A request goes through at most ${HOPS_MAX} clouds.`)

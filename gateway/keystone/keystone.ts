@@ -50,9 +50,13 @@ export class Keystone implements AsyncDisposable {
       const { token: said } = (await answer.body.json()) as { readonly token: unknown }
       return checked(KeystoneToken, said, 'a token of Keystone')
     } catch (cause) {
-      throw new Failure('unavailable', 'What answers for the identity service is no Keystone.', {
-        cause,
-      })
+      throw new Failure(
+        'unavailable',
+        'The server at the address of the identity service is not a Keystone.',
+        {
+          cause,
+        },
+      )
     }
   }
 

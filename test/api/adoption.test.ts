@@ -82,7 +82,7 @@ describe('a guest that is on a host already', () => {
     expect((await adopt(id)).status).toBe(202)
     await untilStatus(demo, id, 'ERROR')
     host!.fail()
-    const said = expect.stringContaining('delete it and take the guest in again')
+    const said = expect.stringContaining('delete it and adopt the guest again')
     expect(await adopt(id)).toMatchObject({ status: 409, body: { detail: said } })
     await forget()
     expect(await isListed()).toBe(true)

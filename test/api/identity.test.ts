@@ -141,7 +141,7 @@ describe('tokens', () => {
       error: {
         code: 401,
         title: 'Unauthorized',
-        message: 'The credentials or the scope asked for are not valid.',
+        message: 'The credentials or the requested scope are not valid.',
       },
     })
     expect(reply.headers.get('www-authenticate')).toBe(

@@ -154,7 +154,7 @@ describe('web-download', () => {
     ['/loop', 'redirects more than'],
     ['/missing', 'answered 404'],
     ['/large', 'size limit'],
-    ['/broken', 'broke off'],
+    ['/broken', 'ended too early'],
   ])('of %s fails and leaves nothing', async (path, why) => {
     const id = await api.create(api.demo)
 

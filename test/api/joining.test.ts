@@ -185,7 +185,7 @@ describe('joining', () => {
     const foreign = `weir1.${'A'.repeat(43)}`
     expect(await join(foreign, createUser())).toMatchObject({
       status: 401,
-      detail: expect.stringContaining('not known here'),
+      detail: expect.stringContaining('does not know the join token'),
     })
   })
 

@@ -69,7 +69,7 @@ test('a host whose login was replaced by one for another project is down until i
     for (const ask of [second.inventory(signal()), second.list(signal())])
       await expect(ask).rejects.toMatchObject({
         kind: 'unavailable',
-        message: expect.stringContaining('another project below than its servers are in'),
+        message: expect.stringContaining('a project other than that of its servers'),
         detail: 'it is for project other, and they are in project',
       })
     await expect(second.destroy(spec.id, signal())).rejects.toMatchObject({ kind: 'unavailable' })

@@ -80,7 +80,7 @@ describe('./weir', () => {
     )
     expect(await checkout.weir('cell', 'verify', 'north')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('of it only --boot shows that it works'),
+      stderr: expect.stringContaining('only --boot can check it'),
     })
     expect(await checkout.weir('cell', 'verify', 'nowhere', '--boot')).toMatchObject({
       code: 1,
@@ -162,7 +162,7 @@ describe('./weir', () => {
   test('another checkout comes up beside it, with as many gateways as asked for', async () => {
     await using other = new Checkout()
     const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
-    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is taken') })
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is in use') })
     const options = ['--cells', '1', '--hosts', '1', '--gateways', '2']
     const kept = (file: string, text: string) => () => {
       const path = join(other.home, file)

@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined)(
       await waitFor('the cell to be heard', async () => (await edge()).is_alive, LIMIT_MS)
       await annotate(`schedulable ${Math.round(performance.now() - startMs)} ms after the command`)
       expect((await edge()).summary).toMatchObject({ hosts_up: 2 })
-      expect((await joinWith(token)).stderr).toContain('a deployment in this folder already')
+      expect((await joinWith(token)).stderr).toContain('This folder already has a deployment')
     })
 
     test('takes servers', async () => {

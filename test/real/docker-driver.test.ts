@@ -239,7 +239,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
 
       await expect(driver.spawn(other, signal())).rejects.toMatchObject({
         kind: 'conflict',
-        message: expect.stringContaining('that this host has for something else'),
+        message: expect.stringContaining('that this host uses for another object'),
       })
 
       // The first one's network is still there.

@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined)(
         for (const act of refused)
           await expect(act(), String(act)).rejects.toMatchObject({
             kind: 'unsupported',
-            message: expect.stringContaining('was taken in as it is'),
+            message: expect.stringContaining('was adopted'),
           })
         await expect(driver.console!.open(id, 'vnc', signal())).rejects.toMatchObject({
           kind: 'unsupported',

@@ -305,7 +305,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await expect.poll(host, POLL).toMatchObject({
         is_up: false,
         down_reason: expect.stringContaining(
-          'The credential of this host is for another project below than its servers are in.',
+          'The credential of this host is for a project other than that of its servers in the cloud below.',
         ),
       })
       expect(await status(id)).toBe('ACTIVE')

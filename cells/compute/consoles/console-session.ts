@@ -52,7 +52,7 @@ export class ConsoleSession implements Disposable {
 
   #assertNext(seq: number, last: number): void {
     if (seq !== last + 1)
-      throw new Failure('invalid', `Chunk ${seq} of a console was asked for after ${last}.`)
+      throw new Failure('invalid', `Chunk ${seq} of a console was requested after ${last}.`)
   }
 
   async #next(waitMs: number): Promise<Shown> {
@@ -89,7 +89,7 @@ export class ConsoleSession implements Disposable {
       limit.addEventListener('abort', () => reject(limit.reason as Error))
     })
     await taken.catch((cause: unknown) => {
-      throw new Failure('not-found', 'The console takes nothing any more.', { cause })
+      throw new Failure('not-found', 'The console no longer accepts input.', { cause })
     })
   }
 }

@@ -128,13 +128,13 @@ function failureOf(
 ): Failure | undefined {
   if (status === 401)
     return new Failure('unauthenticated', `The ticket for image ${image.id} is no longer good.`)
-  if (status === 404) return new Failure('not-found', `Image ${image.id} is not there any more.`)
+  if (status === 404) return new Failure('not-found', `Image ${image.id} no longer exists.`)
   if (status !== 200)
     return new Failure('unavailable', `Image ${image.id} cannot be read now.`, {
       detail: `the image service answered ${status}`,
     })
   if (length === undefined || Number(length) === image.sizeBytes) return undefined
-  return new Failure('invalid', `Image ${image.id} is not as large as it was.`, {
+  return new Failure('invalid', `Image ${image.id} has changed its size.`, {
     detail: `${length.toString()} bytes instead of ${image.sizeBytes}`,
   })
 }

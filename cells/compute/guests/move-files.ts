@@ -42,7 +42,7 @@ export async function writeMoveFile(
   const { operation, bytes, ...at } = ask
   const id = operation.serverId as InstanceId
   if ((await attempts.begin(id, operation.attempt)) !== undefined)
-    throw new Failure('conflict', `Instance ${id} is over on this host.`)
+    throw new Failure('conflict', `Instance ${id} has ended on this host.`)
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   await driverPart(driver, 'move').write(id, at, Buffer.from(bytes, 'base64'), signal)
   return {}

@@ -12,7 +12,7 @@ import type { Moving, Places } from './move.ts'
 /** The server as it will be; throws for a move that needs it and has none. */
 export function buildOf({ order, name }: Moving): InstanceBuild {
   if (order.build !== null) return order.build
-  throw new Failure('invalid', `A ${name} needs to be told what the server is.`)
+  throw new Failure('invalid', `A ${name} request must state how the server is built.`)
 }
 
 export function sourceOf({ instance }: Moving): PlacedOn {

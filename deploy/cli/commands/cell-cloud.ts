@@ -65,7 +65,7 @@ async function verify(
   if ((name === undefined) === (cloud === undefined) || (name === undefined && boot === true))
     throw new Failure(
       'invalid',
-      'Name a cell to look at, and --boot, or --cloud for one to come. See: ./weir cell verify --help',
+      'Name a cell and --boot to check the cell, or --cloud to check a cloud. See: ./weir cell verify --help',
     )
   if (name === undefined) {
     const entry = await entryOf(operator, { cloud: cloud ?? '', set, map })
@@ -80,7 +80,7 @@ async function verify(
     const { refuseOtherProject } = await import('../../nested/same-project.ts')
     await refuseOtherProject(layout, cell, settings)
   } else if (boot !== true)
-    throw new Failure('invalid', `Cell ${name} is no cloud: of it only --boot shows that it works.`)
+    throw new Failure('invalid', `Cell ${name} is not a cloud: only --boot can check it.`)
   if (boot === true) sayAll(await verifyBoot(await administrator(layout), name))
 }
 

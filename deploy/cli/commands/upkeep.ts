@@ -35,7 +35,7 @@ export function addBackupCommands(program: Command): void {
       if (isSure !== true)
         throw new Failure(
           'invalid',
-          `What has happened since would be forgotten. Run: ./weir restore ${file} --yes`,
+          `Changes made since the backup would be lost. Run: ./weir restore ${file} --yes`,
         )
       const { restoreDeployment } = await import('../../upkeep/restore-deployment.ts')
       const layout = layoutIn()

@@ -29,7 +29,7 @@ export async function liveImage(
   if (configDrive !== undefined)
     throw new Failure(
       'unsupported',
-      'A machine that runs from a CD or a ramdisk has no config drive. Build the server without one.',
+      'A machine that boots from a CD or a ramdisk has no config drive. Build the server without one.',
     )
   await using owned = new AsyncDisposableStack()
   const hold = async (file: ImageFile) => owned.use(await images.hold(file, signal)).path

@@ -97,7 +97,7 @@ async function ask(
   const status = received[1] ?? 0
   if (status !== 0) throw refusal(status)
   if (received.length < answerBytes)
-    throw new Failure('unavailable', 'The BMC answers nonsense.', { detail: 'too short' })
+    throw new Failure('unavailable', 'The BMC gave an invalid answer.', { detail: 'too short' })
   return received
 }
 

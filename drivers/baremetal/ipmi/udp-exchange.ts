@@ -81,7 +81,7 @@ export class UdpExchange implements Disposable {
   [Symbol.dispose](): void {
     this.#receive = () => {}
     this.#isClosed = true
-    this.#closing.reject(new Failure('unavailable', 'The session with the BMC is over.'))
+    this.#closing.reject(new Failure('unavailable', 'The session with the BMC has ended.'))
     this.#socket.close()
   }
 }

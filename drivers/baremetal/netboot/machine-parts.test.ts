@@ -27,5 +27,5 @@ mac $(reboot)`
 
 test.each(['', 'cpus 0\nmemory-kib 4096\narchitecture x86_64', 'cpus 2\nmemory-kib 4096'])(
   'machineParts() refuses what no machine can be made of: %j',
-  (report) => expect(() => machineParts(report)).toThrow(/does not say/),
+  (report) => expect(() => machineParts(report)).toThrow(/report is incomplete/),
 )

@@ -24,7 +24,9 @@ export function machineParts(report: string): MachineParts {
     macAddresses: all('mac').filter((mac) => MAC.test(mac)),
   }
   if (parts.cpus === 0 || parts.memoryMb === 0 || parts.architecture === '')
-    throw new Failure('invalid', 'The machine does not say what it is made of.', { detail: report })
+    throw new Failure('invalid', 'The machine’s inspection report is incomplete.', {
+      detail: report,
+    })
   return parts
 }
 

@@ -56,7 +56,7 @@ export class NodePool implements AsyncDisposable {
       if (isSameNode(same.enrolled, added, this.#secrets)) return same
       throw new Failure(
         'conflict',
-        `Node ${same.name} has this name, MAC address or BMC. Remove it first, or give others.`,
+        `Node ${same.name} has this name, MAC address or BMC. Remove it first, or choose others.`,
       )
     }
     this.#nodes = [...this.#nodes, node]
@@ -201,10 +201,7 @@ async function refuseForgotten(folder: string, enrolled: readonly EnrolledNode[]
     const { instance } = await readNodeRecord(join(folder, file))
     if (instance === null) continue
     const node = file.slice(0, -'.json'.length)
-    throw new Failure(
-      'invalid',
-      `Node ${node} has server ${instance} and is not enrolled any more.`,
-    )
+    throw new Failure('invalid', `Node ${node} has server ${instance} and is no longer enrolled.`)
   }
 }
 

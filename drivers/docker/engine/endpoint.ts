@@ -34,7 +34,7 @@ export function engineEndpoint(settings: EndpointSettings): Endpoint {
   if (!isSecure && !isLoopback(url.hostname))
     throw new Failure(
       'invalid',
-      `The engine at ${url.host} needs tls_ca, tls_cert and tls_key: without them anyone who reaches it owns its machine.`,
+      `The engine at ${url.host} needs tls_ca, tls_cert and tls_key: without them everyone who reaches it controls its machine.`,
     )
   return {
     origin: `${isSecure ? 'https' : 'http'}://${url.host}`,

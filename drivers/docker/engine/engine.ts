@@ -43,7 +43,7 @@ export class Engine implements AsyncDisposable {
     try {
       return JSON.parse(text) as T
     } catch (cause) {
-      throw new Failure('unavailable', 'The container engine answers nonsense.', { cause })
+      throw new Failure('unavailable', 'The container engine gave an invalid answer.', { cause })
     }
   }
 

@@ -10,7 +10,7 @@ export function negotiate(versionAnswer: string): string {
   const { ApiVersion: newest = '', MinAPIVersion: oldest = '' } = parsed(versionAnswer)
   const agreed = isOlder(newest, NEWEST) ? newest : NEWEST
   if (isOlder(agreed, OLDEST) || isOlder(agreed, oldest))
-    throw new Failure('unsupported', 'The container engine is of a version Weir does not know.', {
+    throw new Failure('unsupported', 'Weir does not support the version of the container engine.', {
       detail: `it speaks API ${oldest} to ${newest}; the driver speaks ${OLDEST} to ${NEWEST}`,
     })
   return agreed
@@ -20,6 +20,10 @@ function parsed(answer: string): { readonly ApiVersion?: string; readonly MinAPI
   try {
     return JSON.parse(answer) as { ApiVersion?: string; MinAPIVersion?: string }
   } catch (cause) {
-    throw new Failure('unavailable', 'What answers for the container engine is none.', { cause })
+    throw new Failure(
+      'unavailable',
+      'The server at the address of the container engine is not a container engine.',
+      { cause },
+    )
   }
 }

@@ -64,7 +64,10 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
       if (existing === undefined) await this.#load(image, name, signal)
       const found = existing ?? (await this.#find(name, signal))
       if (found === undefined)
-        throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
+        throw new Failure(
+          'invalid',
+          `Image ${image.id} has no content from which a container can be created.`,
+        )
       await this.#nameAnew(name, signal)
       if (existing === undefined) await this.purge(signal)
       return found

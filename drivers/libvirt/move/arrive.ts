@@ -33,7 +33,7 @@ export async function arrive(
     const files = filesOf(host, spec.id)
     await takeIn(files)
     if (!(await isThere(files.rootDisk)))
-      throw new Failure('not-found', `Nothing has come of instance ${spec.id}.`)
+      throw new Failure('not-found', `No outcome is known yet for instance ${spec.id}.`)
     await refuseShrinking(files, spec.flavor)
     await growDisks(files, spec.flavor, signal)
     await moveIn(host, spec, runs, signal)

@@ -61,7 +61,7 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
       const calledOff = underway.get(id)
       if (calledOff === undefined)
         return backupCalls(host.session, host.slowSession).abort(domain, signal)
-      calledOff.abort(new Failure('conflict', 'The move was called off.'))
+      calledOff.abort(new Failure('conflict', 'The move was cancelled.'))
     },
     async progress(id, signal) {
       const domain = await getOwnDomain(host.domains, host.owner, id, signal)

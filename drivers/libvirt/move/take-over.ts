@@ -149,8 +149,12 @@ async function giveBack(host: LibvirtHost, id: InstanceId, left: InstanceFiles):
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: id }, 'disks were not given back')
     // Asked again, it goes on with what it has; any other answer would have them removed from here.
-    throw new Failure('unavailable', 'The host could not give back what it had taken over.', {
-      cause: error,
-    })
+    throw new Failure(
+      'unavailable',
+      'The host could not return the disks that it had taken over.',
+      {
+        cause: error,
+      },
+    )
   }
 }

@@ -173,7 +173,7 @@ export class Cloud implements AsyncDisposable {
       else if (sent.status !== 401) return sent
       else await this.#session.drop(access)
       if (content !== undefined || (!isFirst && waitMs === undefined))
-        throw new Failure('unavailable', 'The cloud below does not take requests now.', {
+        throw new Failure('unavailable', 'The cloud below accepts no requests now.', {
           detail: `${service} answered ${sent.status}`,
         })
     }
@@ -280,5 +280,5 @@ function versionHeaders(microversion: string): Readonly<Record<string, string>> 
 }
 
 function nonsense(detail: string, cause: unknown): Failure {
-  return new Failure('unavailable', 'The cloud below answers nonsense.', { cause, detail })
+  return new Failure('unavailable', 'The cloud below gave an invalid answer.', { cause, detail })
 }

@@ -119,7 +119,11 @@ function parsed(text: string): Token {
   try {
     return checked(TokenBody, JSON.parse(text), 'A token').token
   } catch (cause) {
-    throw new Failure('unavailable', 'What answers for the cloud’s Keystone is none.', { cause })
+    throw new Failure(
+      'unavailable',
+      'The server at the address of the cloud’s Keystone is not a Keystone.',
+      { cause },
+    )
   }
 }
 
@@ -129,7 +133,7 @@ function accessOf(token: string, body: Token, settings: NestedSettings): Access 
     throw new Failure('unavailable', 'The credential of this host is for no project.')
   const lifeMs = Date.parse(body.expires_at) - Date.parse(body.issued_at)
   if (!(lifeMs > 0))
-    throw new Failure('unavailable', 'The cloud below gives tokens that have ended already.')
+    throw new Failure('unavailable', 'The cloud below issues tokens that have already expired.')
   return {
     token,
     projectId: project.id,

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { silence } from './silence.ts'
 
 test.each([
-  ['CERT_HAS_EXPIRED', 'The certificate of the cloud below is not believed.', 'it has expired'],
-  ['CERT_NOT_YET_VALID', 'The certificate of the cloud below is not believed.', 'not valid yet'],
+  ['CERT_HAS_EXPIRED', 'The certificate of the cloud below is not trusted.', 'it has expired'],
+  ['CERT_NOT_YET_VALID', 'The certificate of the cloud below is not trusted.', 'not valid yet'],
   ['UND_ERR_HEADERS_TIMEOUT', 'The cloud below does not answer.', 'in time'],
   ['SOMETHING_NEW', 'The cloud below does not answer.', 'what it says itself'],
 ])('silence() of %s', (code, message, why) => {

@@ -31,7 +31,7 @@ export function silence(cause: unknown, where: string): Failure {
   const { code = '', message = String(cause) } = cause as { code?: string; message?: string }
   const disbelieved = DISBELIEVED[code]
   if (disbelieved !== undefined)
-    return new Failure('unavailable', 'The certificate of the cloud below is not believed.', {
+    return new Failure('unavailable', 'The certificate of the cloud below is not trusted.', {
       cause,
       detail: `${where}: ${disbelieved}`,
     })

@@ -34,7 +34,7 @@ export async function restsAs(
 ): Promise<void> {
   const server = await host.view.until(serverId, (seen) => !isBusy(seen), signal)
   if (server === undefined)
-    throw new Failure('not-found', 'The server is not in the cloud below any more.')
+    throw new Failure('not-found', 'The server no longer exists in the cloud below.')
   if (statuses.includes(server.status)) return
   throw new Failure('conflict', `The cloud below left the server ${server.status}.`, {
     ...(server.fault === undefined ? {} : { detail: server.fault.message }),

@@ -45,7 +45,7 @@ export class ComputeVersions {
     if (!isOlder(newest, version)) return version
     throw new Failure(
       'unsupported',
-      `The cloud below knows Compute up to ${newest}, and ${what} needs ${version}.`,
+      `The cloud below supports Compute up to ${newest}, and ${what} needs ${version}.`,
     )
   }
 

@@ -74,15 +74,23 @@ function recordOf({ records }: NestedHost, id: InstanceId): InstanceRecord {
 function refuseEarlyRepeat({ cloud, settings }: NestedHost, sentAt: number): void {
   if (cloud.isWeir || Date.now() >= sentAt + settings.createSettlesMs) return
   const until = new Date(sentAt + settings.createSettlesMs).toISOString()
-  throw new Failure('unavailable', 'The cloud below has not said whether it made the server.', {
-    detail: `it is asked again at ${until} unless the server shows up before`,
-  })
+  throw new Failure(
+    'unavailable',
+    'The cloud below has not answered whether it created the server.',
+    {
+      detail: `it is asked again at ${until} unless the server shows up before`,
+    },
+  )
 }
 
 function unknown(cause: unknown): Failure {
-  return new Failure('unavailable', 'The cloud below has not said whether it made the server.', {
-    cause,
-  })
+  return new Failure(
+    'unavailable',
+    'The cloud below has not answered whether it created the server.',
+    {
+      cause,
+    },
+  )
 }
 
 const REMOVE_MS = 60_000

@@ -37,7 +37,10 @@ export async function refuseForeign(
   if (view.instanceOf(server) === id) return
   const record = records.get(id)
   if (record !== undefined) await records.write(id, { ...record, serverId: null })
-  throw new Failure('unavailable', 'The cloud below has named another server than it made.')
+  throw new Failure(
+    'unavailable',
+    'The cloud below named a server other than the one that it created.',
+  )
 }
 
 /** A cloud of many parts may not know everywhere yet what it has answered. */
@@ -45,7 +48,7 @@ function refuseUnseen({ settings, view }: NestedHost, record: InstanceRecord): v
   const { hasRun, sentAt, serverId } = record
   const wasSeen = hasRun || serverId === null || view.get(serverId) !== undefined
   if (wasSeen || Date.now() >= (sentAt ?? 0) + settings.createSettlesMs) return
-  throw new Failure('unavailable', 'The cloud below does not show the server that it has made.')
+  throw new Failure('unavailable', 'The cloud below does not show the server that it has created.')
 }
 
 /** The same server; throws `not-found` when there is none. */

@@ -121,7 +121,10 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     const named = this.#options.named.get(image.id)
     if (named !== undefined) return this.#named(named, signal)
     if (!SHA256.test(image.sha256))
-      throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
+      throw new Failure(
+        'invalid',
+        `Image ${image.id} has no SHA-256 with which its content could be verified.`,
+      )
     const upload = this.#uploads.get(image.id) ?? this.#start(image)
     upload.waiters += 1
     try {

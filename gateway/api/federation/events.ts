@@ -100,7 +100,7 @@ async function streamed(
 function gone(): HttpRefusal {
   return new HttpRefusal(
     410,
-    'What follows this event is not kept any more. Ask without it for what is new, or after 0 for all that is kept.',
+    'The events after this one are no longer stored. Leave the event out for new events, or use 0 for all stored events.',
   )
 }
 

@@ -105,7 +105,7 @@ function guestNamed(
 function takenAlready({ id }: UnmanagedGuest): Failure {
   return new Failure(
     'conflict',
-    `There is a server ${id} already. If it is in ERROR, delete it and take the guest in again.`,
+    `There is a server ${id} already. If it is in ERROR, delete it and adopt the guest again.`,
   )
 }
 
@@ -183,7 +183,7 @@ async function refuseMisfit(
       : `${last?.name}: ${example.candidate} ${example.reason}`
   throw new Failure(
     'conflict',
-    `Host ${host.view.name} takes no server of this flavor and image: ${why}.`,
+    `Host ${host.view.name} cannot run a server of this flavor and image: ${why}.`,
   )
 }
 

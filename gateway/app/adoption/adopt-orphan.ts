@@ -90,7 +90,7 @@ async function readOrphan(
   if (record === undefined || view.vmState === 'soft-delete')
     throw new Failure(
       'conflict',
-      `Server ${serverId} cannot be taken in: ${record === undefined ? 'its cell does not remember what it was built from' : 'it was deleted'}. To end it, run: ./weir cell orphans ${cell.name} --end ${serverId} --yes`,
+      `Server ${serverId} cannot be adopted: ${record === undefined ? 'its cell has no record of its build' : 'it was deleted'}. To end it, run: ./weir cell orphans ${cell.name} --end ${serverId} --yes`,
     )
   const projectId = await projectOf(compute, context, asked.project ?? record.projectId)
   const { group } = record

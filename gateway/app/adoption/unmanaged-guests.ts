@@ -14,7 +14,7 @@ export async function listUnmanagedGuests(
   { cellId, view }: HostRecord,
 ): Promise<readonly UnmanagedGuest[]> {
   if (!view.capabilities.includes('adopt'))
-    throw new Failure('conflict', `Host ${view.name} (${view.driver}) takes in no guests.`)
+    throw new Failure('conflict', `Host ${view.name} (${view.driver}) cannot adopt guests.`)
   const cell = cells.cell(cellId)
   if (cell?.isReachable !== true)
     throw new Failure('unavailable', `The cell of host ${view.name} is unreachable.`)

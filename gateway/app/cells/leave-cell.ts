@@ -57,12 +57,12 @@ function assertEmpty({ name, heard }: OperatedCell): void {
   if (heard?.isReachable !== true)
     throw new Failure(
       'conflict',
-      `Cell ${name} is unreachable, so what it has is not known. If it is gone for good, forget it: ./weir cell leave ${name} --forget --yes`,
+      `Cell ${name} is unreachable, so its servers are not known. If it no longer exists, forget it: ./weir cell leave ${name} --forget --yes`,
     )
   const servers = heard.summary?.instances ?? 0
   if (servers > 0)
     throw new Failure(
       'conflict',
-      `Cell ${name} says that it still has servers (${servers}). Wait until they are gone.`,
+      `Cell ${name} reports that it still has servers (${servers}). Wait until they are deleted.`,
     )
 }

@@ -20,7 +20,7 @@ export async function openConsole(consoles: Consoles, token: string): Promise<Co
     await deleteConsoleSession(db, session.id)
     throw new Failure(
       'unauthenticated',
-      'The user who asked for the console has lost the right to it.',
+      'The user who requested the console is no longer permitted to use it.',
     )
   }
   const pipe = new ConsolePipe(consoles, session, workContext({}))

@@ -72,7 +72,7 @@ test('one project takes no more than its share', async () => {
   const until = new AbortController().signal
   const [first] = [watched.watch('p', until), watched.watch('p', until)]
 
-  expect(() => watched.watch('p', until)).toThrow('The project watches events 2 times')
+  expect(() => watched.watch('p', until)).toThrow('The project has 2 event streams open')
   expect(watched.watch('q', until).isEnded).toBe(false)
   first.end()
   expect(watched.watch('p', until).isEnded).toBe(false)

@@ -36,11 +36,14 @@ export class EventTail implements AsyncDisposable {
   watch(project: string, signal: AbortSignal): Watcher {
     const { watchersMax, projectWatchersMax } = this.#options
     if (this.#isClosed || this.#watchers.size >= watchersMax)
-      throw new Failure('unavailable', 'Too many watch events here. Please try again later.')
+      throw new Failure(
+        'unavailable',
+        'Too many event streams are open at this gateway. Please try again later.',
+      )
     if ([...this.#watchers].filter((each) => each.project === project).length >= projectWatchersMax)
       throw new Failure(
         'over-quota',
-        `The project watches events ${projectWatchersMax} times here: end one watch first.`,
+        `The project has ${projectWatchersMax} event streams open at this gateway: close one first.`,
       )
     const watcher = new Watcher(project, signal, (left) => this.#watchers.delete(left))
     if (watcher.isEnded) return watcher

@@ -91,5 +91,5 @@ function parsed(json: string): unknown {
 }
 
 function refused(why: string): Failure {
-  return new Failure('unauthenticated', `The bus does not let this peer in: ${why}.`)
+  return new Failure('unauthenticated', `The bus refuses this peer: ${why}.`)
 }

@@ -69,7 +69,7 @@ async function subjectOf(
   if (!isRenewal && cell !== undefined && (await findCellAccount(db, cell.id)) !== undefined)
     throw new Failure(
       'conflict',
-      `There is a cell ${name} already. Choose another name, let that one leave first, or ask for a renewal of its credential (--renew).`,
+      `There is a cell ${name} already. Choose another name, make that cell leave first, or renew its credential (--renew).`,
     )
   // A cell that was shut out comes back as itself.
   const cellId = cell?.id ?? newId<CellId>()
@@ -93,7 +93,7 @@ async function hostSubject(
   if (!isRenewal && known !== undefined && cell.loss === null)
     throw new Failure(
       'conflict',
-      `Cell ${name} has a host ${host} already. Choose another name, or ask for a renewal of its credential (--renew).`,
+      `Cell ${name} has a host ${host} already. Choose another name, or renew its credential (--renew).`,
     )
   // A host of a cell that was given up comes back as itself: only it can destroy what it still runs.
   const hostId = known === undefined ? newId<HostId>() : (known.view.hostId as HostId)

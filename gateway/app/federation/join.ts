@@ -62,7 +62,7 @@ function commonVersion(offered: readonly number[]): number {
   if (common !== undefined) return common
   throw new Failure(
     'conflict',
-    `The versions are too far apart: this gateway speaks ${WIRE_VERSIONS.join(', ')} with cells, and you ${offered.join(', ')}. Bring both to neighbouring releases.`,
+    `The versions are too far apart: this gateway supports ${WIRE_VERSIONS.join(', ')} with cells, and you ${offered.join(', ')}. Bring both to neighbouring releases.`,
   )
 }
 
@@ -80,7 +80,7 @@ async function tokenOf(db: Transactional, asked: JoinRequest): Promise<JoinToken
   if (found === undefined)
     throw new Failure(
       'unauthenticated',
-      'This join token is not known here: it is another gateway’s, or was taken back.',
+      'This gateway does not know the join token: it belongs to another gateway, or was revoked.',
     )
   return found
 }
@@ -97,7 +97,7 @@ async function admitted(
     if (!(await useJoinToken(tx, token.id, publicKey)))
       throw notGood((await findJoinToken(tx, token.id)) ?? token, publicKey)
     if (await isShutOut(tx, publicKey))
-      throw new Failure('conflict', 'This key was shut out. Join with another one.')
+      throw new Failure('conflict', 'This key was shut out. Join with another key.')
     await recordBusKey(tx, { publicKey, cellId: token.cellId, hostId: token.hostId })
     const isKnown = token.hostId !== null || token.usedBy !== null
     if (isKnown || (await findCellAccount(tx, token.cellId)) !== undefined) return

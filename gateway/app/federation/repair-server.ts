@@ -43,7 +43,7 @@ async function showAsInCell(
     queueViews(tx, cell.id, [view], 'resync')
     await network.bind(tx, cell.id, [view])
     queueEvents(tx, [stateEvent(view)])
-    log.warn({ server_id: serverId, cell: cell.name }, 'what is shown was repaired')
+    log.warn({ server_id: serverId, cell: cell.name }, 'shown state repaired')
     return true
   })
 }

@@ -218,7 +218,7 @@ test('a server that is over is ended in the cell that has it still; others are l
   expect(cell.logged[0]).toEqual({
     level: 'warn',
     fields: { cell: name, server_id: going, attempt: 1 },
-    message: 'instance was over, and ended',
+    message: 'ended a server that the cell should not have',
   })
 })
 
@@ -273,6 +273,6 @@ test('a cell whose pages never end is given up', async () => {
 
   await expect(cellWith([{}], endless).run()).rejects.toMatchObject({
     kind: 'unavailable',
-    message: `Cell ${name} holds more than a copy can be read of.`,
+    message: `Cell ${name} has more rows than a copy can have.`,
   })
 })

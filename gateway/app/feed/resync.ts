@@ -95,7 +95,10 @@ async function endOver(deps: ComputeDeps, cell: CellRef, { instances }: Page): P
   for (const { serverId, attempt } of await supersededServers(deps.db, had)) {
     const operation = { id: newId<string>(), serverId, attempt }
     await deps.askCell(cell, 'instance.delete', { operation }, { work: workContext({}) })
-    deps.log.warn({ cell: cell.name, server_id: serverId, attempt }, 'instance was over, and ended')
+    deps.log.warn(
+      { cell: cell.name, server_id: serverId, attempt },
+      'ended a server that the cell should not have',
+    )
   }
 }
 
@@ -134,7 +137,7 @@ function changedMeanwhile({ name }: CellRef): Failure {
 }
 
 function tooLarge({ name }: CellRef): Failure {
-  return new Failure('unavailable', `Cell ${name} holds more than a copy can be read of.`)
+  return new Failure('unavailable', `Cell ${name} has more rows than a copy can have.`)
 }
 
 async function finish(

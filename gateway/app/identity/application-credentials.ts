@@ -192,7 +192,7 @@ async function chosenRules(
 
 function requireSelf(caller: Caller, userId: string): void {
   if (userId !== caller.userId)
-    throw new Failure('forbidden', 'Application credentials can be made for oneself only.')
+    throw new Failure('forbidden', 'Users can create application credentials only for themselves.')
 }
 
 /** What a token was lent for ends with the trust or the access key: an application credential would outlive it. */
@@ -200,7 +200,7 @@ export function refuseLent({ mayDelegate, applicationCredentialId }: Caller): vo
   if (!mayDelegate && applicationCredentialId === null)
     throw new Failure(
       'forbidden',
-      'A token of a trust or an access key cannot see, make or delete application credentials and access rules.',
+      'A token of a trust or an access key cannot see, create or delete application credentials and access rules.',
     )
 }
 
@@ -208,6 +208,6 @@ function requireDelegation(caller: Caller): void {
   if (!caller.mayDelegate)
     throw new Failure(
       'forbidden',
-      'A restricted application credential cannot make or delete application credentials.',
+      'A restricted application credential cannot create or delete application credentials.',
     )
 }

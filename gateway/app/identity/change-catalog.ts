@@ -184,5 +184,8 @@ function requireParent(regions: readonly RegisteredRegion[], region: RegisteredR
 
 function refuseTooMany(entries: readonly unknown[]): void {
   if (entries.length >= ENTRIES_MAX)
-    throw new Failure('over-quota', `The catalog holds at most ${ENTRIES_MAX} of a kind.`)
+    throw new Failure(
+      'over-quota',
+      `The catalog can have at most ${ENTRIES_MAX} entries of a kind.`,
+    )
 }

@@ -73,7 +73,7 @@ async function keepToken(db: Database, record: TokenRecord): Promise<void> {
 
 /** One answer for every reason, so that logins tell nothing about users, projects or roles. */
 export function loginRefused(detail: string): Failure {
-  return new Failure('unauthenticated', 'The credentials or the scope asked for are not valid.', {
+  return new Failure('unauthenticated', 'The credentials or the requested scope are not valid.', {
     detail,
   })
 }

@@ -33,7 +33,7 @@ export async function logIn(
       if (request.scope !== undefined)
         throw new Failure(
           'unauthenticated',
-          'An application credential has its scope: ask for none.',
+          'An application credential already has a scope: leave scope out of the request.',
         )
       const { proof, projectId } = await proveCredential(identity, application_credential, peer)
       return issued(await issueToken(identity, proof, { type: 'project', id: projectId }))

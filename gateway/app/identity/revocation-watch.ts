@@ -42,7 +42,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
     try {
       seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
       cache.heard(asOf)
-      if (isBlind) log.info('revocations are heard again')
+      if (isBlind) log.info('revocations arrive again')
       isBlind = false
     } catch (error) {
       if (!isBlind)

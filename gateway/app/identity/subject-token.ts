@@ -35,7 +35,10 @@ async function allowedSubject(
   othersRule: string,
 ): Promise<TokenView> {
   if (token === undefined || token === '')
-    throw new Failure('invalid', 'The header X-Subject-Token must hold the token that is meant.')
+    throw new Failure(
+      'invalid',
+      'The header X-Subject-Token must contain the token that the request is about.',
+    )
   const view = await identity.viewOf(token)
   if (view === undefined) throw new Failure('not-found', 'The token is not valid, or has expired.')
   if (view.user.id !== caller.userId) enforce(caller, othersRule)

@@ -19,13 +19,13 @@ export async function tokenByTrust(
   const { trusteeUserId, projectId, expiresAt } = trust
   if (trusteeUserId !== proof.userId) throw new Failure('forbidden', 'User is not a trustee.')
   if (projectId === null)
-    throw new Failure('forbidden', `The trust ${id} is of no project, so it lends no roles.`)
+    throw new Failure('forbidden', `The trust ${id} has no project, so it delegates no roles.`)
   const byTrust = { ...proof, trustId: id, endsAt: expiresAt }
   const token = await issueToken(identity, byTrust, { type: 'project', id: projectId })
   if (token === undefined)
     throw new Failure(
       'forbidden',
-      `The trust ${id} lends nothing now: its trustor or project is disabled, or the trustor has lost one of its roles.`,
+      `The trust ${id} delegates no roles now: its trustor or project is disabled, or the trustor has lost one of its roles.`,
     )
   return token
 }

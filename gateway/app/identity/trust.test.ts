@@ -49,7 +49,7 @@ describe('a trust from the trustor', () => {
   })
 })
 
-describe('a trust that is given on', () => {
+describe('a redelegated trust', () => {
   test.each([
     [{}, { expiresAt: SOON, redelegationCount: 1 }],
     [{ redelegationCount: 1 }, { expiresAt: SOON, redelegationCount: 1 }],

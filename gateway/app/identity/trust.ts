@@ -67,7 +67,7 @@ export function redelegated(
   if (by.redelegationCount < 1)
     throw new Failure(
       'forbidden',
-      `The trust ${by.id} may not be given on: its redelegation_count is ${by.redelegationCount}.`,
+      `The trust ${by.id} cannot be redelegated: its redelegation_count is ${by.redelegationCount}.`,
     )
   if (asked.remainingUses !== null)
     throw new Failure('forbidden', 'remaining_uses must not be set for a trust that is given on.')
@@ -77,7 +77,7 @@ export function redelegated(
   if (missing.length > 0)
     throw new Failure(
       'forbidden',
-      `Some of the roles asked for are not in the trust ${by.id}: ${missing.join(', ')}.`,
+      `Some of the requested roles are not in the trust ${by.id}: ${missing.join(', ')}.`,
     )
   if (asked.impersonation && !by.impersonation)
     throw new Failure(
@@ -85,7 +85,7 @@ export function redelegated(
       `Impersonation is not allowed, because the trust ${by.id} does not allow it.`,
     )
   if (asked.expiresAt !== null && by.expiresAt !== null && asked.expiresAt > by.expiresAt)
-    throw new Failure('forbidden', `The trust ${by.id} ends before the expires_at asked for.`)
+    throw new Failure('forbidden', `The trust ${by.id} ends before the requested expires_at.`)
   const redelegationCount = furtherRedelegations(by.redelegationCount - 1, asked)
   return { expiresAt: asked.expiresAt ?? by.expiresAt, redelegationCount }
 }
@@ -96,7 +96,7 @@ function furtherRedelegations(left: number, asked: NewTrust): number {
   if (wanted !== undefined && wanted !== left)
     throw new Failure(
       'forbidden',
-      `The redelegation_count of a trust that is given on is ${left}: leave it out.`,
+      `The redelegation_count of a redelegated trust is ${left}: leave it out.`,
     )
   return left
 }

@@ -177,6 +177,6 @@ function refuseLent({ mayDelegate, trustId }: Caller): void {
   if (!mayDelegate && trustId === null)
     throw new Failure(
       'forbidden',
-      'A token of a restricted application credential or of an access key cannot see, make or delete trusts.',
+      'A token of a restricted application credential or of an access key cannot see, create or delete trusts.',
     )
 }

@@ -31,7 +31,7 @@ async function nextWithin(
     return await Promise.race([iterator.next(), idle])
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw new Failure('invalid', 'The data broke off before its end.', { cause: error })
+    throw new Failure('invalid', 'The data ended too early.', { cause: error })
   } finally {
     clearTimeout(timer)
   }

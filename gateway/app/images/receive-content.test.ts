@@ -32,7 +32,7 @@ const receipt = (from: Pick<Receipt, 'body' | 'clock'>, bytesPerSecondMin?: numb
 test('what comes slower than the least is given up; what comes as fast is taken', async () => {
   const slow = receiveContent(nowhere, receipt(sender(999, 100), 100))
   await expect(slow).rejects.toMatchObject({ kind: 'invalid' })
-  await expect(slow).rejects.toThrow('slower than the 100 bytes a second')
+  await expect(slow).rejects.toThrow('slower than the minimum of 100 bytes a second')
 
   const fast = await receiveContent(nowhere, receipt(sender(1_000, 100), 100))
   expect(fast.sizeBytes).toBe(100_000)

@@ -70,7 +70,7 @@ function refuseSlow({ bytesPerSecondMin }: Receipt, bytes: number, ms: number): 
   if (bytesPerSecondMin === undefined || (1_000 * bytes) / ms >= bytesPerSecondMin) return
   throw new Failure(
     'invalid',
-    `The data came slower than the ${bytesPerSecondMin} bytes a second that are the least.`,
+    `The data came slower than the minimum of ${bytesPerSecondMin} bytes a second.`,
   )
 }
 

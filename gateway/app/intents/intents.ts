@@ -51,7 +51,8 @@ export interface IntentPage {
 
 /** Throws `forbidden` for those who may not name cells: they must not learn which cells there are. */
 export function assertMayNameCell({ isAdmin }: Pick<Requester, 'isAdmin'>): void {
-  if (!isAdmin) throw new Failure('forbidden', 'Only administrators ask for the intents of a cell.')
+  if (!isAdmin)
+    throw new Failure('forbidden', 'Only administrators may list the intents of a cell.')
 }
 
 /** The project's intents, or for an administrator all, as they were asked for. Throws `invalid` for a foreign cursor. */

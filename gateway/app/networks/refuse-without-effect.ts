@@ -12,6 +12,6 @@ export async function refuseWithoutEffect({ db }: Networks, serverId: string): P
   if (cellId === null || hostId === null || !(await hostFiltersNothing(db, cellId, hostId))) return
   throw new Failure(
     'invalid',
-    'Security groups have no effect on the host that this server is on, so none is added to it.',
+    'Security groups have no effect on the host of this server, so none can be added to it.',
   )
 }

@@ -122,7 +122,10 @@ export async function cancelOperation(
   const { kind, state } = await findOperation(db, id)
   const drain = await findHostDrain(db, id)
   if (drain === undefined)
-    throw new Failure('conflict', `Operation ${id} (${kind}) ends by itself, or is undone.`)
+    throw new Failure(
+      'conflict',
+      `Operation ${id} (${kind}) cannot be cancelled: it ends without help, or is undone.`,
+    )
   const isEnded =
     state !== 'cancelled' && !(await db.transaction((tx) => endDrain(tx, drain, 'cancelled', null)))
   if (isEnded) throw new Failure('conflict', `Operation ${id} has ended already.`)

@@ -112,7 +112,7 @@ function beginAct({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
 
 async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
   if (!(await removeIntent(tx, intent)))
-    throw new Failure('conflict', 'The intent was seen to by somebody else.')
+    throw new Failure('conflict', 'Another gateway has already handled the intent.')
 }
 
 /**

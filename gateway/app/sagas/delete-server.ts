@@ -89,7 +89,7 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
     if (cell?.isLost === true && (await isTakenFrom(call))) return { outcome: 'deleted' }
     // Asking an unreachable cell would only wait for the deadline.
     if (cell !== undefined && !cell.isReachable)
-      throw new Failure('unavailable', `Cell ${cell.name} is not heard of.`)
+      throw new Failure('unavailable', `Cell ${cell.name} sends no heartbeats.`)
     const { operationId: id, serverId, hostId } = params
     const operation = { id, serverId, attempt }
     return deps.askCell(

@@ -135,7 +135,7 @@ export async function loseCell(
   if (options.yes !== true)
     throw new Failure(
       'invalid',
-      `This would give up for good: ${what}. If its machines are off, say --yes as well.`,
+      `This would declare lost for good: ${what}. If its machines are off, add --yes.`,
     )
   const body = { statement: options.stopped }
   await federation.ask('post', '/v1/cells/{cell}/lost', { path: { cell: cell.id }, body })

@@ -59,7 +59,7 @@ async function streamOf(within: KeptSession, query: Query, after: string) {
     federation.open('get', '/v1/events', { query, headers }),
   )
   if (body !== null) return body
-  throw new Failure('unavailable', 'The gateway tells no events.')
+  throw new Failure('unavailable', 'The gateway sends no events.')
 }
 
 async function queryOf(session: Session, options: EventOptions): Promise<Query> {

@@ -98,7 +98,7 @@ export async function shutOutHost(
   if (options.yes !== true)
     throw new Failure(
       'invalid',
-      `Host ${name} of cell ${cell} would be refused by the bus for good, with the credentials it has now. If that is meant, say --yes as well.`,
+      `Host ${name} of cell ${cell} would be refused by the bus for good, with its present credentials. To do it, add --yes.`,
     )
   await session.federation.ask('delete', '/v1/hosts/{host}/credentials', { path: { host: id } })
   operator.err.write(

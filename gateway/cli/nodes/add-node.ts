@@ -40,7 +40,7 @@ export async function addNode(
   await present(operator, options, async (session) => {
     const [host, ...others] = await machineHosts(session, options)
     if (host === undefined || others.length > 0)
-      throw new Failure('conflict', 'Several hosts keep machines. Add --host.')
+      throw new Failure('conflict', 'Several hosts manage machines. Add --host.')
     const path = { host: host.id }
     const node = await session.federation.ask('post', '/v1/hosts/{host}/nodes', { path, body })
     return fieldsView(node, nodeListing(hostNames([host])))

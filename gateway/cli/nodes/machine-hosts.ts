@@ -21,7 +21,7 @@ export async function machineHosts(
   if (keeping.length > 0) return keeping
   throw new Failure(
     'not-found',
-    'No host keeps machines. Make one: ./weir cell join --driver baremetal, or ./weir up --driver baremetal',
+    'No host manages machines. Start one: ./weir cell join --driver baremetal, or ./weir up --driver baremetal',
   )
 }
 

@@ -74,7 +74,7 @@ export async function showRequest(
     if (parts.length === 0)
       throw new Failure(
         'not-found',
-        `Nothing is known of a request ${id}. Its records may be purged.`,
+        `There are no records of a request ${id}. They may have been purged.`,
       )
     return {
       data: request,

@@ -21,7 +21,7 @@ export async function explainPlacement(
   if (flavor === undefined || image === undefined)
     throw new Failure(
       'invalid',
-      'Name a server, or what one would be: ./weir why --flavor m1.tiny --image tiny',
+      'Name a server, or the properties of a new one: ./weir why --flavor m1.tiny --image tiny',
     )
   await present(operator, options, async ({ federation }) => {
     const placement = await federation.ask('post', '/v1/placements', {

@@ -33,7 +33,7 @@ export async function createToken(
       },
     })
     const { token, join_token } = created
-    if (token === null) throw new Failure('internal', 'The gateway has not told the token.')
+    if (token === null) throw new Failure('internal', 'The gateway’s answer has no token.')
     const what = host === undefined ? 'cell' : 'host'
     const line = `WEIR_JOIN_TOKEN=${token} ./weir ${what} join --gateway ${join_token.gateway}`
     const where =

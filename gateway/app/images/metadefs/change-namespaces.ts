@@ -125,7 +125,7 @@ function refuseBuiltIn(name: string): void {
   if (isBuiltIn(name))
     throw new Failure(
       'forbidden',
-      `The namespace ${name} belongs to the service: it says what has an effect here, and cannot be changed or deleted.`,
+      `The namespace ${name} belongs to the service: it lists the definitions that have an effect here, and cannot be changed or deleted.`,
     )
 }
 
