@@ -86,11 +86,15 @@ export class OvnEngine implements AsyncDisposable {
       log,
     )
     this.#reconcilers = [repair, hosts]
-    northbound.onChange(() => repair.nudge())
-    southbound.onChange(() => {
-      this.#hosts.hear()
-      this.#tellPorts()
-      repair.nudge()
+    northbound.onChange((tables) => {
+      if (tables.some((table) => table in NORTHBOUND_TABLES)) repair.nudge()
+    })
+    southbound.onChange((tables) => {
+      if (tables.includes('Chassis_Private')) this.#hosts.hear()
+      const isBinding = tables.includes('Port_Binding') || tables.includes('Chassis')
+      if (isBinding) this.#tellPorts()
+      const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
+      if (tables.includes('Chassis') || (isBinding && hasRemote)) repair.nudge()
     })
   }
 

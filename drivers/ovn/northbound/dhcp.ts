@@ -129,7 +129,18 @@ function rowId(subnet: WireSubnet, port: WirePort | undefined): string {
   return port === undefined ? subnet.id : `${subnet.id}_${port.id}`
 }
 
+/** Asked for each port, and the same for all of a subnet. */
+const known = new WeakMap<NetworkIndex, Map<string, Options | undefined>>()
+
+/** Undefined for a subnet whose addresses are not handed out. */
 function subnetOptions(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
+  const options = known.get(index) ?? new Map<string, Options | undefined>()
+  known.set(index, options)
+  if (!options.has(subnet.id)) options.set(subnet.id, computedOptions(index, subnet))
+  return options.get(subnet.id)
+}
+
+function computedOptions(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
   if (!subnet.hasDhcp) return undefined
   return isIpv6(subnet.cidr) ? optionsV6(index, subnet) : optionsV4(index, subnet)
 }

@@ -28,6 +28,9 @@ export interface OperationResult {
   readonly uuid?: readonly ['uuid', string]
 }
 
+/** Told which tables changed. */
+type ChangeListener = (tables: readonly string[]) => void
+
 interface Connected {
   /** Settles when the connection is lost. */
   readonly closed: Promise<void>
@@ -47,7 +50,7 @@ const PAUSES_MS = [0, 100, 300, 1_000, 2_000]
 export class OvsdbDatabase implements AsyncDisposable {
   readonly #options: OvsdbOptions
   readonly #stop = new AbortController()
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<ChangeListener>()
   #tables: Map<string, Map<string, Row>> = new Map()
   #schema: Schema = {}
   #connection: OvsdbConnection | undefined
@@ -82,8 +85,8 @@ export class OvsdbDatabase implements AsyncDisposable {
     return this.#tables.get(name) ?? new Map()
   }
 
-  /** Calls `listener` after each change of the replica, and when a connection is made; returns how to stop it. */
-  onChange(listener: () => void): () => void {
+  /** Calls `listener` after each change of the replica, and for all tables when a connection is made; returns how to stop it. */
+  onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -196,7 +199,7 @@ export class OvsdbDatabase implements AsyncDisposable {
       for (const change of this.#early.splice(0)) this.#update(...change)
       this.#stop.signal.throwIfAborted()
       this.#connection = connection
-      this.#tell()
+      this.#tell(Object.keys(tables))
       return { closed: promise }
     } catch (error) {
       connection[Symbol.dispose]()
@@ -211,11 +214,11 @@ export class OvsdbDatabase implements AsyncDisposable {
       if (known === undefined) continue
       for (const [id, update] of Object.entries(rows)) this.#updateRow(table, known, id, update)
     }
-    if (this.#connection !== undefined) this.#tell()
+    if (this.#connection !== undefined) this.#tell(Object.keys(updates))
   }
 
-  #tell(): void {
-    for (const listener of this.#listeners) listener()
+  #tell(tables: readonly string[]): void {
+    for (const listener of this.#listeners) listener(tables)
   }
 
   #updateRow(table: string, known: Map<string, Row>, id: string, update: RowUpdate): void {
