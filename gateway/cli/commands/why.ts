@@ -21,7 +21,7 @@ export function addWhyCommand(program: Command, operator: Operator): void {
   withExamples(
     withView(program.command('why [server]')),
     './weir why web',
-    './weir why web -o wide   # filters that refused nothing, too',
+    './weir why web -o wide   # also shows filters that refused nothing',
     './weir why --flavor m1.tiny --image tiny --zone north',
   )
     .description('Explain why a server is where it is, or where a new one would be placed')
