@@ -1,27 +1,62 @@
 import { callApi, type Session } from '../api/session.ts'
 
-const NETWORK = { name: 'private', shared: true, admin_state_up: true }
-const SUBNET = { name: 'private-ipv4', ip_version: 4, cidr: '10.86.0.0/20', enable_dhcp: true }
+/** A network of the demo, and its subnet. */
+interface DemoNetwork {
+  readonly network: { readonly name: string; readonly [attribute: string]: unknown }
+  readonly subnet: object
+}
+
+const PRIVATE: DemoNetwork = {
+  network: { name: 'private', shared: true, admin_state_up: true },
+  subnet: { name: 'private-ipv4', ip_version: 4, cidr: '10.86.0.0/20', enable_dhcp: true },
+}
 
 /** Afterwards a network `private` with an IPv4 subnet exists, which every project may use. */
 export async function ensureNetwork(admin: Session): Promise<void> {
+  await ensure(admin, PRIVATE)
+}
+
+/** Afterwards an external network `public` exists on this physical network, for routers and floating IPs. */
+export async function ensureExternalNetwork(
+  admin: Session,
+  { physicalNetwork, cidr, gateway }: ExternalNetwork,
+): Promise<void> {
+  const provider = {
+    'provider:network_type': 'flat',
+    'provider:physical_network': physicalNetwork,
+  }
+  await ensure(admin, {
+    network: { name: 'public', 'router:external': true, mtu: 1_500, ...provider },
+    subnet: { name: 'public-ipv4', ip_version: 4, cidr, gateway_ip: gateway, enable_dhcp: false },
+  })
+}
+
+export interface ExternalNetwork {
+  readonly physicalNetwork: string
+  readonly cidr: string
+  /** Where routers send what leaves the cloud. */
+  readonly gateway: string
+}
+
+async function ensure(admin: Session, { network: wanted, subnet }: DemoNetwork): Promise<void> {
+  const path = '/networking/v2.0/networks'
   const { networks } = await callApi<{ networks: readonly { id: string; subnets: unknown[] }[] }>(
     admin,
-    { method: 'GET', path: `/networking/v2.0/networks?name=${NETWORK.name}` },
+    { method: 'GET', path: `${path}?name=${wanted.name}` },
   )
   const network =
     networks[0] ??
     (
       await callApi<{ network: { id: string; subnets: unknown[] } }>(admin, {
         method: 'POST',
-        path: '/networking/v2.0/networks',
-        body: { network: NETWORK },
+        path,
+        body: { network: wanted },
       })
     ).network
   if (network.subnets.length > 0) return
   await callApi(admin, {
     method: 'POST',
     path: '/networking/v2.0/subnets',
-    body: { subnet: { ...SUBNET, network_id: network.id } },
+    body: { subnet: { ...subnet, network_id: network.id } },
   })
 }

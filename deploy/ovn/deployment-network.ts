@@ -16,6 +16,9 @@ export interface DeploymentNetwork {
   readonly centrals: ReadonlyMap<CellId, RunningOvnCentral>
 }
 
+/** The physical network that leads to the deployment's own outside. */
+export const PUBLIC = 'public'
+
 /** Hosts of one machine at the most: two bytes of an address. */
 const HOSTS_MAX = 65_000
 
@@ -58,6 +61,7 @@ export async function joinNetwork(
     chassis: host.id,
     southbound: central.southbound,
     underlay: { ...underlay, address: addressOf(state, host.id) },
+    physicalNetworks: { [PUBLIC]: underlay.publicBridge },
   })
 }
 

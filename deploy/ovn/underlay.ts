@@ -21,7 +21,7 @@ const STEP_MS = 10_000
 const BRIDGE = 'underlay'
 const PUBLIC_BRIDGE = 'public'
 /** Of the block for documentation (RFC 5737): it is routed nowhere. */
-const PUBLIC_ADDRESS = '203.0.113.1/24'
+export const OUTSIDE = { cidr: '203.0.113.0/24', address: '203.0.113.1', prefix: 24 } as const
 /** A bridge without one of its own takes that of a port, and another when the port goes: routers remember the old one. */
 const PUBLIC_MAC = '02:00:cb:00:71:01'
 /** Room for the headers of tunnels around packets of 1,500 bytes. */
@@ -59,7 +59,7 @@ async function startHolder(home: string): Promise<Holder> {
       await ip('link', 'set', bridge, 'up')
     }
     await ip('link', 'set', PUBLIC_BRIDGE, 'address', PUBLIC_MAC)
-    await ip('address', 'add', PUBLIC_ADDRESS, 'dev', PUBLIC_BRIDGE)
+    await ip('address', 'add', `${OUTSIDE.address}/${OUTSIDE.prefix}`, 'dev', PUBLIC_BRIDGE)
     await computeChecksums(holder, PUBLIC_BRIDGE)
     await writeHolder(home, holder)
     return holder

@@ -1,12 +1,14 @@
 import { type Session, signIn } from '../api/session.ts'
 import { DEMO_FLAVORS, DEMO_MACHINE_FLAVOR, ensureFlavors } from '../catalog/ensure-flavors.ts'
 import { ensureImage } from '../catalog/ensure-image.ts'
-import { ensureNetwork } from '../catalog/ensure-network.ts'
+import { ensureExternalNetwork, ensureNetwork } from '../catalog/ensure-network.ts'
 import { ensureServer } from '../catalog/ensure-server.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { DEMO_IMAGE, demoImage } from '../hypervisors/demo-image.ts'
+import { PUBLIC } from '../ovn/deployment-network.ts'
+import { OUTSIDE } from '../ovn/underlay.ts'
 import { endpointOf } from './exposed.ts'
 
 const FIRST_SERVER = { name: 'first', image: DEMO_IMAGE, network: 'private' }
@@ -21,6 +23,13 @@ export async function makeCatalog(
   await ensureFlavors(admin, flavorsOf(state))
   await ensureImage(admin, await demoImage(state.driver.name))
   await ensureNetwork(admin)
+}
+
+/** Afterwards the deployment's own outside is an external network, where OVN can route to it. Its hosts are up before. */
+export async function makeExternalNetwork(admin: Session, state: DeploymentState): Promise<void> {
+  if (state.network !== 'ovn') return
+  const { cidr, address: gateway } = OUTSIDE
+  await ensureExternalNetwork(admin, { physicalNetwork: PUBLIC, cidr, gateway })
 }
 
 /** Afterwards a server of the demo's user is ACTIVE. */

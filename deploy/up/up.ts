@@ -26,7 +26,7 @@ import { isUp } from '../status/is-up.ts'
 import { enrolMachines } from './enrol-machines.ts'
 import { assertPortFree, endpointOf, keepCertificate, withFreePorts } from './exposed.ts'
 import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
-import { bootFirstServer, makeCatalog } from './make-demo.ts'
+import { bootFirstServer, makeCatalog, makeExternalNetwork } from './make-demo.ts'
 import { keepAccounts, prepareBus } from './prepare-bus.ts'
 import { type DatabaseFiles, prepareDatabases } from './prepare-databases.ts'
 import { computePrograms, gatewayKeyFile, serverPrograms } from './programs.ts'
@@ -91,6 +91,7 @@ export async function bringUp(
   await waitForHosts(layout, started, admin)
   if (known?.isReady === true) return { state: started, what: 'started' }
   if (started.driver.name === 'baremetal') await enrolMachines(admin, layout, started, progress)
+  await makeExternalNetwork(admin, started)
   await bootFirstServer(layout, started, progress)
   const ready = { ...started, isReady: true }
   saveState(layout, ready)
