@@ -31,11 +31,12 @@ import { keepAccounts, prepareBus } from './prepare-bus.ts'
 import { type DatabaseFiles, prepareDatabases } from './prepare-databases.ts'
 import { computePrograms, gatewayKeyFile, serverPrograms } from './programs.ts'
 import { startPrograms } from './start-programs.ts'
-import { waitForGateways, waitForHosts } from './wait-ready.ts'
+import { PortTaken, waitForGateways, waitForHosts } from './wait-ready.ts'
 
 type Progress = (line: string) => void
 
 const CONNECTIONS = 2
+const PORT_TRIES_MAX = 3
 /** Of HTTPS, or a free one. */
 const TLS_PORT = 8443
 
@@ -82,9 +83,7 @@ export async function bringUp(
     startNats(layout.nats, 'detached'),
   ])
   const wanted = known ?? { ...(await plan(layout, options, nats, progress)), settings }
-  const planned = await withFreePorts(wanted, progress)
-  saveState(layout, planned)
-  const started = await startAll(layout, planned, { mariadb, nats }, progress)
+  const started = await startOnFreePorts(layout, wanted, { mariadb, nats }, progress)
   progress(`The endpoint serves: ${endpointOf(started)}`)
   const admin = await signIn(endpointOf(started), cloudAccount(layout, 'weir-admin'))
   if (known?.isReady !== true) await makeCatalog(admin, started, progress)
@@ -96,6 +95,28 @@ export async function bringUp(
   const ready = { ...started, isReady: true }
   saveState(layout, ready)
   return { state: ready, what: 'created' }
+}
+
+/**
+ * The same as `startAll`, at ports that are free. A port that another program takes meanwhile, such as a deployment that
+ * is started at the same time, is exchanged for another, a few times.
+ */
+async function startOnFreePorts(
+  layout: Layout,
+  wanted: DeploymentState,
+  services: { readonly mariadb: Mariadb; readonly nats: Nats },
+  progress: Progress,
+): Promise<DeploymentState> {
+  for (let tries = 1; ; tries += 1) {
+    const before = tries === 1 ? wanted : (loadState(layout) ?? wanted)
+    const planned = await withFreePorts(before, progress)
+    saveState(layout, planned)
+    try {
+      return await startAll(layout, planned, services, progress)
+    } catch (error) {
+      if (!(error instanceof PortTaken) || tries === PORT_TRIES_MAX) throw error
+    }
+  }
 }
 
 /** Afterwards every process runs and every gateway serves. Hypervisors take longest, so all else starts meanwhile. */

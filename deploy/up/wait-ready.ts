@@ -14,8 +14,18 @@ import { logFile } from '../processes/program.ts'
 const READY_LIMIT_MS = 90_000
 const PROBE_LIMIT_MS = 2_000
 
+/** Something else took a gateway's port between the choice of the port and the gateway's start. */
+export class PortTaken extends Failure {
+  constructor(port: number, gateway: string) {
+    super(
+      'conflict',
+      `Another program took port ${port} before ${gateway} could. Run ./weir up again: it uses the next free port.`,
+    )
+  }
+}
+
 /**
- * Afterwards every gateway answers that it is ready. Throws `conflict` when something else took a gateway's port while
+ * Afterwards every gateway answers that it is ready. Throws `PortTaken` when something else took a gateway's port while
  * it started, and with the end of a program's log when one ended otherwise.
  */
 export async function waitForGateways(layout: Layout, state: DeploymentState): Promise<void> {
@@ -25,10 +35,7 @@ export async function waitForGateways(layout: Layout, state: DeploymentState): P
     await untilReady(layout, state, `${name} to be ready`, isReady).catch(
       async (error: unknown) => {
         if (serves() || (await freePort(port)) === port) throw error
-        throw new Failure(
-          'conflict',
-          `Another program took port ${port} before ${name} could. Run ./weir up again: it uses the next free port.`,
-        )
+        throw new PortTaken(port, name)
       },
     )
   }

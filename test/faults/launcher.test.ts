@@ -159,6 +159,18 @@ describe('./weir', () => {
     expect(await firstServer()).toEqual(first)
   })
 
+  test('checkouts that come up at the same time serve at ports of their own', async () => {
+    await using one = new Checkout()
+    await using two = new Checkout()
+    const size = ['--cells', '1', '--hosts', '1']
+    await Promise.all([one, two].map((each) => each.succeed('up', '--driver', 'fake', ...size)))
+
+    const endpoints = [one, two].map(({ cloudsFile }) => {
+      return /auth_url: (http:\S+)/.exec(readFileSync(cloudsFile, 'utf8'))![1]
+    })
+    expect(new Set(endpoints).size).toBe(2)
+  })
+
   test('another checkout comes up beside it, with as many gateways as asked for', async () => {
     await using other = new Checkout()
     const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
