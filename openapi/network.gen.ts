@@ -134,10 +134,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one of the caller's. */
+        /** The floating IPs of the caller's project. */
         readonly get: operations["listNetworkFloatingIps"];
         readonly put?: never;
-        /** Takes an address of an external network, or several that are all taken or none. Needs a cell with the network engine OVN. */
+        /** Allocates an address of an external network, or several, all of them or none. Requires a cell with the network engine OVN. */
         readonly post: operations["createNetworkFloatingIp"];
         readonly delete?: never;
         readonly options?: never;
@@ -154,12 +154,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A floating IP. */
         readonly get: operations["showNetworkFloatingIp"];
-        /** Associates a floating IP with a port, or with none. */
+        /** Associates a floating IP with a port, or disassociates it. */
         readonly put: operations["updateNetworkFloatingIp"];
         readonly post?: never;
-        /** Gives an address back. */
+        /** Releases a floating IP. */
         readonly delete: operations["deleteNetworkFloatingIp"];
         readonly options?: never;
         readonly head?: never;
@@ -173,7 +173,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The networks that the caller may see. */
         readonly get: operations["listNetworks"];
         readonly put?: never;
         /** Creates a network, or several, all of them or none. */
@@ -193,7 +193,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A network. */
         readonly get: operations["showNetwork"];
         /** Changes a network. */
         readonly put: operations["updateNetwork"];
@@ -212,7 +212,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The ports that the caller may see. */
         readonly get: operations["listPorts"];
         readonly put?: never;
         /** Creates a port, or several, all of them or none. */
@@ -232,7 +232,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A port. */
         readonly get: operations["showPort"];
         /** Changes a port. */
         readonly put: operations["updatePort"];
@@ -327,7 +327,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The RBAC policies that the caller may see. */
         readonly get: operations["listRbacPolicies"];
         readonly put?: never;
         /** Shares a network with one project, or with all projects. */
@@ -347,7 +347,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** An RBAC policy. */
         readonly get: operations["showRbacPolicy"];
         /** Changes the project with which a policy shares a network. */
         readonly put: operations["updateRbacPolicy"];
@@ -366,10 +366,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one of the caller's. */
+        /** The routers of the caller's project. */
         readonly get: operations["listRouters"];
         readonly put?: never;
-        /** Creates a router, or several that are all made or none. Needs a cell with the network engine OVN. */
+        /** Creates a router, or several, all of them or none. Requires a cell with the network engine OVN. */
         readonly post: operations["createRouter"];
         readonly delete?: never;
         readonly options?: never;
@@ -386,7 +386,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A router. */
         readonly get: operations["showRouter"];
         /** Changes a router, its gateway or its routes. */
         readonly put: operations["updateRouter"];
@@ -408,7 +408,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Puts a subnet, or those of a port, on the router. */
+        /** Attaches a subnet, or the subnets of a port, to the router. */
         readonly put: operations["addRouterInterface"];
         readonly post?: never;
         readonly delete?: never;
@@ -427,7 +427,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Takes a subnet, or those of a port, from the router. */
+        /** Detaches a subnet, or the subnets of a port, from the router. */
         readonly put: operations["removeRouterInterface"];
         readonly post?: never;
         readonly delete?: never;
@@ -446,7 +446,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Gives the router these routes besides those it has. */
+        /** Adds routes to the router. */
         readonly put: operations["addRouterRoutes"];
         readonly post?: never;
         readonly delete?: never;
@@ -465,7 +465,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Takes these routes from the router; it need not have them. */
+        /** Removes routes from the router. Routes that it lacks are ignored. */
         readonly put: operations["removeRouterRoutes"];
         readonly post?: never;
         readonly delete?: never;
@@ -481,7 +481,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The security group rules that the caller may see. */
         readonly get: operations["listSecurityGroupRules"];
         readonly put?: never;
         /** Creates a rule, or several, all of them or none. */
@@ -501,7 +501,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A security group rule. */
         readonly get: operations["showSecurityGroupRule"];
         readonly put?: never;
         readonly post?: never;
@@ -519,7 +519,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The security groups that the caller may see. */
         readonly get: operations["listSecurityGroups"];
         readonly put?: never;
         /** Creates a security group, or several, all of them or none. */
@@ -539,7 +539,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A security group. */
         readonly get: operations["showSecurityGroup"];
         /** Changes a security group. */
         readonly put: operations["updateSecurityGroup"];
@@ -558,10 +558,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Every one the caller may use. */
+        /** The subnet pools that the caller may use. */
         readonly get: operations["listSubnetPools"];
         readonly put?: never;
-        /** Creates a subnet pool, or several that are all made or none. */
+        /** Creates a subnet pool, or several, all of them or none. */
         readonly post: operations["createSubnetPool"];
         readonly delete?: never;
         readonly options?: never;
@@ -578,12 +578,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A subnet pool. */
         readonly get: operations["showSubnetPool"];
-        /** Changes a subnet pool; subnets taken from it stay. */
+        /** Changes a subnet pool. Existing subnets keep their prefixes. */
         readonly put: operations["updateSubnetPool"];
         readonly post?: never;
-        /** Deletes a subnet pool that no subnet is from. */
+        /** Deletes a subnet pool from which no subnet is allocated. */
         readonly delete: operations["deleteSubnetPool"];
         readonly options?: never;
         readonly head?: never;
@@ -597,7 +597,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** All that the caller may see. */
+        /** The subnets that the caller may see. */
         readonly get: operations["listSubnets"];
         readonly put?: never;
         /** Creates a subnet, or several, all of them or none. */
@@ -617,7 +617,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One of them. */
+        /** A subnet. */
         readonly get: operations["showSubnet"];
         /** Changes a subnet. */
         readonly put: operations["updateSubnet"];
@@ -685,11 +685,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The network that a project gets unasked, which is made with its router where there is none. Needs a cell with the network engine OVN. */
+        /** The network that a project's servers get by default. It is created with its router if the project has none. Requires a cell with the network engine OVN. */
         readonly get: operations["showAutoAllocatedTopology"];
         readonly put?: never;
         readonly post?: never;
-        /** Deletes what was made for the project. */
+        /** Deletes the default network of the project, its router and its subnets. */
         readonly delete: operations["deleteAutoAllocatedTopology"];
         readonly options?: never;
         readonly head?: never;
@@ -703,7 +703,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** How many addresses of each network are used. */
+        /** The number of used addresses of each network. */
         readonly get: operations["listNetworkIpAvailabilities"];
         readonly put?: never;
         readonly post?: never;
@@ -722,7 +722,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** How many addresses of a network are used. */
+        /** The number of used addresses of a network. */
         readonly get: operations["showNetworkIpAvailability"];
         readonly put?: never;
         readonly post?: never;
@@ -739,10 +739,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** None, as no router looks at them here. */
+        /** An empty list, because address scopes have no effect. */
         readonly get: operations["listAddressScopes"];
         readonly put?: never;
-        /** Refused, as it would have no effect. */
+        /** Refused, because address scopes have no effect. */
         readonly post: operations["createAddressScope"];
         readonly delete?: never;
         readonly options?: never;
@@ -759,7 +759,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, as there are none. */
+        /** Refused, because there are no address scopes. */
         readonly get: operations["showAddressScope"];
         readonly put?: never;
         readonly post?: never;
@@ -845,10 +845,10 @@ export interface components {
             readonly floating_network_id: string;
             /** @description Administrators only. */
             readonly floating_ip_address?: string;
-            /** @description Of the external network; the address is one of its. */
+            /** @description The subnet of the external network from which the address is taken. */
             readonly subnet_id?: string | null;
             readonly port_id?: string | null;
-            /** @description Needed where the port has several of IPv4. */
+            /** @description Required if the port has several IPv4 addresses. */
             readonly fixed_ip_address?: string | null;
         };
         readonly FloatingIp: {
@@ -862,7 +862,7 @@ export interface components {
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
             /**
-             * @description Whether it is associated.
+             * @description ACTIVE while the floating IP is associated.
              * @enum {string}
              */
             readonly status?: "ACTIVE" | "DOWN";
@@ -1125,11 +1125,11 @@ export interface components {
             readonly target_project?: string;
         };
         readonly GatewayRequest: {
-            /** @description An external network; without one the router has no gateway. */
+            /** @description An external network; null for no gateway. */
             readonly network_id?: string | null;
             /** @description Administrators only. */
             readonly enable_snat?: boolean;
-            /** @description Administrators only; without them one address per IP version of the network. */
+            /** @description For administrators only; by default one address per IP version of the network. */
             readonly external_fixed_ips?: readonly components["schemas"]["RequestedAddress"][];
         } | null;
         readonly NewRouter: {
@@ -1139,7 +1139,7 @@ export interface components {
             readonly tenant_id?: components["schemas"]["ProjectId"];
             readonly admin_state_up?: components["schemas"]["Flag"];
             readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
-            /** @description Administrators only, and only true: every router of OVN is highly available. */
+            /** @description For administrators only. It must be true: every router of OVN is highly available. */
             readonly ha?: boolean;
             readonly availability_zone_hints?: components["schemas"]["None"];
         };
@@ -1148,7 +1148,7 @@ export interface components {
             readonly description?: components["schemas"]["Text"];
             readonly admin_state_up?: components["schemas"]["Flag"];
             readonly external_gateway_info?: components["schemas"]["GatewayRequest"];
-            /** @description Administrators only, and only true. */
+            /** @description For administrators only. It must be true. */
             readonly ha?: boolean;
             readonly routes?: readonly components["schemas"]["HostRoute"][] | null;
         };
@@ -1260,7 +1260,7 @@ export interface components {
             readonly default_prefixlen?: components["schemas"]["PrefixLength"];
             readonly min_prefixlen?: components["schemas"]["PrefixLength"];
             readonly max_prefixlen?: components["schemas"]["PrefixLength"];
-            /** @description How much a project may have: addresses of IPv4, prefixes of 64 bits of IPv6. */
+            /** @description The limit of each project: addresses of IPv4, prefixes of 64 bits of IPv6. */
             readonly default_quota?: number | null;
             /** @description Administrators only. */
             readonly is_default?: boolean;
@@ -1272,7 +1272,7 @@ export interface components {
             readonly default_prefixlen?: components["schemas"]["PrefixLength"];
             readonly min_prefixlen?: components["schemas"]["PrefixLength"];
             readonly max_prefixlen?: components["schemas"]["PrefixLength"];
-            /** @description How much a project may have: addresses of IPv4, prefixes of 64 bits of IPv6. */
+            /** @description The limit of each project: addresses of IPv4, prefixes of 64 bits of IPv6. */
             readonly default_quota?: number | null;
             /** @description Administrators only. */
             readonly is_default?: boolean;
@@ -1375,7 +1375,7 @@ export interface components {
             readonly network_name?: string;
             readonly project_id?: string;
             readonly tenant_id?: string;
-            /** @description Addresses of the allocation pools of its subnets. */
+            /** @description The number of addresses in the allocation pools of the network's subnets. */
             readonly total_ips?: number;
             readonly used_ips?: number;
             readonly subnet_ip_availability?: readonly {
@@ -1817,7 +1817,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1851,7 +1851,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The floating IP, whole or only the attributes asked for. */
+            /** @description The floating IP, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1891,7 +1891,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The floating IP, whole or only the attributes asked for. */
+            /** @description The floating IP, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2713,7 +2713,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2747,7 +2747,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The router, whole or only the attributes asked for. */
+            /** @description The router, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2783,7 +2783,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The router, whole or only the attributes asked for. */
+            /** @description The router, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2842,7 +2842,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The port that is the interface. */
+            /** @description The router's port on the network. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2892,7 +2892,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The port that is the interface. */
+            /** @description The router's port on the network. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2943,7 +2943,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The router, whole or only the attributes asked for. */
+            /** @description The router, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2980,7 +2980,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The router, whole or only the attributes asked for. */
+            /** @description The router, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3381,7 +3381,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was asked for, in the shape it was asked for. */
+            /** @description The created objects, in the form of the request. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3413,7 +3413,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The pool, whole or only the attributes asked for. */
+            /** @description The pool, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3449,7 +3449,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The pool, whole or only the attributes asked for. */
+            /** @description The pool, complete or with only the requested attributes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3824,7 +3824,7 @@ export interface operations {
     readonly showAutoAllocatedTopology: {
         readonly parameters: {
             readonly query?: {
-                /** @description `dry-run` makes nothing, and says whether it could be made. */
+                /** @description `dry-run` creates nothing and reports whether the topology could be created. */
                 readonly fields?: readonly string[];
             };
             readonly header?: never;
@@ -3843,7 +3843,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly auto_allocated_topology: {
-                            /** @description Of the network; `dry-run=pass` of a dry run. */
+                            /** @description The id of the network; `dry-run=pass` for a dry run that succeeds. */
                             readonly id: string;
                             readonly project_id: string;
                             readonly tenant_id: string;
