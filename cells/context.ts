@@ -103,6 +103,7 @@ export async function startCell(
             holder,
             nudge: networkChanged,
             feedChanged,
+            ratios: config.ratios,
           }),
         )
         .reconciler(),

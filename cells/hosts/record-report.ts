@@ -70,6 +70,7 @@ function afterReport(
     disabledReason: seen?.disabledReason ?? null,
     isForcedDown: seen?.isForcedDown ?? false,
     inventory,
+    network: seen?.network ?? null,
     startedAt: report.startedAt,
     lastSeenAt: clock.now(),
     isDeleted: false,

@@ -22,6 +22,7 @@ import type { Row, ValueMap } from './ovsdb/values.ts'
 const why = whyNoOvsdb()
 const HOSTS: readonly OvnHost[] = ['one', 'two'].map((chassis) => ({
   chassis,
+  encapAddress: '10.9.0.1',
   physicalNetworks: ['physnet'],
   isAlive: true,
 }))

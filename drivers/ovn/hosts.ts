@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { OvnHost } from './northbound/network-index.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
 import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
-import { isRemote } from './remote-hosts.ts'
+import { encapAddresses, isRemote } from './remote-hosts.ts'
 
 /** Each living host copies the number in `NB_Global.nb_cfg`, when it changes, to its own row (ovn-nb(5)). */
 interface Asked {
@@ -87,7 +87,8 @@ export class OvnHosts {
         const chassis = textOf(row, 'name')
         const answer = answers.get(chassis)
         const isAlive = answer === undefined || answer === newest || !this.#isLate(answer, newest)
-        return { chassis, physicalNetworks: physicalNetworksOf(row), isAlive }
+        const [encapAddress = ''] = encapAddresses(this.#southbound, row)
+        return { chassis, encapAddress, physicalNetworks: physicalNetworksOf(row), isAlive }
       })
       .toSorted((a, b) => (a.chassis < b.chassis ? -1 : 1))
   }

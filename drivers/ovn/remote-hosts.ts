@@ -50,7 +50,8 @@ export function isRemote(row: Row): boolean {
   return (row['other_config'] as ValueMap)['is-remote'] === 'true'
 }
 
-function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
+/** Where the tunnels of a host end, by its row. */
+export function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
   const encaps = southbound.table('Encap')
   return (row['encaps'] as readonly Atom[]).map((each) => textOf(encaps.get(String(each)), 'ip'))
 }

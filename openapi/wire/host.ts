@@ -239,6 +239,15 @@ export const HostAggregate = Type.Object({
 export type HostAggregate = Static<typeof HostAggregate>
 
 /** What a cell shows of a host; `version` grows with every change. */
+/** What joins a host to the networks of its cell, as the cell's network engine knows it. */
+export const HostNetwork = Type.Object({
+  /** Where its tunnels end. */
+  encapAddress: Type.String({ minLength: 2, maxLength: 45 }),
+  /** Of the site, each with a bridge on the host. */
+  physicalNetworks: Type.Array(Type.String()),
+})
+export type HostNetwork = Static<typeof HostNetwork>
+
 export const HostView = Type.Object({
   hostId: Uuid,
   version: Type.Integer({ minimum: 1 }),
@@ -270,5 +279,7 @@ export const HostView = Type.Object({
   /** The aggregates of the host, as gateways have sent them to the cell; absent: none. */
   aggregates: Type.Optional(Type.Array(HostAggregate)),
   isDeleted: Type.Boolean(),
+  /** Absent: it is joined to no network engine, or its cell is of a release that did not say. */
+  network: Type.Optional(HostNetwork),
 })
 export type HostView = Static<typeof HostView>

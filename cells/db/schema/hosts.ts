@@ -24,6 +24,8 @@ export const hosts = mysqlTable(
     disabledReason: text255('disabled_reason'),
     isForcedDown: boolean('is_forced_down').notNull().default(false),
     inventory: json('inventory'),
+    /** HostNetwork; null: it is joined to no network engine. */
+    network: json('network'),
     /** The database was restored since the host was last compared with it: what the host says is believed, once. */
     isBelieved: boolean('is_believed').notNull().default(false),
     /** An operator has had it forgotten; it is back once its compute has started again. */

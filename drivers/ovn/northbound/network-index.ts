@@ -11,6 +11,8 @@ import type {
 export interface OvnHost {
   /** Its name in OVN's databases, which is its id. */
   readonly chassis: string
+  /** Where its tunnels end. */
+  readonly encapAddress: string
   /** Physical networks that it has a bridge for. */
   readonly physicalNetworks: readonly string[]
   /** False for a host that does not answer: it is no gateway. */

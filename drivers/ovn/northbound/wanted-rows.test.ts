@@ -19,6 +19,7 @@ const subnet = wireSubnet(network, '10.0.0.0/24', { gateway: '10.0.0.1' })
 const port = wirePort(subnet, '10.0.0.5', { mac: 'fa:16:3e:00:00:05' })
 const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
   chassis,
+  encapAddress: '10.9.0.1',
   physicalNetworks: ['physnet'],
   isAlive: true,
   ...more,

@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import { isUuid } from '#common/ids.ts'
-import { placedPorts } from '../../db/cell-networks.ts'
+import { joinedHosts, placedPorts } from '../../db/cell-networks.ts'
 import { floatingIpWith } from '../../db/floating-ips.ts'
 import { hostHasCapability } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
@@ -114,13 +114,21 @@ async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<P
   if (cellId === null || hostId === null)
     return { port, fixedAddress, network, subnet, place: null }
   const hasOvn = await hostHasCapability(db, cellId as CellId, hostId as HostId, OVN)
-  return { port, fixedAddress, network, subnet, place: { cellId, host: port.hostName, hasOvn } }
+  const joined = (await joinedHosts(db)).find(({ id }) => id === hostId)
+  const encapAddress = joined?.encapAddress ?? null
+  return {
+    port,
+    fixedAddress,
+    network,
+    subnet,
+    place: { cellId, host: port.hostName, hasOvn, encapAddress },
+  }
 }
 
 /** ovn-trace(8). */
 function traceOf(from: PathPort | null, to: PathPort | null): string | null {
   if (from?.place?.hasOvn !== true || to?.place?.hasOvn !== true) return null
-  if (from.network.id !== to.network.id) return null
+  if (from.network.id !== to.network.id || from.place.cellId !== to.place.cellId) return null
   const ip = from.fixedAddress.includes(':') ? 'ip6' : 'ip4'
   const packet = [
     `inport == "${from.port.id}"`,

@@ -24,6 +24,8 @@ export interface Place {
   readonly host: string
   /** Its networks span the hosts of its cell. */
   readonly hasOvn: boolean
+  /** Where its tunnels end, as its cell has said; null: it has not. */
+  readonly encapAddress: string | null
 }
 
 /** What is asked whether it passes; null: anything. */
@@ -92,13 +94,16 @@ function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathChe
         `Host ${plain.host} has bridges of its own: its servers reach no server on another host. Join it to the OVN of its cell.`,
       ),
     ]
+  if (one.cellId === two.cellId)
+    return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
+  const silent = [one, two].find(({ encapAddress }) => encapAddress === null)
   return [
-    one.cellId === two.cellId
-      ? check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)
+    silent === undefined
+      ? check('host', true, `OVN joins hosts ${one.host} and ${two.host}, which are in two cells.`)
       : check(
           'host',
           false,
-          `Hosts ${one.host} and ${two.host} are in two cells, whose networks are not joined.`,
+          `The cell of host ${silent.host} has not said where its tunnels end: other cells send it nothing.`,
         ),
   ]
 }
