@@ -92,7 +92,7 @@ describe('ImageCache', () => {
     expect(await readdir(folder)).toEqual([whole])
   })
 
-  test('purge() keeps what is used, and unused images while there is room', async () => {
+  test('purge() keeps images in use, and unused images while there is room', async () => {
     const names = ['1', '2'].map((digit) => digit.repeat(64))
     for (const [index, name] of names.entries()) {
       await writeFile(join(folder, name), 'x')

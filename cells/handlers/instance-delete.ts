@@ -20,7 +20,7 @@ const TRIES_MAX = 5
 /** Less than a gateway waits for an answer. */
 const DESTROY_WAIT_MS = 5_000
 
-/** Afterwards the server is being deleted, or the cell has nothing of it and will accept no build of this attempt. */
+/** Afterwards the server is being deleted, or the cell has no record of the server and will accept no build of this attempt. */
 export async function instanceDelete(
   cell: Cell,
   { operation, hostId }: Ask,

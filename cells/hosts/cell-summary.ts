@@ -51,7 +51,7 @@ function isFull(state: HostState, { filters, filterSettings }: Scheduling): bool
   )
 }
 
-/** A host whose inventory shrank below what is used has nothing free. */
+/** A host whose inventory shrank below its usage has nothing free. */
 function freeOf({ limits, used }: HostState): Resources {
   return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
 }

@@ -96,7 +96,7 @@ describe('NumInstancesFilter', () => {
     expect(of(9, { ssd: 'true' }, max(' 9 '), max('100'))).toBe(reason)
   })
 
-  test('what is not a whole number in an aggregate does not count', () => {
+  test('aggregate values that are not whole numbers are ignored', () => {
     for (const value of ['many', '', '-1', '1.5', '4,5', '0x9', '1e1'])
       expect([value, of(2, max(value)), of(3, max(value))]).toEqual([
         value,

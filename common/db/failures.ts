@@ -98,7 +98,7 @@ export function isTableThere(error: unknown): boolean {
   return codeOf(error) === 'ER_TABLE_EXISTS_ERROR'
 }
 
-/** The driver's error is the cause of the failure made of it. */
+/** The driver's error becomes the cause of the failure. */
 function driverError(error: unknown): unknown {
   let e = error
   for (let depth = 0; depth < 3 && e instanceof Error; depth += 1) {

@@ -82,7 +82,7 @@ describe.skipIf(why !== undefined)(`the difference to a northbound database${why
       await apply(EMPTY_STATE)
       await apply(after)
       const fresh = content()
-      expect(to(after), `seed ${seed}: what is as wanted is not written`).toEqual([])
+      expect(to(after), `seed ${seed}: rows that are as wanted are not written`).toEqual([])
 
       await apply(EMPTY_STATE)
       await apply(before)

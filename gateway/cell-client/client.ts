@@ -45,7 +45,9 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
     const whom = `Cell ${cell.name}`
     // The bus would not report that no process answers: a cell is in an account of its own.
     if (cells.isSilent(cell.id))
-      throw new Failure('unavailable', `${whom} did not answer.`, { detail: 'it is not heard' })
+      throw new Failure('unavailable', `${whom} did not answer.`, {
+        detail: 'no heartbeats of the cell arrive',
+      })
     const processId = cells.processOf(cell.id)
     const any = cellSubject(cell.id, operation)
     const at =

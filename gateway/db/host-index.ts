@@ -127,7 +127,7 @@ function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): 
   const claim = `${cellId} ${hostId}`
   if (claimsTold.has(claim)) return []
   claimsTold.set(claim, true)
-  const message = `Host ${hostId} is of cell ${owner}: what this cell says of it counts for nothing.`
+  const message = `Host ${hostId} belongs to cell ${owner}: reports of it from another cell are ignored.`
   return [{ type: 'host.state', cellId, details: { host: name, state: 'refused', message } }]
 }
 

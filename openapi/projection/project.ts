@@ -11,7 +11,7 @@ const NOTHING: Keep = new Set()
 
 /**
  * The plain schema of one microversion: parts that do not exist then are gone, of the variants the one of that
- * time is left, and `required` names only what is left. A schema without a variant at that time is `false`.
+ * time is left, and `required` names only the remaining properties. A schema without a variant at that time is `false`.
  */
 export function projectSchema(node: unknown, version: Microversion, keep: Keep = NOTHING): unknown {
   if (!isNode(node)) return node

@@ -35,7 +35,7 @@ function faultOf(body: unknown): { readonly name: string; readonly message: stri
   return { name, message: String((fault as { message?: unknown }).message) }
 }
 
-describe('a create is refused, naming the field and what is wrong with it', () => {
+describe('a refused create names the field and the problem', () => {
   interface Refused {
     readonly what: string
     readonly change: object
@@ -211,7 +211,7 @@ describe('microversions', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('missing objects', () => {
   test.each(['no-uuid', '1', nobody, 'a'.repeat(300), '%00', '%2e%2e%2f'])(
     'server %s is not found',
     async (id) => {

@@ -322,7 +322,7 @@ describe('the weir command', () => {
     expect(err).toContain('--os-cloud weir-admin')
   })
 
-  test('bundles what is known without overwriting anything', async () => {
+  test('writes a debug bundle without overwriting a file', async () => {
     const file = join(cloud.foundation.directory, 'bundle.tar.gz')
     const { code, out } = await admin.run(`debug bundle --file ${file}`)
     expect({ code, out }).toEqual({ code: 0, out: `${file}\n` })

@@ -16,7 +16,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is done to servers when the operator's time for it has come.
+// Acts that gateways carry out on servers by themselves once a time set by the operator has passed.
 
 let cloud: Cloud
 let demo: ApiClient

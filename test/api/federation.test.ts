@@ -184,7 +184,7 @@ describe('hosts', () => {
         /^<[^>]*\/federation([^>]+)>; rel="next"$/.exec(page.headers['link'] ?? '') ?? []
       path = next
     }
-    // Not whole: what is used of a host may change between two lists.
+    // Only the ids: the usage of a host may change between two lists.
     const ids = (listed: readonly Host[]) => listed.map(({ id }) => id)
     expect(ids(paged)).toEqual(ids(all))
     expect((await get('/v1/hosts?cursor=x')).status).toBe(400)

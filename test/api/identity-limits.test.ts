@@ -69,7 +69,7 @@ test('limits are registered for what services count, once each', async () => {
   await admin.expect(404, 'GET', path)
 })
 
-test('projects and domains have limits of their own of what is registered', async () => {
+test('projects and domains override registered limits', async () => {
   const [registered] = await register({ ...resource('objects'), default_limit: 10 })
   const project_id = demoProject
   const [own, whole] = await limit(

@@ -103,7 +103,7 @@ describe('glance-direct', () => {
     await api.ask(api.demo, 'DELETE', `/images/${id}`)
   })
 
-  test('of what is not what it claims fails, leaves the image queued and nothing else', async () => {
+  test('of content in another format than declared fails, and leaves only the queued image', async () => {
     const before = await api.storedFiles()
     const id = await api.create(api.demo, { disk_format: 'qcow2' })
     await api.upload(api.demo, id, CONTENT, {}, 'stage')
@@ -218,7 +218,7 @@ describe('web-download', () => {
     expect((await api.show(api.demo, id)).body['status']).toBe('queued')
   })
 
-  test('from servers that do not answer keeps no other project waiting, nor what is staged', async () => {
+  test('from servers that do not answer delays neither other projects nor staged images', async () => {
     const slow = await Promise.all(Array.from({ length: 12 }, () => api.create(api.demo)))
     const [staged, other] = [await api.create(api.demo), await api.create(api.admin)]
     await api.upload(api.demo, staged, CONTENT, {}, 'stage')

@@ -171,7 +171,7 @@ describe('joining', () => {
     expect((await makeToken({ cell: 'east' })).status).toBe(409)
   })
 
-  test('is refused for what is no good, and nothing is registered', async () => {
+  test('is refused for invalid requests, and nothing is registered', async () => {
     const two = [await makeToken({ cell: 'twice' }), await makeToken({ cell: 'twice' })]
     const [first, second] = two.map(({ body }) => body.token)
     const apart = await join(first!, createUser(), [WIRE_VERSION + 7])

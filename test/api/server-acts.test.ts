@@ -11,7 +11,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is done to a guest where it is: from which states Nova takes it, and what comes of it.
+// Acts on a guest that stays on its host: the states from which Nova accepts them, and their results.
 
 let cloud: Cloud
 let demo: ApiClient
@@ -81,7 +81,7 @@ test.each(Object.keys(STATES) as State[])(
   },
 )
 
-describe('what is taken', () => {
+describe('an accepted act', () => {
   test('goes through its states, is recorded under its name, and reaches the guest', async () => {
     const { id } = await activeServer(cloud, demo)
     const moves = [

@@ -249,7 +249,7 @@ describe('what may be done with a server', () => {
 })
 
 describe('several servers in one request', () => {
-  test('they are numbered, share a reservation, and are spread over what is free', async () => {
+  test('they are numbered, share a reservation, and are spread over the free hosts', async () => {
     const asked = await demo.post<{ reservation_id: string }>(SERVERS, {
       server: {
         name: 'many',

@@ -114,7 +114,7 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     [`${boot} --ephemeral size=1 s`, 'Ephemeral disks requested are larger'],
     [`${boot} --boot-from-volume 1 s`, 'no block storage service'],
     ['server add floating ip s 192.0.2.1', 'No FloatingIP found'],
-  ])('what is not there is refused in words: %s', async (command, words) => {
+  ])('a missing object is refused with a message: %s', async (command, words) => {
     const error = await demo.run(command).then(
       () => '',
       (refused: unknown) => String(refused),

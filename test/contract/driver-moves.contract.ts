@@ -59,7 +59,7 @@ export function driverMovesContract(
     })
 
     test.each(extent === 'sample' ? [true] : [true, false])(
-      'what is packed and carried arrives larger; it runs: %s',
+      'a guest that is packed and carried arrives with a larger disk; it runs: %s',
       async (runs) => {
         const spec = await spawnNew()
         const flavor = { ...spec.flavor, name: 'larger', rootGb: spec.flavor.rootGb + 1 }

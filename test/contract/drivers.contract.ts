@@ -14,7 +14,7 @@ export interface DriverHarness extends AsyncDisposable {
   readonly image: ImageSpec
   /** A spec whose spawn does not end by itself. */
   hanging(spec: InstanceSpec): InstanceSpec
-  /** Images that must be refused as `invalid`, by what is wrong with them. */
+  /** Images that must be refused as `invalid`, by their defect. */
   readonly refused: Readonly<Record<string, ImageSpec>>
   /** An image of this content that can be booted from. */
   shelve(content: Buffer, diskFormat: string): ImageSpec
@@ -22,7 +22,7 @@ export interface DriverHarness extends AsyncDisposable {
   readonly extraSpecs?: Readonly<Record<string, string>>
   /** A driver of another cell's host over the same backend; absent: a backend has one owner. */
   openOther?(): Promise<Driver>
-  /** Ends the guest from outside, as a crash of it would; absent: only the driver can. */
+  /** Ends the guest from outside, like a crash; absent if only the driver can. */
   cutOff?(id: InstanceId): Promise<unknown>
   /** What consoles a guest has, where the driver has any; absent: all. */
   readonly consoles?: readonly ConsoleKind[]

@@ -23,7 +23,7 @@ describe('a cloud that is looked at is said to', () => {
     servers.push(server)
     return portOf(server)
   }
-  /** What is said of the login. */
+  /** The state of the login, as the driver reports it. */
   const look = async (where: string, more: Readonly<Record<string, string>> = {}) => {
     const settings = nestedSettings({
       auth_url: `https://${where}`,

@@ -16,7 +16,7 @@ const BELOW = newId<ImageId>()
 const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[^/]+$/
 const EVENTS = /^GET \/federation\/v1\/events$/
-/** So seldom that what is seen of a change is not seen by a list. */
+/** So long an interval that a change which is seen was not seen by a list. */
 const NEVER = '600000'
 const POLL = { interval: 10 }
 

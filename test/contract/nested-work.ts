@@ -18,7 +18,7 @@ export interface Work {
   /** What has been asked before. */
   readonly before?: (world: World, signal: AbortSignal) => Promise<unknown>
   readonly ask: (world: World, signal: AbortSignal) => Promise<unknown>
-  /** What is true once it is done. */
+  /** True once the work is done. */
   readonly isDone: (world: World) => boolean
 }
 

@@ -22,7 +22,7 @@ export interface BootWorld extends AsyncDisposable {
   readonly flavorId: string
   readonly imageId: string
   readonly networkId: string
-  /** A body for `createServer`, with what the test changes of it. */
+  /** A body for `createServer`, with the test's changes. */
   body(change?: Readonly<Record<string, unknown>>): { readonly server: object }
   /** Waits until the server is as `is` says. */
   until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord>

@@ -14,7 +14,7 @@ const slots = pLimit(PARALLEL_MAX)
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Why a client cannot be run here: the Debian package that is not installed, or `file` of it that is missing; undefined
+ * Why a client cannot be run here: the Debian package that is not installed, or its `file` that is missing; undefined
  * when it can. With CI set, a reason is an error instead.
  */
 export function whyNoClient(

@@ -160,7 +160,7 @@ export class ScriptedCell implements AsyncDisposable {
     this.#nats.publish(eventSubject(this.id, 'feed'), text)
   }
 
-  /** Changes what is known of an instance, as a new version of it. */
+  /** Changes the cell's view of an instance and raises its version. */
   change(serverId: string, change: Partial<InstanceView>): InstanceView {
     const before = this.views.get(serverId)!
     const view = { ...before, version: before.version + 1, ...change }

@@ -10,7 +10,7 @@ export interface StubServer {
   tags?: readonly string[]
   accessIPv4?: string
   status: string
-  /** What is being done to it. */
+  /** The task in progress. */
   task: string | null
   flavor: string
   updated: number
@@ -118,7 +118,7 @@ export class StubCompute {
     return server && { server: shown(server) }
   }
 
-  /** Of a server what its users say of it. */
+  /** The properties of a server that its users set. */
   change(id: string, { server: said, metadata, tags }: Asked): object | undefined {
     const server = this.#find(id)
     if (server === undefined) return undefined

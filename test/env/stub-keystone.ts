@@ -34,7 +34,7 @@ export class StubKeystone implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
-  /** A token of this project with these roles; `more` is said of it besides. */
+  /** A token of this project with these roles; `more` adds properties to its description. */
   give(project: string, roles: readonly string[], more: object = {}): string {
     const token = randomUUID()
     this.#tokens.set(token, {

@@ -4,7 +4,7 @@ import { act, activeServer, deleteServer, showServer, untilStatus } from '#test/
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is asked of a server while its host is down: refused before anything changed, or carried out once it is back.
+// Acts on a server while its host is down: refused before anything changed, or carried out once the host is back.
 
 let cloud: Cloud
 let demo: ApiClient

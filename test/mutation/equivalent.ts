@@ -73,7 +73,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'gateway/app/feed/cell-feed.ts',
     line: 'this.#queue.clear()',
     replacement: ';',
-    why: 'What waits is skipped or dropped where it does not follow on what is known: the line frees its memory sooner.',
+    why: 'A waiting batch that does not continue the applied changes is skipped or dropped anyway: the line only frees its memory sooner.',
   },
   {
     file: 'gateway/app/feed/cell-feed.ts',
@@ -103,7 +103,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'gateway/app/feed/resync.ts',
     line: 'await applyOwnMigrations(tx, cell.id, page.migrations ?? [])',
     replacement: '["Stryker was here"]',
-    why: 'What is no migration of a server of the cell is left out.',
+    why: 'Rows that are not migrations of a server of the cell are left out.',
   },
   {
     file: 'gateway/app/quotas/charge-quota.ts',

@@ -143,7 +143,7 @@ function conversation(kind: string, quick: boolean): void {
         const index = await holder(spec.id)
         const machine = harness.machines[index]!
         await driver[Symbol.asyncDispose]()
-        // What is on disk of a host that was killed meanwhile, and the BMC is silent when it starts again.
+        // The state on disk of a host that was killed during a deployment; the BMC does not answer at the next start.
         await harness.change(index, { state: 'deploying' })
         await writeFile(join(machine.directory, 'disk.img'), Buffer.alloc(512), { flag: 'r+' })
         await machine.stopBmc()

@@ -5,7 +5,7 @@ import { type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
 
-// Goal: what is tested against a stub in test/api/external-identity.test.ts is what Debian's Keystone says.
+// Goal: Debian's Keystone behaves like the stub of test/api/external-identity.test.ts.
 
 const why = isFullRun ? whyNoKeystone() : 'external identity is tested with a stub'
 const FLAVORS = '/compute/v2.1/flavors'

@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(
       /(?:\d+\.){3}\d+/.exec(
         await openstack('server', 'show', name, '-f', 'value', '-c', 'addresses'),
       )![0]
-    /** Pings from the guest, whose console tells of it. */
+    /** Pings from the guest and reads the result on its console. */
     const reaches = (name: string, address: string) =>
       waitFor(
         `${name} to reach ${address}`,

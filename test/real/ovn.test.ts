@@ -192,7 +192,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => outside.pings(floating.address)).toBe(true)
     })
 
-    test('what somebody changed or removed by hand is repaired, and what is theirs stays', async () => {
+    test("manual changes to Weir's rows are repaired, and rows of others stay", async () => {
       await nbctl('ls-add', 'theirs')
       await nbctl('lsp-set-addresses', web.id, 'fa:16:3e:00:00:99 10.71.0.66')
       await nbctl('lsp-del', friend.id)

@@ -24,7 +24,7 @@ import type { Instance, PlacedOn } from '../instance.ts'
 export interface ActParams {
   readonly operation: OperationRef
   readonly action: ActName
-  /** The complete act, sealed; null where the name is all of it. */
+  /** The complete act, sealed; null if the act has no more than its name. */
   readonly sealed: string | null
   /** As it was when the action was found possible. */
   readonly instance: Instance

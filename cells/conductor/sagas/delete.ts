@@ -83,7 +83,7 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
 }
 
 /**
- * Afterwards the instance is in ERROR with this reason, as Nova has it, and gateways have been told of it once, however often the
+ * Afterwards the instance is in ERROR with this reason, as in Nova, and gateways have been told so once, however often the
  * host says the same. The delete goes on.
  */
 async function tellRefused(

@@ -69,7 +69,7 @@ async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | u
   }
   if (found.length > 1)
     throw new Failure('conflict', 'More than one host has disks of the instance.', {
-      detail: `what is stale of ${found.join(', ')} has to be moved away`,
+      detail: `move the stale folders among ${found.join(', ')} away`,
     })
   return found[0]
 }

@@ -6,7 +6,7 @@ import { XdrReader } from './xdr-reader.ts'
 import { XdrWriter } from './xdr-writer.ts'
 
 describe('XDR', () => {
-  test('what is written is read back, padded to four bytes', () => {
+  test('values are read back as written, padded to four bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: -1, max: 9e8 }), (text, id) => {
         const name = text.toWellFormed()

@@ -10,7 +10,7 @@ export interface OvsdbOptions {
   readonly tls?: TlsFiles
   /** Of the database: `OVN_Northbound`, … */
   readonly name: string
-  /** What is replicated: columns by table. A column that the server's schema lacks is left out. */
+  /** The replicated columns, by table. A column that the server's schema lacks is left out. */
   readonly tables: Readonly<Record<string, readonly string[]>>
   readonly clock: Clock
   readonly log: Logger

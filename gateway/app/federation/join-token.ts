@@ -31,7 +31,7 @@ export function readJoinToken(text: string): JoinTokenParts {
   if (secret === undefined)
     throw new Failure(
       'invalid',
-      'This is not a complete join token. Create one with ./weir cell token create NAME, and give all of it.',
+      'This is not a complete join token. Create one with ./weir cell token create NAME, and give the whole text that it prints.',
     )
   return { secret, pin }
 }

@@ -18,7 +18,7 @@ export async function idOf(db: Executor, what: Named, idOrName: string): Promise
   return id
 }
 
-/** The same for what a path names: throws `not-found` for what is not there. */
+/** The same for an id or name in a path: throws `not-found` if no object has it. */
 export async function foundIdOf(db: Executor, what: Named, idOrName: string): Promise<string> {
   try {
     return await idOf(db, what, idOrName)

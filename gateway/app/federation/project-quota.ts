@@ -13,7 +13,7 @@ import { foundIdOf } from './named.ts'
 export interface ResourceQuota {
   readonly service: 'compute' | 'network' | 'image'
   readonly resource: string
-  /** Null for what is counted by the piece. */
+  /** Null for resources that are counted by the piece. */
   readonly unit: 'MiB' | 'bytes' | null
   readonly used: number
   /** Null: none. */

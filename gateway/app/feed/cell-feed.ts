@@ -38,7 +38,7 @@ const LEASE_RENEW_MS = 1_500
 const ROWS_MAX = 1_000
 /**
  * What one cell may publish in a second, so that none takes the time and the log of the others: a busy one publishes a
- * tenth of it. What is above it, and a batch that no cell makes, is left unread and asked for.
+ * tenth of it. Batches above the limit, and batches that no cell would publish, are dropped and requested later.
  */
 const BATCHES_PER_SECOND = 500
 const BYTES_PER_SECOND = 8 * 2 ** 20
@@ -168,7 +168,7 @@ export class CellFeed implements AsyncDisposable {
     })
   }
 
-  /** What is not taken is asked for with the next heartbeat at the latest. */
+  /** A batch that is dropped here is requested at the next heartbeat at the latest. */
   #take(message: Msg): void {
     const { cell, nudge } = this.#options
     this.#unheard = 0

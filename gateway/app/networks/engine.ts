@@ -10,7 +10,7 @@ export function hasNetworkEngine(db: Executor): Promise<boolean> {
   return isAnyHostAbleTo(db, OVN)
 }
 
-/** Throws `unsupported` where what is asked for would have no effect; `what` begins the sentence. */
+/** Throws `unsupported` if no cell has a network engine that could give the request effect; `what` begins the sentence. */
 export async function requireNetworkEngine(db: Executor, what: string): Promise<void> {
   if (await hasNetworkEngine(db)) return
   throw new Failure(

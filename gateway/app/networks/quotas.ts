@@ -114,7 +114,7 @@ function refuseForeign(requester: Requester, projectId: string): void {
   throw new Failure('not-found', `No quota is found for project ${projectId}.`)
 }
 
-/** What the project may use and does use, whoever asks. */
+/** The project's limits and usage; the caller's rights are not checked. */
 export async function quotasOf(networks: Pick<Networks, 'db'>, projectId: string): Promise<Quotas> {
   const rows = await quotaRows(networks.db, projectId)
   return statesOf(new Map(rows.map((row) => [row.resource, row])))

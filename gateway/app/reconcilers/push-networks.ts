@@ -156,7 +156,7 @@ function itemsOf(state: NetworkState): readonly Item[] {
   )
 }
 
-/** What is put comes before what goes: ports leave a network before it does. */
+/** Objects are put before others are removed, because ports must leave a network before it is removed. */
 function messagesOf(
   due: readonly Item[],
   removed: readonly NetworkObjectRef[],

@@ -21,7 +21,8 @@ function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }:
   const check = `cell ${name}`
   if (loss !== null) return { check, result: 'failed', detail: 'it was declared lost' }
   if (!is_reachable) return { check, result: 'failed', detail: 'it is unreachable' }
-  if (needs_resync) return { check, result: 'unknown', detail: 'a full copy of it is being read' }
+  if (needs_resync)
+    return { check, result: 'unknown', detail: 'the gateways are reading a full copy of the cell' }
   const servers = `${summary?.servers ?? 0} servers`
   return { check, result: 'ok', detail: is_enabled ? servers : `${servers}, disabled` }
 }

@@ -118,7 +118,7 @@ function documentOf(name: DocumentName): Served {
   const contract = loadContract(name)
   const routes = contract.operations
     .map(({ method, path }) => routeOf(method, path))
-    // As a router does: what is written out comes before what is a parameter.
+    // As in a router, literal segments come before parameters.
     .toSorted((a, b) => a.parameters - b.parameters)
   const loaded = { contract, routes }
   served.set(name, loaded)

@@ -28,7 +28,7 @@ export async function checkedStream(asked: Asked, response: Response): Promise<R
   return response
 }
 
-/** What is no operation of any service: the documents themselves, pages for people, and probes. */
+/** Paths that belong to no service: the documents themselves, pages for people, and probes. */
 const UNDESCRIBED = /^\/(openapi|docs|version|metrics|healthz|readyz)(\/|$)/
 
 function check({ method, url, headers, body }: Asked, status: number, answer: unknown): void {

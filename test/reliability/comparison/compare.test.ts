@@ -165,7 +165,7 @@ describe('servers', () => {
     ])
   })
 
-  test('what is still under way is stuck', () => {
+  test('unfinished work counts as stuck', () => {
     booted()
     const saving = { id: OTHER, name: 'snapshot-1', fields: { status: 'saving' } }
     const openSagas = [{ name: 'boot', state: 'running', subject: SERVER }]
@@ -247,7 +247,7 @@ describe('ports, ledgers and trails', () => {
     expect(found(there({ gateway: { ports } })).map(([kind]) => kind)).toEqual(['wrong answer'])
   })
 
-  test('a quota that counts otherwise than what is there, or lets too much in, is miscounted', () => {
+  test('a quota whose usage differs from a fresh count, or is above its limit, is miscounted', () => {
     const quota = { owner: PROJECT, resource: 'port', used: 2, counted: 3, limit: 2 }
 
     expect(found(there({ gateway: { quotas: [quota] } }))).toEqual([

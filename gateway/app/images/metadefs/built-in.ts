@@ -152,7 +152,7 @@ const DEFINED: readonly BuiltIn[] = [
   {
     name: 'OS::Glance::CommonImageProperties',
     displayName: 'Common image properties',
-    description: 'What is in an image.',
+    description: 'The content of an image.',
     on: [{ name: IMAGE }],
     properties: {
       kernel_id: text('Kernel', 'The id of the image that the guest is started from.'),

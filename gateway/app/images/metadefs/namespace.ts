@@ -37,7 +37,7 @@ export interface NamespaceHead {
   readonly displayName: string | null
   readonly description: string | null
   readonly visibility: 'public' | 'private'
-  /** True: neither the namespace nor a part of it can be deleted. */
+  /** True: the namespace and its content cannot be deleted. */
   readonly isProtected: boolean
   /** A project. */
   readonly owner: string
