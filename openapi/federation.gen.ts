@@ -1816,7 +1816,7 @@ export interface operations {
                 readonly cell?: string;
                 /** @description The name of a host. */
                 readonly host?: string;
-                /** @description The id of a project. */
+                /** @description The id or the name of a project. */
                 readonly project?: string;
                 /** @description As the compute API shows it. */
                 readonly status?: "BUILD" | "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED" | "RESCUE" | "VERIFY_RESIZE" | "SHELVED" | "SHELVED_OFFLOADED" | "SOFT_DELETED" | "ERROR" | "REBOOT" | "HARD_REBOOT" | "PASSWORD" | "REBUILD" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE";

@@ -131,7 +131,16 @@ describe('the weir command', () => {
     expect(await ids('-n 1')).toEqual([id, ''])
     expect(await ids('--cell north')).not.toContain(id)
     expect(await ids('--status SHUTOFF')).not.toContain(id)
-    expect(await ids('--project nobody')).toEqual([''])
+    expect(await ids('--project demo')).toContain(id)
+    expect(await ids('--project demo --status SHUTOFF --host south-2')).toEqual([''])
+    expect(await admin.run('server list --project unknown')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('There is no project with the id or name unknown.'),
+    })
+    expect(await admin.run('server list --host south-9')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('There is no host south-9.'),
+    })
     expect((await admin.run('server list --cell west')).code).toBe(3)
     expect((await admin.run('server list --status zzz')).code).toBe(2)
     const { out } = await admin.run('server list')
@@ -187,17 +196,17 @@ describe('the weir command', () => {
     expect((await admin.run('request show a/b')).code).toBe(2)
   })
 
-  test('tells where a server would go, and which filter keeps it from everywhere', async () => {
+  test('tells where a server would be placed, and which filter refuses all hosts', async () => {
     const like = '--flavor m1.tiny --image tiny'
     const placed = await admin.json(`why ${like} --zone north`)
     expect(placed).toMatchObject({ cell: 'north', host: 'north-1' })
     const { out } = await admin.run(`why ${like} --zone north`)
-    expect(out).toMatch(/^It would go to host north-1 in cell north now\.$/m)
+    expect(out).toMatch(/^The server would be placed on host north-1 in cell north now\.$/m)
     expect(out).toMatch(/^ {2}AvailabilityZoneFilter +1 +south: has no zone/m)
     expect(await admin.run('why --flavor m1.tiny')).toMatchObject({ code: 2 })
   })
 
-  test('shows what happens and goes on showing it', async () => {
+  test('lists events and follows new ones', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'watched' })
     const line = await admin.follow(`events -f --server ${id} -o json`, (each) =>
@@ -268,12 +277,12 @@ describe('the weir command', () => {
     )
   })
 
-  test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {
+  test('lists the intents for unreachable cells, and removes no cell without --yes', async () => {
     expect(await admin.json<Rows>('intent list --cell north')).toEqual([])
     expect(await admin.run('intent cancel none')).toMatchObject({ code: 3 })
 
     const { out } = await admin.run('cell leave south --dry-run')
-    expect(out).toMatch(/^This would leave: cell south with 1 hosts and \d+ servers\./)
+    expect(out).toMatch(/^This would permanently remove cell south \(hosts: 1, servers: \d+\)\./)
     const { code, err } = await admin.run('cell leave south')
     expect(code).toBe(2)
     expect(err).toContain('./weir cell leave south --yes')
@@ -302,7 +311,11 @@ describe('the weir command', () => {
       'There is no project with the id or name none. See: openstack project list',
     ],
     ['why nobody', 3, 'There is no server nobody.'],
-    ['why nobody --flavor m1.tiny', 2, '--flavor is of a server one has in mind'],
+    [
+      'why nobody --flavor m1.tiny',
+      2,
+      '--flavor describes a new server, but nobody names an existing one.',
+    ],
     ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
