@@ -13,7 +13,7 @@ function assertNoOptions(name: string, options: PlacementOptions): void {
   if (given === undefined) return
   throw new Failure(
     'invalid',
-    `--${given} is of a server one has in mind, and ${name} is one that is there. Leave out the one or the other.`,
+    `--${given} describes a new server, but ${name} names an existing one. Give a server or such options, not both.`,
   )
 }
 

@@ -41,7 +41,7 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
   }
 }
 
-/** What matters most about it. */
+/** The most important state: a host that is down may be cordoned, too. */
 function hostState({ is_up, is_cordoned }: Host): keyof typeof TONES {
   if (!is_up) return 'down'
   return is_cordoned ? 'cordoned' : 'up'

@@ -23,7 +23,7 @@ function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }:
   if (!is_reachable) return { check, result: 'failed', detail: 'it is unreachable' }
   if (needs_resync)
     return { check, result: 'unknown', detail: 'the gateways are reading a full copy of the cell' }
-  const servers = `${summary?.servers ?? 0} servers`
+  const servers = `servers: ${summary?.servers ?? 0}`
   return { check, result: 'ok', detail: is_enabled ? servers : `${servers}, disabled` }
 }
 
@@ -37,6 +37,6 @@ function ofHost(
     return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
   if (!is_up)
     return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
-  const what = `${servers} servers`
+  const what = `servers: ${servers}`
   return { check, result: 'ok', detail: is_cordoned ? `${what}, cordoned` : what }
 }
