@@ -19,7 +19,7 @@ const WHO = {
   member: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'member'),
   /** The same, whatever the token is for: Keystone's `role:member`. */
   'member-anywhere': (caller: Caller) => caller.isAdmin || caller.roles.has('member'),
-  /** `context_is_admin`: the role `admin` in any scope. */
+  /** `context_is_admin`: the role `admin` in a project or the whole system. */
   admin: (caller: Caller) => caller.isAdmin,
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
