@@ -112,7 +112,8 @@ function readOvn(read: EnvReader): OvnSettings | undefined {
   const northbound = read.optionalText('OVN_NORTHBOUND')
   if (northbound === undefined) return undefined
   const southbound = read.text('OVN_SOUTHBOUND')
-  const caFile = read.optionalText('OVN_CA_FILE')
+  const isEncrypted = [northbound, southbound].some((address) => address.startsWith('ssl:'))
+  const caFile = isEncrypted ? read.text('OVN_CA_FILE') : read.optionalText('OVN_CA_FILE')
   if (caFile === undefined) return { northbound, southbound }
   const certificateFile = read.text('OVN_CERTIFICATE_FILE')
   const keyFile = read.text('OVN_KEY_FILE')

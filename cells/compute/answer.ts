@@ -18,7 +18,11 @@ export async function answerOf(
   } catch (thrown) {
     const error = storageFailure(thrown)
     if (signal.aborted)
-      throw new Failure('unavailable', 'The work was cut short.', { cause: error })
+      throw new Failure(
+        'unavailable',
+        'The work was cancelled before its end: the host is stopping, or a newer request replaced it.',
+        { cause: error },
+      )
     if (isFailure(error, 'unavailable')) throw error
     const isExpected = isFailure(error) && error.kind !== 'internal'
     const fields = { request_id: currentWork()?.requestId, ...errorFields(error) }

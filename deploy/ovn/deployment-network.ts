@@ -94,6 +94,9 @@ function underlayFolder(layout: Layout): string {
 function addressOf(state: DeploymentState, id: string): string {
   const number = launchedHosts(state).findIndex((host) => host.id === id) + 1
   if (number > HOSTS_MAX)
-    throw new Failure('invalid', `At most ${HOSTS_MAX} hosts fit on a machine.`)
+    throw new Failure(
+      'invalid',
+      `With --network ovn a machine can have at most ${HOSTS_MAX} hosts; this deployment has more.`,
+    )
   return `10.255.${number >> 8}.${number & 0xff}`
 }

@@ -127,7 +127,10 @@ function failureOf(
   length: string | string[] | undefined,
 ): Failure | undefined {
   if (status === 401)
-    return new Failure('unauthenticated', `The ticket for image ${image.id} is no longer good.`)
+    return new Failure(
+      'unauthenticated',
+      `The ticket for image ${image.id} has expired or was revoked.`,
+    )
   if (status === 404) return new Failure('not-found', `Image ${image.id} no longer exists.`)
   if (status !== 200)
     return new Failure('unavailable', `Image ${image.id} cannot be read now.`, {

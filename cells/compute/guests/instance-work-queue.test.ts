@@ -166,7 +166,7 @@ test('a job pre-empted before it began never runs', async () => {
     LONG_MS,
   )
 
-  await expect(never).rejects.toThrow('cut short')
+  await expect(never).rejects.toThrow('cancelled before it began')
   expect(await destroying).toEqual(DONE)
 })
 

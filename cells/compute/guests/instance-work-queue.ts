@@ -69,7 +69,11 @@ export class InstanceWorkQueue implements AsyncDisposable {
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
     const start = async () => {
-      if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
+      if (signal.aborted)
+        throw new Failure(
+          'unavailable',
+          'The work was cancelled before it began: the host is stopping, or a newer request replaced it.',
+        )
       return this.#remembered(job, await job.run(signal))
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)

@@ -138,12 +138,17 @@ async function connected({ address, tls: files }: ConnectOptions): Promise<net.S
 /** The server's certificate is checked against the authority; in OVN it names a chassis and no host. */
 async function secretsOf(files: TlsFiles | undefined) {
   if (files === undefined)
-    throw new Failure('invalid', 'An ssl: address of OVSDB needs a CA, a certificate and a key.')
+    throw new Failure(
+      'invalid',
+      'An ssl: address of an OVSDB server needs a CA, a certificate and a key.',
+    )
   const read = async (file: string) => {
     try {
       return await readFile(file)
     } catch (cause) {
-      throw new Failure('invalid', `The file ${file} for TLS to OVSDB cannot be read.`, { cause })
+      throw new Failure('invalid', `Cannot read ${file}, a file for TLS to the OVSDB server.`, {
+        cause,
+      })
     }
   }
   const { caFile, certificateFile, keyFile } = files
@@ -165,7 +170,7 @@ function placeOf(
     return { host: rest.slice(0, at).replace(/^\[|\]$/g, ''), port, isTls: scheme === 'ssl' }
   throw new Failure(
     'invalid',
-    `'${address}' is no address of an OVSDB server. Write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT.`,
+    `'${address}' is not the address of an OVSDB server. Write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT.`,
   )
 }
 

@@ -117,9 +117,9 @@ export class OvsdbDatabase implements AsyncDisposable {
     operations: readonly Operation[],
     signal?: AbortSignal,
   ): Promise<readonly OperationResult[]> {
+    const { name, address } = this.#options
     if (this.#connection === undefined)
-      throw new Failure('unavailable', `${this.#options.name} at ${this.#options.address} is away.`)
-    const { name } = this.#options
+      throw new Failure('unavailable', `${name} at ${address} is not connected.`)
     const answer = await this.#connection.call('transact', [name, ...operations], signal)
     const results = answer as readonly (OperationResult | null)[]
     const at = results.findIndex((result) => result?.error !== undefined && result.error !== null)
@@ -127,8 +127,10 @@ export class OvsdbDatabase implements AsyncDisposable {
     const { error = '', details = '' } = results[at]!
     const of = JSON.stringify(operations[at] ?? 'commit').slice(0, 500)
     if (error === 'timed out' && operations[at]?.op === 'wait')
-      throw new Failure('conflict', `${name} was changed meanwhile.`, { detail: of })
-    throw new Failure('internal', `${name} refused a change.`, {
+      throw new Failure('conflict', `A row of ${name} was changed at the same time.`, {
+        detail: of,
+      })
+    throw new Failure('internal', `${name} at ${address} refused a change.`, {
       detail: `${error}: ${details} ${of}`,
     })
   }
@@ -160,7 +162,7 @@ export class OvsdbDatabase implements AsyncDisposable {
         return await this.#connect()
       } catch (error) {
         if (tries === 0 && !signal.aborted)
-          log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is away')
+          log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is not connected')
       }
     }
   }

@@ -134,11 +134,17 @@ function withFields(
     ...segmentsOf(network, fields['weir:cells']),
   }
   if (changed.mtu > networks.mtuMax)
-    throw new Failure('invalid', `Invalid input for mtu: the largest here is ${networks.mtuMax}.`)
+    throw new Failure(
+      'invalid',
+      `Invalid input for mtu: ${changed.mtu} is above the largest MTU of this cloud, ${networks.mtuMax}.`,
+    )
   if (!requester.isAdmin) refuseAdminFields(network, changed)
   if (changed.isExternal || !changed.isDefault) return changed
   if (fields.is_default !== true) return { ...changed, isDefault: false }
-  throw new Failure('invalid', 'Invalid input for is_default: only an external network can be it.')
+  throw new Failure(
+    'invalid',
+    'Invalid input for is_default: only an external network can be the default network.',
+  )
 }
 
 function domainOf(text: string): string {

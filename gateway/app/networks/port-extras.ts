@@ -105,7 +105,7 @@ function optionsOf(
   if (options.size <= OPTIONS_MAX) return [...options.values()]
   throw new Failure(
     'invalid',
-    `Invalid input for extra_dhcp_opts: at most ${OPTIONS_MAX} are kept.`,
+    `Invalid input for extra_dhcp_opts: the port would have ${options.size} options, at most ${OPTIONS_MAX} are allowed.`,
   )
 }
 

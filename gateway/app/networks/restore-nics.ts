@@ -89,7 +89,7 @@ async function restorePort(
   if (port !== undefined) {
     const isFree = port.projectId === projectId && (await bindPort(tx, { portId, ...bound, now }))
     if (isFree) return { ...port, ...bound }
-    throw new Failure('conflict', `Port ${portId} is another's.`)
+    throw new Failure('conflict', `Port ${portId} is in use by another server or project.`)
   }
   return placePort(tx, {
     ...bound,

@@ -88,7 +88,7 @@ export async function addTag(
     throw new Failure('invalid', `A tag has at most ${TAG_LENGTH_MAX} characters.`)
   await changeTags(networks, requester, object, (tags) => {
     if (!tags.includes(tag) && tags.length >= TAGS_MAX)
-      throw new Failure('invalid', `There may be at most ${TAGS_MAX} tags.`)
+      throw new Failure('invalid', `An object has at most ${TAGS_MAX} tags.`)
     return [...new Set([...tags, tag])]
   })
 }
@@ -125,7 +125,7 @@ async function changeTags(
 
 function taggedCollection(name: string): DescribedCollection {
   if (Object.hasOwn(FINDERS, name)) return name as DescribedCollection
-  throw new Failure('not-found', `Nothing in ${name} has tags.`)
+  throw new Failure('not-found', `Objects of ${name} have no tags.`)
 }
 
 function noSuchTag(tag: string): Failure {

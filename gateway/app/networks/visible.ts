@@ -18,7 +18,7 @@ export function scopeOf(requester: Requester): string | null {
 /** The project new objects belong to. */
 export function projectOf(requester: Requester): string {
   if (requester.projectId !== null) return requester.projectId
-  throw new Failure('forbidden', 'This needs a token for a project.')
+  throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
 }
 
 /** The network, if the requester may see it; else `not-found`. */

@@ -62,7 +62,8 @@ export async function createServerGroup(
   { projectId, userId }: Pick<Caller, 'projectId' | 'userId'>,
   asked: NewServerGroup,
 ): Promise<ServerGroup> {
-  if (projectId === null) throw new Failure('forbidden', 'This needs a token for a project.')
+  if (projectId === null)
+    throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
   if (asked.maxPerHost !== null && asked.policy !== 'anti-affinity')
     throw new Failure('invalid', 'Only anti-affinity policy supports rules.')
   const group = { id: newId<string>(), projectId, userId, ...asked }
