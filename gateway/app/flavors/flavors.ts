@@ -120,18 +120,10 @@ export function flavorNotFound(id: string): Failure {
   return new Failure('not-found', `Flavor ${id} could not be found.`)
 }
 
-/** Memory and swap in MiB, disks in GiB. */
-export interface NewFlavor {
+/** The properties that the creator of a flavor sets; without an id it gets one. */
+export interface NewFlavor
+  extends Omit<Flavor, 'id' | 'isDisabled' | 'extraSpecs' | 'createdAt' | 'updatedAt'> {
   readonly id: string | null
-  readonly name: string
-  readonly vcpus: number
-  readonly memoryMb: number
-  readonly rootGb: number
-  readonly ephemeralGb: number
-  readonly swapMb: number
-  readonly rxtxFactor: number
-  readonly isPublic: boolean
-  readonly description: string | null
 }
 
 /**

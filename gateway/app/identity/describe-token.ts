@@ -1,5 +1,4 @@
 import type { Executor } from '#common/db/database.ts'
-import type { ProjectId, UserId } from '#common/ids.ts'
 import { listAccessRules } from '../../db/identity/access-rules.ts'
 import { findApplicationCredential } from '../../db/identity/application-credentials.ts'
 import { assignedRoleIds } from '../../db/identity/assigned-roles.ts'
@@ -8,7 +7,7 @@ import { findProject } from '../../db/identity/projects.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import { trustChain } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
-import type { Caller } from '../request-context.ts'
+import { type Caller, callerOfScope } from '../request-context.ts'
 import { type AccessRule, rulesOf } from './access-rule.ts'
 import { effectiveRoles, type RoleModel, reachedRoles } from './effective-assignments.ts'
 import type { ApplicationCredential, User } from './model.ts'
@@ -120,23 +119,10 @@ interface Parts {
 }
 
 function callerOf(record: TokenRecord, parts: Parts): Caller {
-  const { user, project, domain, roles, applicationCredential, trust } = parts
+  const { applicationCredential, trust } = parts
   const isByAccessKey = record.methods.includes(EC2_METHOD)
-  const names = new Set(roles.map(({ name }) => name))
   return {
-    userId: user.id as UserId,
-    userName: user.name,
-    userDomainId: user.domain.id,
-    userDomainName: user.domain.name,
-    projectId: (project?.id ?? null) as ProjectId | null,
-    projectName: project?.name ?? null,
-    projectDomainId: project?.domain.id ?? null,
-    projectDomainName: project?.domain.name ?? null,
-    domainId: domain?.id ?? null,
-    domainName: domain?.name ?? null,
-    isSystemScoped: record.scope.type === 'system',
-    roles: names,
-    isAdmin: names.has('admin') && record.scope.type !== 'domain',
+    ...callerOfScope({ ...parts, isSystemScoped: record.scope.type === 'system' }),
     mayDelegate: !isByAccessKey && trust === null && (applicationCredential?.unrestricted ?? true),
     applicationCredentialId: applicationCredential?.id ?? null,
     trustId: trust?.id ?? null,
