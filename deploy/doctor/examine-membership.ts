@@ -34,7 +34,7 @@ export async function examineMembership(
     return [
       {
         is: 'note',
-        what: `${gatewayUrl} does not say whether it knows ${who} (${errorChain(error)}). Servers here go on; nothing is asked of them until it can be reached`,
+        what: `${gatewayUrl} cannot be asked about ${who} (${errorChain(error)}). The servers here keep running; requests for them wait until the gateway is reachable`,
       },
     ]
   }

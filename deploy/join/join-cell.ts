@@ -37,7 +37,7 @@ async function plan(
   if (host !== null)
     throw new Failure(
       'invalid',
-      `This token is for host ${host.name} of a cell there is. Give it to: ./weir host join`,
+      `This token is for host ${host.name} of an existing cell. Use it with: ./weir host join`,
     )
   if (bus.leaf_url === null)
     throw new Failure(

@@ -28,7 +28,7 @@ function plan(
   if (host === null)
     throw new Failure(
       'invalid',
-      `This token is for the new cell ${cell.name}. Give it to: ./weir cell join`,
+      `This token is for the new cell ${cell.name}. Use it with: ./weir cell join`,
     )
   const reached = { gatewayUrl, busUrl: bus.url, imageUrl }
   if (known?.host !== undefined) return { ...known, host: { ...known.host, ...reached } }

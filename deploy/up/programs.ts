@@ -143,6 +143,6 @@ function keyFile(layout: Layout, name: string): Promise<string> {
 
 function given(map: ReadonlyMap<string, string>, id: string): string {
   const value = map.get(id)
-  if (value === undefined) throw new Error(`Nothing was prepared for ${id}`)
+  if (value === undefined) throw new Error(`No directory or address was prepared for ${id}`)
   return value
 }

@@ -226,7 +226,7 @@ describe('./weir', () => {
     expect(options.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
     const joining = [...options, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
     const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
-    expect(ofCell.stderr).toContain('Give it to: ./weir host join')
+    expect(ofCell.stderr).toContain('Use it with: ./weir host join')
     expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
       'Host extra of cell north',
     )
