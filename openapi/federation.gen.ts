@@ -878,7 +878,7 @@ export interface components {
             readonly largest: components["schemas"]["Resources"];
             /** @description The amounts of all hosts that servers use; null if the cell does not report them. */
             readonly used: components["schemas"]["Resources"] | null;
-            /** @description What all hosts have. */
+            /** @description The capacity of all hosts. */
             readonly total: components["schemas"]["Resources"] | null;
             /** @description The usable amounts of all hosts, including overcommit. */
             readonly limits: components["schemas"]["Resources"] | null;
@@ -976,7 +976,7 @@ export interface components {
             readonly kind: string;
             /** @enum {string} */
             readonly state: "running" | "done" | "failed" | "cancelled";
-            /** @description What it is about. */
+            /** @description The id of the object that it concerns. */
             readonly subject_id: string;
             /** @description Its name, if it has one. */
             readonly subject: string;
@@ -1005,7 +1005,7 @@ export interface components {
             readonly at: components["schemas"]["Time"];
             readonly user_id: string;
             readonly user_name: string;
-            /** @description That of the token. */
+            /** @description The project of the token. */
             readonly project_id: string | null;
             /** @description The service, and the name of the operation in its document. */
             readonly action: string;
@@ -1224,7 +1224,7 @@ export interface components {
             };
             content: {
                 readonly "application/problem+json": {
-                    /** @description What kind of problem it is. */
+                    /** @description The kind of problem. */
                     readonly type: string;
                     readonly title: string;
                     /** @description The HTTP status. */
@@ -1315,7 +1315,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The versions of the API. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1344,7 +1344,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The cells. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1372,7 +1372,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The cell. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1478,7 +1478,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. Its Link header names the next page, if there is one. */
+            /** @description A page of hosts. The Link header names the next page, if there is one. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1509,7 +1509,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The host. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1682,7 +1682,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The unmanaged guests of the host. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1760,7 +1760,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The number of clouds below this one, on the longest path. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1788,7 +1788,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The drivers of the hosts. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1831,7 +1831,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of servers. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1862,7 +1862,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The place of the server, and the decisions about it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1957,7 +1957,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The ids of the server in the clouds above and below. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2100,7 +2100,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of operations. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2133,7 +2133,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The operation. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2225,7 +2225,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of audit records. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2315,7 +2315,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. Its Link header names the next page, if there is one. */
+            /** @description A page of intents. The Link header names the next page, if there is one. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2367,7 +2367,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The join tokens, without their secrets. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2967,7 +2967,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The usage and the limits of the project. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
