@@ -1,4 +1,4 @@
-import { type Env, EnvReader } from '#common/env.ts'
+import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
@@ -91,11 +91,11 @@ export function configFromEnv(env: Env): CellConfig {
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))
-    throw new Error('Configuration:\n  CELL_SECRET_KEY: 64 hexadecimal digits are needed')
+    throw new SettingsError(['CELL_SECRET_KEY: 64 hexadecimal digits are needed'])
   if (config.fenceAfterS > 0 && config.fenceAfterS < FENCE_AFTER_S_MIN)
-    throw new Error(
-      `Configuration:\n  CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
-    )
+    throw new SettingsError([
+      `CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
+    ])
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
 }
 

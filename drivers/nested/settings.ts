@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { EnvReader } from '#common/env.ts'
+import { EnvReader, SettingsError } from '#common/env.ts'
 import { type LoginSource, loginSource } from '../cloud-login.ts'
 import { resourceAmounts } from '../resource-amounts.ts'
 
@@ -101,5 +101,5 @@ function mapOf(pairs: readonly string[]): ReadonlyMap<string, string> {
 function refuseWrong({ networks }: NestedSettings): void {
   const wrong = networks.find((block) => !ipaddr.isValidCIDR(block))
   if (wrong !== undefined)
-    throw new Error(`Configuration:\n  networks: ${wrong} is no CIDR block, such as 10.0.0.0/8`)
+    throw new SettingsError([`networks: ${wrong} is no CIDR block, such as 10.0.0.0/8`])
 }
