@@ -281,8 +281,12 @@ describe('the weir command', () => {
     expect(await admin.json<Rows>('intent list --cell north')).toEqual([])
     expect(await admin.run('intent cancel none')).toMatchObject({ code: 3 })
 
-    const { out } = await admin.run('cell leave south --dry-run')
-    expect(out).toMatch(/^This would permanently remove cell south \(hosts: 1, servers: \d+\)\./)
+    const leaving = await admin.run('cell leave south --dry-run')
+    expect(leaving.out + leaving.err).toMatch(/remove cell south \(hosts: 1, servers: \d+\)/)
+    expect(await admin.run('cell lost south --dry-run --stopped off')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('refuses it while the cell is reachable'),
+    })
     const { code, err } = await admin.run('cell leave south')
     expect(code).toBe(2)
     expect(err).toContain('./weir cell leave south --yes')

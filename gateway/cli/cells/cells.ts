@@ -77,7 +77,7 @@ export interface LeaveOptions extends CloudOptions {
 
 /**
  * Afterwards the cell is unknown to the gateways, its credentials are worthless, and its processes on this machine
- * have ended. Throws `conflict` while it has servers. A dry run prints what would leave, and whether it may.
+ * have ended. Throws `conflict` while it has servers. A dry run prints the cell that would leave, or throws the same.
  */
 export async function leaveCell(
   operator: Operator,
@@ -90,8 +90,12 @@ export async function leaveCell(
   const { hosts = 0, servers = 0 } = cell.summary ?? {}
   const what = `cell ${cell.name} (hosts: ${hosts}, servers: ${servers})`
   if (options.dryRun === true) {
-    const verdict = servers > 0 ? ' The gateway refuses this while the cell has servers.' : ''
-    operator.out.write(`This would permanently remove ${what}.${verdict}\n`)
+    if (servers > 0)
+      throw new Failure(
+        'conflict',
+        `This would permanently remove ${what}, but the gateway refuses it while the cell has servers.`,
+      )
+    operator.out.write(`This would permanently remove ${what}.\n`)
     return
   }
   if (options.yes !== true) {
@@ -116,7 +120,7 @@ export interface LoseOptions extends CloudOptions {
 
 /**
  * Afterwards a cell that will not come back is lost, and its servers are in no cell. Throws `conflict` for a reachable
- * cell. A dry run prints the cell that would be lost.
+ * cell. A dry run prints the cell that would be lost, or throws the same.
  */
 export async function loseCell(
   operator: Operator,
@@ -128,10 +132,12 @@ export async function loseCell(
   const { hosts = 0, servers = 0 } = cell.summary ?? {}
   const what = `cell ${cell.name} (hosts: ${hosts}, servers: ${servers})`
   if (options.dryRun === true) {
-    const verdict = cell.is_reachable
-      ? ' The gateway refuses this while the cell is reachable.'
-      : ''
-    operator.out.write(`This would declare lost: ${what}.${verdict}\n`)
+    if (cell.is_reachable)
+      throw new Failure(
+        'conflict',
+        `This would declare lost: ${what}. The gateway refuses it while the cell is reachable.`,
+      )
+    operator.out.write(`This would declare lost: ${what}.\n`)
     return
   }
   if (options.yes !== true)

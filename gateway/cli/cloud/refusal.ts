@@ -36,7 +36,7 @@ function messageIn(text: string): string | undefined {
 
 function advice(kind: ErrorKind): readonly string[] {
   if (kind === 'forbidden')
-    return ['Be an operator: --os-cloud weir-admin, or a user with the role admin.']
+    return ['Use the account of an operator: --os-cloud weir-admin, or a user with the role admin.']
   if (kind === 'unauthenticated')
     return ['Check which cloud is meant: --os-cloud, OS_CLOUD, clouds.yaml.']
   return []

@@ -35,7 +35,7 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
       { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },
       { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
       { head: 'SEEN', of: ({ last_seen_at }) => age(last_seen_at, now), isWide: true },
-      { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isWide: true },
+      { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isLong: true },
       { head: 'ID', of: ({ id }) => id, isWide: true },
     ],
   }

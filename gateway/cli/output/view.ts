@@ -78,5 +78,7 @@ export async function rendered(view: View, format: Format, style: Style): Promis
 }
 
 function shownColumns<Row>(columns: readonly Column<Row>[], isWide: boolean) {
-  return columns.filter((column) => isWide || column.isWide !== true)
+  return columns.filter(
+    ({ isWide: isExtra, isLong }) => isLong !== true && (isWide || isExtra !== true),
+  )
 }
