@@ -44,7 +44,7 @@ export function boundLog(descriptor: number, sizeMaxBytes: number): void {
   try {
     copyFileSync(own, `${readlinkSync(own)}.1`)
   } catch {
-    // What it says next matters more than what it said.
+    // New lines matter more than old ones.
   }
   ftruncateSync(descriptor, 0)
 }

@@ -6,9 +6,9 @@ import { redacted } from './redact.ts'
 
 export type Logger = Pino
 
-/** A failure that repeats is told once in this time, with how often it came. */
+/** A repeated failure is logged once in this time, with the number of repeats. */
 export const TELL_EVERY_MS = 30_000
-/** Failures told apart. */
+/** Different failures whose repeats are counted. */
 const REMEMBERED_MAX = 1_000
 
 interface Told {

@@ -29,13 +29,13 @@ export interface Driver extends AsyncDisposable {
    * type is `fake`, and it refuses images whose property `hypervisor_type` is not `fake`.
    */
   readonly simulated: boolean
-  /** What the host offers in all, whatever is used. Throws `unavailable` while the backend is down. */
+  /** The total resources of the host, without regard to usage. Throws `unavailable` while the backend is down. */
   inventory(signal: AbortSignal): Promise<HostInventory>
   /** Afterwards the instance runs. Spawning one that already exists makes it run and changes nothing else. */
   spawn(spec: InstanceSpec, signal: AbortSignal): Promise<void>
   /** Afterwards nothing of the instance is left: no guest, disk, lease, port. Destroying an absent one is a no-op. */
   destroy(id: InstanceId, signal: AbortSignal): Promise<void>
-  /** Every instance that carries this driver's owner stamp, and no other, whatever its power state. */
+  /** Every instance that carries this driver's owner stamp, and no other, in any power state. */
   list(signal: AbortSignal): Promise<readonly InstanceReport[]>
   /** Afterwards the guest runs. Throws `not-found` when the instance does not exist. */
   start(id: InstanceId, signal: AbortSignal): Promise<void>
@@ -157,9 +157,9 @@ export interface Interfaces {
 
 export interface Firewall {
   /**
-   * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named passes only what its guest needs to get an address. Ports that are not here or are busy are
-   * passed over: returned are the ids of the others, the rest has to be told again.
+   * Afterwards these ports have these addresses and pass the traffic of these rules; other ports keep theirs. A port
+   * that was never named passes only the packets that its guest needs to get an address. Ports that are not on this
+   * host, or are busy, are skipped: the ids of the others are returned, and the skipped ports must be sent again.
    */
   apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
@@ -170,7 +170,7 @@ export interface PortFilter {
   readonly nic: NicSpec
   /** What passes, besides answers to it; null: everything, from any address. */
   readonly rules: readonly FilterRule[] | null
-  /** The security groups that the rules are of; one may have none. Absent: not told. */
+  /** The security groups of the rules; a group may have no rules. Absent: not given. */
   readonly groupIds?: readonly string[]
 }
 
@@ -190,7 +190,7 @@ export interface FilterRule {
 }
 
 export interface Snapshot {
-  /** The root disk as it is at one moment, as an image that needs nothing else. The guest goes on meanwhile. */
+  /** The root disk as it is at one moment, as an image without a backing file. The guest keeps running. */
   take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
 }
 
@@ -318,7 +318,7 @@ export interface InstanceSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** What the user sent, for backends that tell the guest themselves. */
   readonly asked: AskedOfGuest
-  /** What the user said besides, for backends that keep it; absent: nothing. */
+  /** Further properties that the user set, for backends that keep them; absent: none. */
   readonly remarks?: PassthroughAttributes
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }

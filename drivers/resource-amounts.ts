@@ -1,5 +1,8 @@
 import { SettingsError } from '#common/env.ts'
-/** How much there is of further classes of Placement, from `PCPU=8` pairs; throws one error that names a wrong one. */
+/**
+ * The amounts of further resource classes of Placement, from pairs such as `PCPU=8`. Throws an error that names the
+ * invalid pair.
+ */
 export function resourceAmounts(
   name: string,
   pairs: readonly string[],

@@ -57,7 +57,7 @@ export interface GatewayConfig {
   readonly imageImport: ImportRules
   /** The largest frame that networks carry. */
   readonly networkMtuMax: number
-  /** This process among all gateways; the same after a restart, so that it goes on with its own work at once. */
+  /** The name of this process among all gateways; the same after a restart, so that it continues its own work at once. */
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined

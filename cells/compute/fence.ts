@@ -25,7 +25,7 @@ interface Kept {
 }
 
 const LOOK_EVERY_MS = 500
-/** Where nothing is to be stopped, whatever happens. */
+/** The interval of checks while the fence is off. */
 const IDLE_MS = 60_000
 const BACKEND_TIMEOUT_MS = 20_000
 /**

@@ -70,7 +70,7 @@ export class Reporter implements AsyncDisposable {
     return Promise.resolve()
   }
 
-  /** What the bus refuses, being too large or closing, is said again by the next look. */
+  /** A message that the bus refuses, as too large or while closing, is repeated by the next look. */
   #publish(what: 'report' | 'alive' | 'power', payload: object): void {
     if (this.#nats.isClosed()) return
     const { cellId, id } = this.#compute.host

@@ -30,7 +30,7 @@ export async function instanceDelete(
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const instance = await findInstance(db, operation.serverId as InstanceId)
     const isHere = instance !== undefined && instance.attempt <= operation.attempt
-    // What goes is of an older attempt; this one must not be built after that either.
+    // The deleted server is of an older attempt; the newer attempt must not be built afterwards either.
     if (isHere && instance.attempt < operation.attempt) await refuseBuilds(cell, operation)
     if (isHere && instance.taskState === 'deleting')
       return { outcome: 'deleting', view: instanceView(instance) }

@@ -25,9 +25,9 @@ const PAGES_MAX = 200
 
 /**
  * Afterwards the cell's rows agree with the host's guests. A report may be older than the cell's last change, so when
- * one disagrees the host is asked again, after the rows were read: its answer about an instance that has not changed
- * since is the truth. Without a report the host is asked at once. Once after a restore of the database the host is
- * believed where it would otherwise be told to stop a guest.
+ * one disagrees, the host is asked again after the rows were read: its answer about an instance that has not changed
+ * since is the truth. Without a report the host is asked at once. Once after a restore of the database, the cell
+ * believes the host instead of telling it to stop a guest.
  */
 export async function auditHost(
   cell: Cell,

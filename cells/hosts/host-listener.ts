@@ -39,7 +39,7 @@ export class HostListener implements AsyncDisposable {
   readonly #peers: PeersHeard
   readonly #inHand: OneInHand<string, Msg>[] = []
   readonly #audited = new Set<HostId>()
-  /** What was last said of guests that may have ended by themselves. */
+  /** The last report about guests that may have ended by themselves. */
   readonly #doubted = new Map<string, Power>()
   #doubting: Promise<void> = Promise.resolve()
   /** Hosts that have reported since this began to listen, or are being asked to. */
@@ -139,7 +139,7 @@ export class HostListener implements AsyncDisposable {
     return said
   }
 
-  /** A host that reported before anybody here listened would report again only a minute later. */
+  /** A host that reported before this process subscribed would repeat its report only a minute later. */
   async #meet(hostId: HostId): Promise<void> {
     if (this.#reported.has(hostId)) return
     this.#reported.add(hostId)
@@ -198,7 +198,7 @@ export class HostListener implements AsyncDisposable {
   }
 }
 
-/** The bus lets a host speak below its own id only, so the subject says who speaks. */
+/** The bus lets a host publish only on subjects with its own id, so the subject names the sender. */
 function assertOwn(subject: string, said: object): void {
   if (!('hostId' in said) || said.hostId === hostOf(subject)) return
   throw new Failure('forbidden', 'A host reported data of another host.')

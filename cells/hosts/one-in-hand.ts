@@ -24,7 +24,7 @@ export class OneInHand<Key, Word> {
     this.#waiting.set(key, waiting.slice(-this.#waitingMax))
   }
 
-  /** Forgets what waits, and resolves once nothing is in hand. */
+  /** Drops waiting work, and resolves once no work is running. */
   async end(): Promise<void> {
     this.#waiting.clear()
     await Promise.all(this.#inHand.values())

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 
-/** Peers that were heard longest ago are forgotten first. */
+/** The peers with the oldest messages are forgotten first. */
 const PEERS_MAX = 10_000
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -15,7 +15,7 @@ interface Heard {
   untold: number
 }
 
-/** Whose messages are heard, so that none of them takes the time, or the disk, of the others. */
+/** Limits the messages of each peer, so that no peer takes all the time, or the disk, from the others. */
 export class PeersHeard {
   readonly #clock: Clock
   readonly #log: Logger
@@ -24,8 +24,8 @@ export class PeersHeard {
   readonly #peers = new LRUCache<string, Heard>({ max: PEERS_MAX })
 
   /**
-   * `perSecond`: messages of one peer, and `bytesPerSecond`: their bytes; those above are dropped, so each must be
-   * said again by itself.
+   * The limits of one peer: messages and bytes in a second. Messages above a limit are dropped, so senders must repeat
+   * them by themselves.
    */
   constructor(
     clock: Clock,

@@ -14,8 +14,8 @@ export const token = (name: string, length = 64) =>
   })(name)
 
 /**
- * Like `token`, but never null, and in the same room whatever it says; empty where there is nothing to say. A row that
- * grows is rewritten elsewhere in its page, and pages are full of rows: that costs a page of the log every few times.
+ * Like `token`, but never null and of a fixed width; '' stands for no value. A row that grows is moved within its page,
+ * and in a full page this costs a page of the redo log.
  */
 export const fixedToken = (name: string, length: number) =>
   customType<{ data: string; driverData: string }>({

@@ -44,13 +44,9 @@ export function databaseFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const code = codeOf(error)
   if (code === NOT_COMPARABLE)
-    return new Failure(
-      'invalid',
-      'An id or filter of this request has characters that no id or filter can have.',
-      {
-        cause: error,
-      },
-    )
+    return new Failure('invalid', 'An ID or filter in this request contains invalid characters.', {
+      cause: error,
+    })
   const text = error instanceof Error ? error.message : ''
   if ((code !== undefined && FULL.has(code)) || FULL_TEXT.test(text))
     return new Failure('unavailable', 'The database cannot store more: its disk is full.', {

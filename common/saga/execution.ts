@@ -57,9 +57,9 @@ const SETTLE_MAX_MS = 5_000
 const SETTLE_PAUSE_MS = 200
 
 /**
- * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where
- * the connection ends before the commit is answered, the database is asked: a caller that got a failure could not
- * know that the work goes on.
+ * Commits each saga's row with its local steps up to the first remote one, which the log then has as started. If the
+ * connection ends before the commit is answered, the database is asked: a caller that got a failure could not know that
+ * the work continues.
  */
 export async function firstTransaction(
   db: Transactional,

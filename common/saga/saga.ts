@@ -2,7 +2,7 @@ import type { WorkContext } from '../context.ts'
 import type { Tx } from '../db/database.ts'
 import type { SagaId } from '../ids.ts'
 
-/** Whatever can stand in a JSON column. */
+/** Any value that a JSON column can hold. */
 export type Json =
   | null
   | boolean

@@ -70,7 +70,7 @@ export interface ChosenDriver {
 }
 
 export interface StartedProgram extends ProcessIdentity {
-  /** Of what it was told when it started. */
+  /** The digest of the settings with which the program was started. */
   readonly settingsDigest: string
 }
 

@@ -26,7 +26,7 @@ const STEP_MS = 10_000
 const READY_MS = 30_000
 const END_MS = 30_000
 const LOG_TAIL_CHARS = 2_000
-/** The engine goes on when the shell that started it ends. */
+/** The engine keeps running when the shell that started it ends. */
 const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
 
 /**

@@ -45,7 +45,7 @@ export function examineNats(): readonly Finding[] {
   return [natsFinding(path, said)]
 }
 
-/** `said`: what it answers to `--version`. */
+/** `said`: the program's output for `--version`. */
 export function natsFinding(path: string, said: string): Finding {
   const release = releaseIn(said)
   if (release === undefined)

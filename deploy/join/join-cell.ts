@@ -14,8 +14,9 @@ export interface JoinCellOptions extends JoinOptions {
 }
 
 /**
- * Afterwards this folder is a cell of the deployment behind the gateway: it has its own database and bus, and serves.
- * A join that broke off goes on when the same command is given again. A folder that is this cell already is let in again.
+ * Afterwards this folder is a cell of the deployment behind the gateway: it has its own database and bus, and serves. A
+ * join that was interrupted continues when the same command is given again. A folder that already is this cell gets a
+ * new credential.
  */
 export async function joinCell(
   layout: Layout,

@@ -7,8 +7,9 @@ import { type JoinOptions, type RedeemedToken, redeemJoinToken } from './redeem-
 import { startHost } from './start-host.ts'
 
 /**
- * Afterwards this folder is a host of a cell of the deployment behind the gateway, and its cell has asked it something.
- * A join that broke off goes on when the same command is given again. A folder that is this host already is let in again.
+ * Afterwards this folder is a host of a cell of the deployment behind the gateway, and the cell has sent it a request.
+ * A join that was interrupted continues when the same command is given again. A folder that already is this host gets a
+ * new credential.
  */
 export async function joinHost(
   layout: Layout,

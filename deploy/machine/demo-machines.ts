@@ -37,7 +37,7 @@ const WAS_ON = 'was-on'
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 /** In QEMU's own network, which reaches nothing else. */
 const BOOT_ADDRESS = '10.0.2.100'
-/** Of addresses that anybody may give to machines (locally administered, QEMU's). */
+/** The prefix of QEMU's MAC addresses, which are locally administered and free for any machine. */
 const MAC_PREFIX = '52:54:00'
 
 export const DEMO_BOOT_URL = `http://${BOOT_ADDRESS}`

@@ -12,8 +12,8 @@ import type { CellRecord, DeploymentState } from '../deployment/state.ts'
 import { credentialsFiles } from './prepare-bus.ts'
 
 /**
- * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: what no
- * API can make before somebody may sign in. Whatever exists is left alone.
+ * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: objects
+ * that must exist before the first login, so no API can create them. Existing objects are left unchanged.
  */
 export async function fillGlobalDatabase(
   layout: Layout,

@@ -85,7 +85,7 @@ export async function cellPrograms(
           uplink,
           ovn: network?.centrals.get(cell.id),
           caFile: existsSync(ca) ? ca : undefined,
-          // Where there are gateways, the first of them sees to it.
+          // With several gateways, the first one does this.
           serviceLogs: nth === 0 && uplink !== undefined ? serviceLogs(layout) : undefined,
         },
         state.settings,

@@ -10,7 +10,7 @@ import { isRunning } from '../process/process-identity.ts'
 import { logTail } from '../process/start-process.ts'
 import { logFile } from '../processes/program.ts'
 
-/** More than the minute after which a host that was not heard at its start reports again. */
+/** More than the minute after which a host repeats a report that no cell received. */
 const READY_LIMIT_MS = 90_000
 const PROBE_LIMIT_MS = 2_000
 
@@ -41,7 +41,7 @@ export async function waitForGateways(layout: Layout, state: DeploymentState): P
   }
 }
 
-/** Of whatever answers there, which may be a gateway of another deployment. */
+/** Whether a gateway answers at this port; it may belong to another deployment. */
 async function saysReady(port: number): Promise<boolean> {
   const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
     headersTimeout: PROBE_LIMIT_MS,

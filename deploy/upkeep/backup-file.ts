@@ -16,7 +16,7 @@ import { Failure } from '#common/errors.ts'
 import { projectRoot } from '../paths.ts'
 import { dumpDatabase } from './dump-database.ts'
 
-/** What a backup is of. */
+/** Describes the database that a backup holds. */
 export interface BackupHeader {
   readonly weirBackup: typeof FORMAT
   readonly of: BackupSubject

@@ -25,7 +25,7 @@ export interface FakeDriver extends Driver {
   plant(guest: UnmanagedGuest): void
 }
 
-/** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
+/** A host that keeps its guests in memory: for tests, demos and scale. It fails only where a test asks for it. */
 export function createFakeDriver(
   environment: Pick<DriverEnvironment, 'stateDirectory'>,
   settings: FakeSettings,

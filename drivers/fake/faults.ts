@@ -72,10 +72,10 @@ export type FaultEffect =
       /** For operators alone. */
       readonly detail?: string
     }
-  /** The call waits until the fault is taken away or the caller gives up, and then goes on. */
+  /** The call waits until the fault is removed or the caller gives up, and then continues. */
   | { readonly do: 'hang' }
   | { readonly do: 'slow'; readonly ms: number }
-  /** `list` reports this power state, whatever is true. */
+  /** `list` reports this power state instead of the true one. */
   | { readonly do: 'lie'; readonly powerState: PowerState }
   /** From then on every call of every method throws `unavailable`. */
   | { readonly do: 'die' }

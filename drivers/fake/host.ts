@@ -36,8 +36,8 @@ export class FakeHost {
   }
 
   /**
-   * Does `work` with the faults that are due. A told failure comes instead of the work, but `unavailable` after it:
-   * that is the answer that got lost.
+   * Does `work` with the faults that are due. An ordered failure replaces the work, but `unavailable` follows it: there
+   * the answer is lost.
    */
   async faulty<T>(
     method: FaultyMethod,

@@ -31,7 +31,7 @@ export function fakeInterfaces(host: FakeHost): Interfaces {
 
 const NICS = 8
 
-/** Of machines that are told apart by their guests alone. */
+/** For simulated machines, which differ only by their guests. */
 export function fakeMachineNics(host: FakeHost): MachineNics {
   return {
     macAddresses: (id, ports, signal) =>

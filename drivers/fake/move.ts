@@ -7,7 +7,7 @@ import { refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
 
 const MIB = 1024 ** 2
-/** All there is of a simulated guest. */
+/** The whole content of a simulated guest. */
 const GUEST_FILE = 'guest'
 
 export function fakeMove(host: FakeHost): Move {
@@ -48,7 +48,7 @@ export function fakeMove(host: FakeHost): Move {
   }
 }
 
-/** The guest travels as a file, and goes on as it was. */
+/** The guest travels as a file and keeps its state. */
 export function fakeLiveMove(host: FakeHost): LiveMove {
   return {
     announce: (id, signal) =>

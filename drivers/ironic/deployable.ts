@@ -28,8 +28,8 @@ const COMMAND_LINE = 'os_command_line'
 const PLAIN = /^[\w ./:,=@+-]*$/
 
 /**
- * The image's files, verified. Throws `invalid` when they are not what they were declared to be, `unsupported` when a guest
- * that boots them could not be told what it is to be told.
+ * The image's files, verified. Throws `invalid` when they differ from their declaration, and `unsupported` when a guest
+ * that boots them could not get its config drive.
  */
 export async function deployable(
   host: IronicHost,

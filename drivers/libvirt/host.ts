@@ -29,7 +29,7 @@ export interface LibvirtHost {
   readonly address: LibvirtAddress
   /** How the daemons of other hosts reach this host's. */
   readonly peer: PeerAddress
-  /** For events and for whatever is answered at once. */
+  /** For events and for calls that are answered at once. */
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */
   readonly slowSession: LibvirtSession

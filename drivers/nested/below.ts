@@ -7,7 +7,7 @@ import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 const Chain = Type.Object({ below: Type.Array(Type.String()) })
-/** As many as a server may come through at most, whatever a cloud below says. */
+/** The most clouds that a server's chain may have, also if a cloud below reports more. */
 const CHAIN_MAX = 32
 
 export function nestedDownstream(host: NestedHost): Downstream {

@@ -50,8 +50,8 @@ export class Records {
   }
 
   /**
-   * Afterwards the servers of this host are in the project below, whatever logs in later. Throws `unavailable` for another
-   * than they are in: there all would be missing, and be made once more.
+   * Afterwards this project below is the one that has the host's servers, for every later login. Throws `unavailable`
+   * for another project: there all servers would seem to be missing, and would be created again.
    */
   async stayIn(projectId: string): Promise<void> {
     const home = await readFile(this.#projectFile, 'utf8').catch((error: unknown) => {

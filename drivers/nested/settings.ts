@@ -30,7 +30,7 @@ export interface NestedSettings {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
-  /** How much there is of further classes, such as `PCPU`: a cloud does not tell. */
+  /** The amounts of further resource classes, such as `PCPU`, which a cloud does not report. */
   readonly resources: ReadonlyMap<string, number>
   /** What the guests below run on, as Nova names it: images made for one type are sent only there. */
   readonly hypervisorType: string

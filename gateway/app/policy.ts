@@ -11,13 +11,13 @@ export type PolicyCheck = (caller: Caller) => void
  * caller's own is decided where it is read: another project's things are not found.
  */
 const WHO = {
-  /** Any valid token, whatever its scope. */
+  /** Any valid token, of any scope. */
   authenticated: () => true,
   /** `project_reader_or_admin`. */
   reader: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'reader'),
   /** `project_member_or_admin`. */
   member: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'member'),
-  /** The same, whatever the token is for: Keystone's `role:member`. */
+  /** The same for a token of any scope: Keystone's `role:member`. */
   'member-anywhere': (caller: Caller) => caller.isAdmin || caller.roles.has('member'),
   /** `context_is_admin`: the role `admin` in a project or the whole system. */
   admin: (caller: Caller) => caller.isAdmin,

@@ -121,7 +121,7 @@ export function computePermissions(cellId: string, hostId: string): BusRights {
   }
 }
 
-/** Inbox prefix a compute process must connect with: replies meant for another host cannot be read. */
+/** The inbox prefix of a compute process: it cannot read replies to other hosts. */
 export function computeInboxPrefix(hostId: string): string {
   return `_INBOX.${token(hostId)}`
 }

@@ -3,7 +3,7 @@ import { fromSeed, type KeyPair } from '@nats-io/nkeys'
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 const BITS_PER_DIGIT = 5
-/** Of a seed: what kind of key it is of. */
+/** The prefix of a seed, which says the type of its key. */
 const PREFIX_BYTES = 2
 const KEY_BYTES = 32
 /** What comes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */

@@ -66,7 +66,7 @@ export class CellAccess {
     return signUser(user.name, user.publicKey, seed, user.permissions, credentialLifetimeS)
   }
 
-  /** Throws `unsupported` where this gateway can neither let in nor shut out anybody. */
+  /** Throws `unsupported` if this gateway can neither admit nor shut out cells. */
   require(): void {
     this.#held()
   }

@@ -46,7 +46,7 @@ const REFRESH_MS = 1_000
 export const KNOWN_EVERYWHERE_MS = 2 * REFRESH_MS
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** All cells there are, and what each said of itself last. Every gateway hears every heartbeat. */
+/** All cells, with their last summaries. Every gateway receives every heartbeat. */
 export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
   readonly #heard = new Map<CellId, Heard>()
@@ -100,7 +100,7 @@ export class CellRegistry implements AsyncDisposable {
     return mapping === undefined ? undefined : this.#cell(mapping)
   }
 
-  /** A process of the cell to be asked next, each in its turn; undefined when none was heard lately. */
+  /** The process of the cell for the next request, in turn; undefined if none has reported lately. */
   processOf(id: CellId): string | undefined {
     return this.#processes.next(id)
   }
@@ -114,7 +114,7 @@ export class CellRegistry implements AsyncDisposable {
     return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
 
-  /** Counts what was just given to a cell against what it last said is free. */
+  /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
     const heard = this.#heard.get(id)
     if (heard === undefined) return

@@ -34,7 +34,7 @@ export async function shelvedImage(db: Executor, serverId: string): Promise<stri
   return row?.id
 }
 
-/** Afterwards the image is of this format, as its host said. */
+/** Afterwards the image has the format that its host reported. */
 export async function formatSnapshot(
   db: Executor,
   imageId: string,

@@ -21,7 +21,7 @@ export interface InstanceMapping {
   readonly isDeleting: boolean
   readonly sagaId: SagaId | null
   readonly isNotBuilt: boolean
-  /** What the cell that gave it up said. */
+  /** The reason of the cell that refused the build. */
   readonly notBuiltReason: string | null
 }
 

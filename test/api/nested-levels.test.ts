@@ -132,7 +132,7 @@ describe('a server that goes down through three clouds', () => {
       })
     for (const [level, [server]] of levels.entries())
       expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
-    expect(await insides(clouds[2]!, atBottom!)).toEqual({
+    expect(await adminProperties(clouds[2]!, atBottom!)).toEqual({
       hostname: order['hostname'],
       userData: order['user_data'],
       publicKey: PUBLIC_KEY,
@@ -328,7 +328,7 @@ interface Insides {
 }
 
 /** Properties that are shown only to the cloud's administrators, or by other operations. */
-async function insides(cloud: Cloud, { id, key_name }: Server) {
+async function adminProperties(cloud: Cloud, { id, key_name }: Server) {
   const path = `/compute/v2.1/servers/${id}`
   const { body } = await cloud.as('admin').get<Insides>(path, NEWEST)
   const nics = await cloud.as('demo').get<Insides>(`${path}/os-interface`, NEWEST)

@@ -99,7 +99,7 @@ function isPartOfMove(asked: HostAct): asked is HostMoveAct {
   return PARTS_OF_MOVES.has(asked.name)
 }
 
-/** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
+/** Acts that leave the guest in one state, whichever act ran before: the cell lets them begin while another act runs. */
 const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
 
 const STARTING_GUEST: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']

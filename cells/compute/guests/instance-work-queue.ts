@@ -14,7 +14,7 @@ export interface Job {
   readonly run: (signal: AbortSignal) => Promise<HostAnswer>
 }
 
-/** `takingOver`: leaves the guest in one state, whatever was begun before. `last`: destroys it. */
+/** `takingOver`: work that leaves the guest in one state and may interrupt other work. `last`: destroys the guest. */
 export const RANKS = { ordinary: 0, takingOver: 1, last: 2 } as const
 export type Rank = (typeof RANKS)[keyof typeof RANKS]
 

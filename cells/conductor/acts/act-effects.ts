@@ -65,7 +65,7 @@ const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
   takeBack: () => ({ name: 'shelve-offload' }),
 }
 
-/** A server that waits for its resize to be confirmed goes on waiting when it is started after its host. */
+/** A server that waits for the confirmation of its resize still waits after it is started along with its host. */
 const startEffects: ActEffects<ActNamed<'start'>> = {
   done: async (_tx, { instance }) => (instance.vmState === 'resized' ? { vmState: 'resized' } : {}),
 }

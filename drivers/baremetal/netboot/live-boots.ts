@@ -30,7 +30,7 @@ export class LiveBoots {
     this.#folder = folder
   }
 
-  /** Afterwards the server boots from this, whatever becomes of the files that it was made from. */
+  /** Afterwards the server boots from these files, even if the originals are deleted. */
   async keep(id: InstanceId, { files, commandLine }: LiveBoot): Promise<void> {
     await this.remove(id)
     const folder = this.#folderOf(id)

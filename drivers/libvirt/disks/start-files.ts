@@ -19,8 +19,8 @@ export interface Start {
 }
 
 /**
- * Afterwards the files are what the image names, or are not there. They are the instance's own, so that it starts, and
- * moves, whatever becomes of the images.
+ * Afterwards the instance has its own copies of the kernel and ramdisk that the image names, or none. With its own
+ * copies it starts and moves even after the images have been deleted.
  */
 export async function writeStartFiles(
   host: LibvirtHost,

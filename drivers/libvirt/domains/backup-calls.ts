@@ -6,7 +6,7 @@ import type { LibvirtSession } from '../session.ts'
 /** virDomainGetJobStatsFlags: the job that ended last. */
 const JOB_STATS_COMPLETED = 1
 
-/** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest goes on. */
+/** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest runs. */
 export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
   return {
     /** Begins to copy disks as they are now; the job's end is asked for. */

@@ -54,7 +54,7 @@ function rescueElements(
     element('boot', { order: 1 }),
     kind === 'cdrom' ? element('readonly') : undefined,
   )
-  // The one QEMU would choose is of a kind that few kernels know.
+  // QEMU's default is a controller that few kernels support.
   const scsi = element('controller', { type: 'scsi', model: 'virtio-scsi' })
   return bus === 'scsi' ? [drive, scsi] : [drive]
 }

@@ -44,7 +44,7 @@ export async function listOwnDomains(
   return reports.filter((found) => found !== undefined)
 }
 
-/** The instance that a domain is, if it is anybody's: they have one UUID. */
+/** The instance of a domain, of any owner: both have the same UUID. */
 export function instanceOfDomain(domain: DomainRef): InstanceId {
   return uuidText(domain.uuid) as InstanceId
 }

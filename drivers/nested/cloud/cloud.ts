@@ -238,7 +238,7 @@ export class Cloud implements AsyncDisposable {
       return answer
     } catch (cause) {
       signal.throwIfAborted()
-      // What the content itself says against being read goes on as it is.
+      // A failure that the content itself reports while it is read is rethrown unchanged.
       throw isFailure(cause) ? cause : silence(cause, url.origin)
     }
   }

@@ -77,7 +77,7 @@ function networksOf({ nics }: InstanceSpec, { portIds }: ServerParts): object | 
   })
 }
 
-/** Instances of other hosts are far from this cloud whatever it does. */
+/** Instances on other hosts are never near servers of this cloud, so the cloud needs no hints about them. */
 function hintsOf(records: NestedHost['records'], { neighbours, remarks }: InstanceSpec): object {
   const below = (ids: readonly string[] = []) =>
     ids.flatMap((id) => records.get(id as InstanceId)?.serverId ?? [])

@@ -197,7 +197,7 @@ export class ServerView implements AsyncDisposable {
     return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
-  /** When the caller that waits for this server gives up, the list goes on for the others. */
+  /** When the caller that waits for this server gives up, the list continues for the others. */
   async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController()
     const looked = once(this.#looks, serverId, { signal: waiting.signal })

@@ -158,7 +158,7 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
       : [{ destination: `${METADATA_ADDRESS}/32`, nexthop: metadata }]),
     ...subnet.hostRoutes,
   ]
-  // A guest that is told of routes looks for no router besides (RFC 3442).
+  // A guest that gets routes by this option ignores the router option (RFC 3442).
   const all =
     gateway === null || routes.length === 0
       ? routes

@@ -11,7 +11,7 @@ export async function idOf(db: Executor, what: Named, idOrName: string): Promise
   const [id] = ids
   if (id === undefined)
     throw new Failure('invalid', `There is no ${what} with the id or name ${idOrName}.`)
-  // An id is meant, though another thing has it as its name.
+  // An id takes precedence over a name that is the same text.
   if (ids.includes(idOrName)) return idOrName
   if (ids.length > 1)
     throw new Failure('conflict', `More than one ${what} is called ${idOrName}. Give its id.`)

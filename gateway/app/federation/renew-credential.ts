@@ -55,7 +55,7 @@ async function whyNoCell(db: Executor, publicKey: string): Promise<string> {
   return `cell ${cell.name} was declared lost at ${cell.loss.at.toISOString()}, and its servers were taken from it. What its hosts still have of them is destroyed once it joins again. ${COME_BACK}`
 }
 
-/** The host that a credential of the cell is of; null for one of the cell itself. */
+/** The host to which a credential of the cell belongs; null for a credential of the cell itself. */
 function hostOf({ nats }: UserClaims, cellId: CellId): HostId | null {
   const start = `host.${cellId}.`
   const own = nats.sub?.allow?.find((subject) => subject.startsWith(start))

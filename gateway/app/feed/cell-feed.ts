@@ -44,10 +44,10 @@ const BATCHES_PER_SECOND = 500
 const BYTES_PER_SECOND = 8 * 2 ** 20
 /** How long applied rows may wait for the cell to hear that it can drop them. */
 const ACKNOWLEDGE_MS = 5_000
-/** Questions in one round; whatever is left is for the next. */
+/** The maximum number of requests in one round; the next round continues. */
 const READS_MAX = 100
 const NOTE_HEARTBEAT_MS = 5_000
-/** Reads in a row of what should have been heard, after which it is doubted that anything is. */
+/** After this many consecutive reads of rows that should have arrived as batches, the subscription is taken to be broken. */
 const UNHEARD_MAX = 3
 
 /** Applies one cell's changes while this process holds the lease for it. Its rounds are run by a reconciler. */
@@ -76,13 +76,13 @@ export class CellFeed implements AsyncDisposable {
     this.#peers = new PeersHeard(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
   }
 
-  /** A heartbeat said how far the cell's feed has come. */
+  /** A heartbeat has reported the position of the cell's feed. */
   hear(beat: CellHeartbeat): void {
     this.#heard = beat
     if (this.#mustRead || this.#isBehind()) this.#options.nudge()
   }
 
-  /** Whatever was published meanwhile may have been missed. */
+  /** Batches that were published during the interruption may be missing. */
   reconnected(): void {
     this.#mustRead = true
     this.#options.nudge()

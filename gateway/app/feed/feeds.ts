@@ -6,7 +6,7 @@ import { CellFeed } from './cell-feed.ts'
 
 export interface FeedsOptions {
   readonly deps: ComputeDeps
-  /** Stable over restarts: a restarted process goes on with its predecessor's feeds at once. */
+  /** Stable over restarts: a restarted process continues its predecessor's feeds at once. */
   readonly processName: string
   readonly nats: NatsConnection
   /** Called after changes of a cell have been applied. */

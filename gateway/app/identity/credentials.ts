@@ -33,7 +33,7 @@ export interface Credential {
   /** Null: of none. */
   readonly projectId: string | null
   readonly type: string
-  /** Whatever its type wants; of type `ec2` JSON with `access` and `secret`. */
+  /** Depends on the type; of type `ec2`, JSON with `access` and `secret`. */
   readonly blob: string
 }
 

@@ -24,8 +24,8 @@ import {
 import type { Trust } from './trust.ts'
 
 /**
- * What a token stands for right now. Undefined when its user, scope, application credential or trust is gone, disabled
- * or expired, or no role is left in the scope: such a token is not valid, whatever was true at issue.
+ * The present meaning of a token. Undefined when its user, scope, application credential or trust is gone, disabled or
+ * expired, or when no role is left in the scope: such a token is not valid, even if it was when it was issued.
  */
 export async function describeToken(
   db: Executor,

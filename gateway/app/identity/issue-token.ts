@@ -17,7 +17,7 @@ const AUDIT_BYTES = 16
 /** What a login proved: who it is, how, and what a token for it may be. */
 export interface Proof {
   readonly userId: string
-  /** The scope meant when the request names none. */
+  /** The scope of a request that names none. */
   readonly defaultProjectId: string | null
   readonly methods: readonly string[]
   readonly applicationCredentialId: string | null

@@ -142,7 +142,7 @@ function refusal(verb: string, what: string, id: string): Failure {
   )
 }
 
-/** A time as clients of Keystone write it: without a zone, UTC is meant. Throws `invalid`, naming the field. */
+/** A time as clients of Keystone write it, in UTC unless it has a zone. Throws `invalid`, naming the field. */
 export function parseKeystoneTime(text: string, field: string): Date {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(text)
   const time = new Date(hasZone ? text : `${text}Z`)

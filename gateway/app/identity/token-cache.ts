@@ -60,7 +60,7 @@ export class TokenCache {
     this.#views.clear()
   }
 
-  /** All revocations committed before this time (of the clock) have been dropped. */
+  /** All revocations committed before this time (of the clock) have been applied to the cache. */
   heard(at: number): void {
     this.#heardAt = at
   }

@@ -26,7 +26,7 @@ import {
   publicKeyFingerprint,
 } from './ssh-key.ts'
 
-/** Whose keypairs are meant: the caller's own, or for administrators any user's. Throws `forbidden`. */
+/** The owner of the keypairs in a request: the caller, or for administrators any user. Throws `forbidden`. */
 export function keypairOwner(
   caller: Pick<Caller, 'isAdmin' | 'userId'>,
   userId: string | undefined,

@@ -45,8 +45,8 @@ const AUTH_VARIABLES = [
 ] as const
 
 /**
- * The cloud that is meant: the one named, else the one the environment describes, else the `fallback`, else the only
- * one there is. Throws `not-found` or `invalid`, saying what to name.
+ * The selected cloud: the named one, else the one that the environment describes, else the `fallback`, else the only
+ * one. Throws `not-found` or `invalid`, listing the known names.
  */
 export function cloudConfig(
   options: CloudOptions,

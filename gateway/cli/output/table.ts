@@ -52,7 +52,7 @@ export function renderFields<Row>(row: Row, columns: readonly Column<Row>[], sty
     .join('')
 }
 
-/** One line that moves no cursor: names are whatever their owners made them. */
+/** One line without control characters: names contain any text that their owners chose. */
 function cellText(value: string | number | boolean | null): string {
   if (value === null || value === '') return NOTHING
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

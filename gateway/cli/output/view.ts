@@ -2,7 +2,7 @@ import type { Format } from './format.ts'
 import type { Style } from './style.ts'
 import { type Column, renderFields, renderTable } from './table.ts'
 
-/** What a command shows, in every format. Whatever the API gave goes into JSON and YAML as it is. */
+/** The output of a command, in every format. JSON and YAML contain the API's answer unchanged. */
 export interface View {
   readonly data: unknown
   /** For people. `isWide` asks for everything. */

@@ -11,7 +11,7 @@ import { decisionText } from '../servers/decision-text.ts'
 
 type Decision = components['schemas']['Decision']
 
-/** A request that changed many servers is told with this many of them. */
+/** The most servers that are shown of a request that changed many. */
 const SERVERS_MAX = 10
 const EVENTS_MAX = 1_000
 const REQUEST_ID = /^[\w-]{1,64}$/

@@ -6,7 +6,7 @@ import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 import { listView } from '../output/view.ts'
 
-/** Shows whether every cell is heard and every host up; fails where one is not. */
+/** Shows whether every cell is reachable and every host up; fails if one is not. */
 export async function verifyCloud(operator: Operator, options: ViewOptions): Promise<void> {
   await present(operator, options, async (session) => {
     const { cells } = await session.federation.ask('get', '/v1/cells')

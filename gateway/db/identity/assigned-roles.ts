@@ -49,7 +49,7 @@ const FROM_ABOVE = statement(
     .where(and(isTheirs, isFromAbove)),
 )
 
-/** Ids of the roles the user has in a scope, by whatever way but implication. */
+/** The ids of the user's roles in a scope, from all assignments but not by implication. */
 export async function assignedRoleIds(
   db: Executor,
   userId: string,

@@ -71,7 +71,7 @@ export async function findUser(db: Executor, id: string): Promise<User | undefin
   return row === undefined ? undefined : userOf(row)
 }
 
-/** Who is meant by a login: an id, or a name in a domain that is itself given by id or by name. */
+/** The user of a login: an id, or a name in a domain that is itself given by id or name. */
 export type UserReference =
   | { readonly id: string }
   | { readonly name: string; readonly domain: { readonly id?: string; readonly name?: string } }

@@ -63,7 +63,7 @@ function visible(caller: Caller, asked: OwnLimitFilter): OwnLimitFilter | undefi
   return { ...asked, projectId }
 }
 
-/** The limit, if it is of the token's project, or for callers who may see others'. */
+/** The limit, if it belongs to the token's project, or for callers who may see the limits of others. */
 export async function oneOwnLimit({ db }: Identity, caller: Caller, id: string): Promise<OwnLimit> {
   const found = await findOwnLimit(db, id)
   const owner = found?.owner

@@ -12,7 +12,7 @@ export const DISK_FORMATS = [
 ] as const
 export type DiskFormat = (typeof DISK_FORMATS)[number]
 
-/** What a content must be: of this format, or harmless, whatever its format. */
+/** The required format of a content; 'any': every format that is harmless. */
 export type WantedFormat = DiskFormat | 'any'
 
 /** The beginning of a content, and its size: enough to tell its format without reading the rest. */

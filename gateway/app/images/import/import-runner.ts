@@ -25,7 +25,7 @@ export class ImportRunner implements AsyncDisposable {
   readonly #running = new Map<ImageTask, Promise<void>>()
   #ended: () => void = () => {}
 
-  /** One that was in hand when a process ended is tried `apart`; here where that is absent. */
+  /** `apart` tries imports during which a process ended; without it they are tried in this process. */
   constructor(images: Images, log: Logger, apart?: Pick<Apart, 'run'>) {
     this.#images = images
     this.#log = log

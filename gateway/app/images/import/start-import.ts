@@ -20,8 +20,8 @@ export interface ImportDraft {
 }
 
 /**
- * Afterwards the image is `importing`, and a task sees to it that it becomes active or is queued again. Throws
- * `invalid` for an unknown method or a forbidden address, `conflict` for an image in another state.
+ * Afterwards the image is `importing`, with a task after which it is active or queued again. Throws `invalid` for an
+ * unknown method or a forbidden address, `conflict` for an image in another state.
  */
 export async function startImport(
   images: Images,

@@ -48,7 +48,7 @@ export function refuseShare(server: ServerRecord): never {
   )
 }
 
-/** Throws `not-found`, or `conflict` for a server that runs, which is told first, as in Nova. */
+/** Throws `not-found`, or, before that, `conflict` for a server that runs, as Nova does. */
 export function refuseNoShare(server: ServerRecord, shareId: string): never {
   refuseUnless(server, ['stopped', 'error'], 'delete share')
   throw new Failure('not-found', `Share ${shareId} could not be found.`)

@@ -7,7 +7,7 @@ import type { RequestedNetworks } from '../../networks/nic-request.ts'
 import { lowerLimit } from '../../quotas/quota-limits.ts'
 import { type QuotaResource, UNLIMITED } from '../../quotas/resources.ts'
 
-/** A block device as asked for, as far as it can be told whether it is the image's own disk. */
+/** A requested block device, as far as this shows whether it is the disk of the image. */
 export interface RequestedDisk {
   readonly sourceType: string | undefined
   readonly destinationType: string | undefined

@@ -158,7 +158,7 @@ function allowedToUsers({ microversion }: RequestContext, query: ServerListQuery
   return Object.fromEntries(allowed)
 }
 
-/** A status stands for the states that show it, whatever else is asked of the state. */
+/** A status stands for the states that show it, and overrides filters of these states. */
 function withoutOverruled({ vm_state, task_state, ...query }: ServerListQuery): ServerListQuery {
   if (query.status !== undefined) return query
   return { ...query, ...(vm_state && { vm_state }), ...(task_state && { task_state }) }
