@@ -193,6 +193,49 @@ test('two transactions that wait for each other both end well: the victim is run
   expect(isDeadlock(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
 })
 
+test('a statement of its own that a deadlock ended is run again', async () => {
+  const more = Array.from({ length: 8 }, (_, place) => ({ id: 3_000 + place, name: 'more' }))
+  await db.orm.insert(things).values(more)
+  const change = builder
+    .update(things)
+    .set({ name: 'alone' })
+    .where(inArray(things.id, [1, 2]))
+  const isFree = async (id: number) => {
+    const look = sql`select id from things where id = ${id} for update nowait`
+    return (await failureOf(db.orm.execute(look))) === undefined
+  }
+
+  for (const alone of [
+    () => db.run(statement(change), {}),
+    () => db.rows(statement(change), {}),
+    () =>
+      db.orm
+        .update(things)
+        .set({ name: 'alone' })
+        .where(inArray(things.id, [1, 2])),
+  ]) {
+    let waiting: Promise<unknown> | undefined
+    // The database ends the one that changed fewer rows.
+    await db.transaction(async (tx) => {
+      await tx.orm.update(things).set({ name: 'heavy' }).where(gt(things.id, 2_999))
+      await tx.orm.update(things).set({ name: 'heavy' }).where(eq(things.id, 2))
+      waiting = alone().then(
+        () => 'done',
+        (error: unknown) => error,
+      )
+      await expect.poll(() => isFree(1)).toBe(false)
+      await tx.orm.update(things).set({ name: 'heavy' }).where(eq(things.id, 1))
+    })
+
+    expect(await waiting).toBe('done')
+    const names = await db.orm
+      .select()
+      .from(things)
+      .where(inArray(things.id, [1, 2]))
+    expect(names.map(({ name }) => name)).toEqual(['alone', 'alone'])
+  }
+})
+
 test('idle connections of a burst are closed, and the used one stays open', async () => {
   await using brief = new Database({ url: relay.url, connectionsMax: 4, silenceMaxMs: 300 })
   const id = statement({

@@ -4,7 +4,7 @@ import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
 import { dropStatementMetadata } from './drop-statement-metadata.ts'
 import { endSilentConnections } from './end-silent-connections.ts'
 import { execute, executeCompound, simple } from './execute.ts'
-import { databaseFailure, isDeadlock } from './failures.ts'
+import { withoutDeadlock } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
 import { interleaveStatements } from './interleave-statements.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
@@ -21,7 +21,7 @@ export interface Executor {
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
 }
 
-/** A database: what runs outside a transaction commits by itself. */
+/** A database: what runs outside a transaction commits by itself, and is run again after a deadlock (bounded). */
 export interface Transactional extends Executor {
   /**
    * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
@@ -62,7 +62,6 @@ export interface DatabaseOptions {
   readonly silenceMaxMs?: number
 }
 
-const TRIES_MAX = 6
 const CONNECT_TIMEOUT_MS = 5_000
 /** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
 const SILENCE_MAX_MS = 20_000
@@ -87,21 +86,15 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
-    return execute<Changed>(this.#pool, boundOf(statement, values))
+    return withoutDeadlock(() => execute<Changed>(this.#pool, boundOf(statement, values)))
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return execute<readonly Row[]>(this.#pool, boundOf(statement, values))
+    return withoutDeadlock(() => execute<readonly Row[]>(this.#pool, boundOf(statement, values)))
   }
 
-  async transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#once(work)
-      } catch (error) {
-        if (!isDeadlock(error) || tries === TRIES_MAX) throw databaseFailure(error)
-      }
-    }
+  transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
+    return withoutDeadlock(() => this.#once(work))
   }
 
   onCommit(listener: () => void): () => void {

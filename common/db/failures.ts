@@ -66,6 +66,19 @@ export function isDeadlock(error: unknown): boolean {
   return codeOf(error) === 'ER_LOCK_DEADLOCK'
 }
 
+const TRIES_MAX = 6
+
+/** Runs a whole transaction, or a statement that commits by itself, again after each deadlock (bounded). */
+export async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDeadlock(error) || tries === TRIES_MAX) throw databaseFailure(error)
+    }
+  }
+}
+
 /** With these a connection ended under a statement. */
 const CUT: ReadonlySet<string> = new Set([
   'ECONNRESET',

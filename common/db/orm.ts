@@ -6,7 +6,7 @@ import {
 } from 'drizzle-orm/mysql-core'
 import { MySql2Database, type MySql2PreparedQueryHKT, MySql2Session } from 'drizzle-orm/mysql2'
 import type { Pool, PoolConnection } from 'mysql2/promise'
-import { databaseFailure } from './failures.ts'
+import { databaseFailure, withoutDeadlock } from './failures.ts'
 
 type Prepared<T extends MySqlPreparedQueryConfig> = PreparedQueryKind<MySql2PreparedQueryHKT, T>
 
@@ -15,7 +15,7 @@ type Prepared<T extends MySqlPreparedQueryConfig> = PreparedQueryKind<MySql2Prep
  * failure leaves a query as it leaves a prepared statement: `unavailable`, or what the driver threw.
  */
 class Session extends MySql2Session<Record<string, never>, Record<string, never>> {
-  /** Run before every query. */
+  /** Run before every query of a transaction; undefined where each query commits by itself. */
   before: (() => Promise<void>) | undefined
 
   override prepareQuery<T extends MySqlPreparedQueryConfig>(
@@ -23,7 +23,7 @@ class Session extends MySql2Session<Record<string, never>, Record<string, never>
   ): Prepared<T> {
     const prepared = super.prepareQuery<T>(...args)
     const execute = prepared.execute.bind(prepared)
-    prepared.execute = async (values) => {
+    const once = async (values: Parameters<typeof execute>[0]) => {
       try {
         await this.before?.()
         return await execute(values)
@@ -31,6 +31,9 @@ class Session extends MySql2Session<Record<string, never>, Record<string, never>
         throw databaseFailure(error instanceof DrizzleQueryError ? error.cause : error)
       }
     }
+    // A deadlock undoes the whole transaction that a query is in, so that the query alone cannot be run again.
+    prepared.execute = (values) =>
+      this.before === undefined ? withoutDeadlock(() => once(values)) : once(values)
     return prepared
   }
 }

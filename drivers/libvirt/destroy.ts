@@ -54,9 +54,16 @@ export async function takeOffHost(
   }
 }
 
-/** Instances that leave do not count, or the last two to leave at once would each keep the network for the other. */
-export async function isUsedByOthers(host: LibvirtHost, network: NetworkId): Promise<boolean> {
+/**
+ * Instances that leave do not count, or the last two to leave at once would each keep the network for the other: not
+ * even one that is gone by the time its record has been read.
+ */
+export async function isUsedByOthers(
+  host: Pick<LibvirtHost, 'stateDirectory' | 'leaving'>,
+  network: NetworkId,
+): Promise<boolean> {
+  const leaving = [...host.leaving]
   const records = await listInstanceRecords(host.stateDirectory)
-  for (const id of host.leaving) records.delete(id)
+  for (const id of [...leaving, ...host.leaving]) records.delete(id)
   return [...records.values()].some((r) => r.nics.some((nic) => nic.networkId === network))
 }
