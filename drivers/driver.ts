@@ -105,6 +105,7 @@ export const CAPABILITIES = [
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
+/** The optional parts that the driver has. */
 export function capabilitiesOf(driver: Driver): readonly Capability[] {
   return CAPABILITIES.filter((part) => driver[part] !== undefined)
 }

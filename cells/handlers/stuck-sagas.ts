@@ -5,6 +5,7 @@ import type { Cell } from '../cell.ts'
 
 const LISTED_MAX = 100
 
+/** The stuck sagas of the cell, and those of these ids; at most a hundred. */
 export async function sagaListStuck(
   { conductor }: Cell,
   { ids }: CellAsk<'saga.list-stuck'>,

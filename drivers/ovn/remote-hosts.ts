@@ -46,6 +46,7 @@ export function remoteDifference(
   return [...hosts, ...removed, ...bindings]
 }
 
+/** True for a row of a host in another cell. */
 export function isRemote(row: Row): boolean {
   return (row['other_config'] as ValueMap)['is-remote'] === 'true'
 }

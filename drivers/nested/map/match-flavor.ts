@@ -73,6 +73,7 @@ export async function listFlavors(
   throw new Failure('unavailable', 'The list of flavors of the cloud below does not end.')
 }
 
+/** Among flavors of the same size and extra specs: the one with the same id, or name, or the smallest id. */
 export function matchFlavor(
   flavor: FlavorSpec,
   candidates: readonly CloudFlavor[],

@@ -38,6 +38,7 @@ export const METADATA = 'network:distributed'
 /** It only holds an address: the router answers for it. */
 const FLOATING_IP = 'network:floatingip'
 
+/** The state by the ids that the rows need, computed once for all rows. */
 export function indexNetworks(state: NetworkState, hosts: readonly OvnHost[]): NetworkIndex {
   const networks = byId(state.networks)
   const subnets = byId(state.subnets.filter(({ networkId }) => networks.has(networkId)))

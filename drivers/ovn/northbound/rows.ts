@@ -74,6 +74,7 @@ export interface WantedReferences {
   readonly refersTo: readonly Reference[]
 }
 
+/** A column that holds references to these rows, in any order. */
 export function refersTo(...references: readonly Reference[]): WantedReferences {
   return { refersTo: references }
 }

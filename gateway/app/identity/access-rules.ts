@@ -21,6 +21,7 @@ export async function accessRulesOf(
   return listed(await listAccessRules(db, userId, { marker }, readLimit(limit)), limit)
 }
 
+/** Throws `not-found`, and `forbidden` for another user's rule or a delegated token. */
 export async function oneAccessRule(
   { db }: Identity,
   caller: Caller,

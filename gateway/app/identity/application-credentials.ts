@@ -100,6 +100,7 @@ export async function createCredential(
   return { credential, secret }
 }
 
+/** A page of a user's application credentials. Throws `forbidden` for another user's, or for a delegated token. */
 export async function credentialsOf(
   { db }: Identity,
   caller: Caller,
@@ -112,6 +113,7 @@ export async function credentialsOf(
   return listed(await views(db, userId, found), limit)
 }
 
+/** Throws `not-found`, and `forbidden` for another user's credential or a delegated token. */
 export async function oneCredential(
   { db }: Identity,
   caller: Caller,

@@ -132,6 +132,7 @@ function refuseOfProjects({ tags = [], extra = {} }: AsProject): void {
     throw new Failure('invalid', `A domain has no ${unknown}: leave it out.`)
 }
 
+/** True if a domain has this id. */
 export async function isDomain({ db }: Identity, id: string): Promise<boolean> {
   return (await findDomain(db, id)) !== undefined
 }

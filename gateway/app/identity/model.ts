@@ -131,6 +131,7 @@ export function refuseChange(what: string, { id, immutable }: Protected, becomes
   if (immutable && becomes) throw refusal('update', what, id)
 }
 
+/** Throws `forbidden` for an immutable object. */
 export function refuseDelete(what: string, { id, immutable }: Protected): void {
   if (immutable) throw refusal('delete', what, id)
 }

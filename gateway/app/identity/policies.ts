@@ -16,6 +16,7 @@ export function allPolicies({ db }: Identity, query: ListQuery): Promise<Listed<
   return readPage(query, (filter, limit) => listPolicies(db, filter, limit))
 }
 
+/** Throws `not-found`. */
 export async function onePolicy(
   { db }: { readonly db: Executor },
   id: string,
@@ -25,6 +26,7 @@ export async function onePolicy(
   return policy
 }
 
+/** Afterwards the policy is stored under a new id. */
 export async function createPolicy(
   { db }: Identity,
   asked: Omit<StoredPolicy, 'id'>,

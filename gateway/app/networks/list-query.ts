@@ -69,6 +69,7 @@ export interface Listed<T> {
   readonly previousMarker: string | undefined
 }
 
+/** The items in the order of the request, with the markers of the next and the previous page. */
 export function listed<T extends { readonly id: string }>(
   items: readonly T[],
   page: ResourcePage,

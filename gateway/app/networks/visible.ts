@@ -58,6 +58,7 @@ export async function ownNetwork(
   return network
 }
 
+/** The subnet, if the requester owns it or sees its network; else `not-found`. */
 export async function visibleSubnet(
   networks: Networks,
   requester: Requester,
@@ -75,6 +76,7 @@ export async function visibleSubnet(
   return subnet
 }
 
+/** The subnet, if the requester may change it: `forbidden` if it is only visible. */
 export async function ownSubnet(
   networks: Networks,
   requester: Requester,
@@ -99,6 +101,7 @@ export async function visiblePort(
   return port
 }
 
+/** The security group, if it is the requester's; else `not-found`. */
 export async function ownSecurityGroup(
   networks: Networks,
   requester: Requester,
@@ -110,6 +113,7 @@ export async function ownSecurityGroup(
   return group
 }
 
+/** True for objects of the requester's project, and for administrators. */
 export function isOwner(requester: Requester, object: { readonly projectId: string }): boolean {
   return requester.isAdmin || object.projectId === requester.projectId
 }

@@ -31,6 +31,7 @@ interface Page {
   readonly limit?: number | undefined
 }
 
+/** A page of the registered limits, which are the defaults of every project. */
 export async function registeredLimitPage(
   { db }: Identity,
   { limit, ...filter }: LimitFilter & Page,
@@ -38,6 +39,7 @@ export async function registeredLimitPage(
   return listed(await listRegisteredLimits(db, filter, readLimit(limit)), limit)
 }
 
+/** Throws `not-found`. */
 export async function oneRegisteredLimit({ db }: Identity, id: string): Promise<RegisteredLimit> {
   const found = await findRegisteredLimit(db, id)
   if (found === undefined) throw noSuchRegisteredLimit(id)

@@ -73,6 +73,7 @@ export async function visibleNamespace(
   return found
 }
 
+/** True for public namespaces, own ones, and for administrators. */
 export function isVisible(
   { visibility, owner }: NamespaceHead,
   { isAdmin, projectId }: Requester,

@@ -65,6 +65,7 @@ export const PART_NAMES: Readonly<Record<PartKind, string>> = {
   tags: 'tag',
 }
 
+/** A part of a namespace as created now. */
 export function newPart<Kind extends PartKind>(fields: PartFields<Kind>, now: Date): PartOf<Kind> {
   const time = now.toISOString()
   return { ...fields, createdAt: time, updatedAt: time } as PartOf<Kind>
@@ -79,6 +80,7 @@ export function refuseRepeated(namespace: Namespace): void {
   }
 }
 
+/** The failure for a part whose name the namespace has. */
 export function taken(namespace: Namespace, kind: PartKind, name: string): Failure {
   return new Failure(
     'conflict',

@@ -46,6 +46,7 @@ export type StoredAct =
   | { readonly name: 'rescue'; readonly image: BootImage | null; readonly sealed: string }
   | { readonly name: 'change-password'; readonly sealed: string }
 
+/** The act with its password sealed for this server. */
 export function storedAct(secrets: Secrets, serverId: string, act: ServerAct): StoredAct {
   if (!('password' in act)) return act
   const sealed = secrets.seal(act.password, passwordPurpose(serverId))
