@@ -45,8 +45,8 @@ export async function createRegion(
 }
 
 /**
- * Afterwards the registered region has these fields; others stay. Throws `not-found`, `forbidden` for a region of Weir
- * itself, `invalid` for an unknown parent.
+ * Afterwards the registered region has these fields; others stay. Throws `not-found` for it or its parent, `forbidden` for
+ * the region of Weir itself, `invalid` for a region below itself.
  */
 export async function changeRegion(
   identity: Identity,
