@@ -21,7 +21,7 @@ test('optional filters run only where an operator names them', () => {
   expect(configWith(named).filters).toEqual(['ComputeFilter', 'NumInstancesFilter'])
 })
 
-test('a host may have 50 instances, or what the setting says, which is at least 1', () => {
+test('a host may have 50 instances, or the number of the setting, which is at least 1', () => {
   const maxWith = (value: string) =>
     configWith({ CELL_MAX_INSTANCES_PER_HOST: value }).filterSettings.maxInstancesPerHost
 

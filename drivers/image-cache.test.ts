@@ -82,7 +82,7 @@ describe('ImageCache', () => {
     expect(await readFile(path, 'utf8')).toBe('late')
   })
 
-  test('prepare() clears what interrupted fetches left, and nothing else', async () => {
+  test('prepare() removes the files of interrupted fetches, and no others', async () => {
     const whole = 'c'.repeat(64)
     await writeFile(join(folder, whole), 'x')
     await writeFile(join(folder, `${whole}.part-1`), 'x')

@@ -46,7 +46,7 @@ test('docs/reference/states.md shows the states and transitions of the code', as
   await expect(renderStates()).toMatchFileSnapshot('../docs/reference/states.md')
 })
 
-test('docs/reference/drivers.md shows what each driver can', async () => {
+test('docs/reference/drivers.md shows the abilities of each driver', async () => {
   const page = await readFile('docs/reference/drivers.md', 'utf8')
   const [before, , after] = page.split(TABLE_MARK)
   const written = [before, `\n\n${await renderDrivers()}\n`, after].join(TABLE_MARK)

@@ -37,7 +37,7 @@ async function settled({ serverId }: OperationRef) {
   return [instance?.vmState, instance?.taskState, instance?.powerState, instance?.sagaId]
 }
 
-test('a new host appears by itself, with what it offers and the ratios it is overcommitted by', async () => {
+test('a new host registers itself, with its resources and its overcommit ratios', async () => {
   const { view } = await cell.waitForFeed('host', ({ view }) => view.hostId === host.id)
 
   expect(view).toMatchObject({
@@ -73,7 +73,7 @@ test('usage is shown after a boot, in the snapshot at once and in the feed soon'
   await cell.waitForFeed('host', ({ view }) => view.used.instances === 1)
 })
 
-test('the heartbeat sums up what the cell could take', async () => {
+test('the heartbeat sums up the free resources of the cell', async () => {
   const beats: CellHeartbeat[] = []
   cell.gateway.subscribe(eventSubject(cell.id, 'heartbeat'), {
     callback: (_error, message) => {
@@ -240,7 +240,7 @@ test('a server whose host went off under it is started again, in the state it ha
   expect(states).not.toContain('stopped')
 })
 
-test('a process of the cell asks for what hosts it knows reported before it listened', async () => {
+test('a new process of the cell asks known hosts for the reports that it missed', async () => {
   const operation = await cell.activeServer()
   host.driver.loseHost()
 
@@ -253,7 +253,7 @@ test('a process of the cell asks for what hosts it knows reported before it list
   await expect.poll(isOn).toBe(true)
 })
 
-test('a report that is older than what has happened since changes nothing', async () => {
+test('a report that is older than a later change has no effect', async () => {
   const operation = await cell.activeServer()
 
   await auditHost(running.cell, host.id, [])
@@ -261,7 +261,7 @@ test('a report that is older than what has happened since changes nothing', asyn
   expect(await settled(operation)).toEqual(['active', null, 1, null])
 })
 
-test('a host that falls silent is down and gets no servers, and is up again when it is heard', async () => {
+test('a host without reports is down and gets no servers, and is up again at its next report', async () => {
   const { directory } = await testServices()
   const options = {
     name: 'mute',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { OneInHand } from './one-in-hand.ts'
 
-test('of each host one word is in hand and the newest waits, whatever others say', async () => {
+test('one report of each host is processed at a time and the newest waits, without delaying other hosts', async () => {
   const begun: string[] = []
   const held = new Map<string, () => void>()
   const inHand = new OneInHand<string, string>(1, async (word) => {

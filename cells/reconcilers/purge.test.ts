@@ -46,7 +46,7 @@ test('purge forgets old answers and sagas, but never those of a server that is s
   expect(await orm().select().from(sagas).where(eq(sagas.state, 'done'))).toEqual([])
 })
 
-test('the feed keeps what no gateway has applied, and tells of a gap once that is too much', async () => {
+test('the feed keeps rows that no gateway has applied, and reports a gap once there are too many', async () => {
   await cell.activeServer()
   const { db } = running.cell.conductor
   const { incarnation } = running.cell
@@ -68,7 +68,7 @@ test('the feed keeps what no gateway has applied, and tells of a gap once that i
   expect((await read(last)).isGap).toBe(false)
 })
 
-test('the audit gives back what no server holds and corrects counters that drifted', async () => {
+test('the audit releases allocations without a server and corrects counters that drifted', async () => {
   const orphan = newId()
   const createdAt = new Date(Date.now() - 3_600_000)
   await orm()

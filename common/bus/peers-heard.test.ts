@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createLogger } from '../log.ts'
 import { PeersHeard } from './peers-heard.ts'
 
-test('a peer that says too much is not heard, others are, and the log has one line a minute', () => {
+test('messages of a peer above its limit are dropped, those of others are not, and the log has one line a minute', () => {
   let now = 0
   const lines: Record<string, unknown>[] = []
   const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
@@ -24,7 +24,7 @@ test('a peer that says too much is not heard, others are, and the log has one li
   ])
 })
 
-test('peers are remembered in a bounded number: the one heard longest ago is forgotten first', () => {
+test('a bounded number of peers is remembered: those with the oldest messages are forgotten first', () => {
   const clock = { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() }
   const peers = new PeersHeard(clock, createLogger('test', 'error'), 1)
   const others = Array.from({ length: 9_999 }, (_, n) => `peer ${n}`)
@@ -34,7 +34,7 @@ test('peers are remembered in a bounded number: the one heard longest ago is for
   expect(peers.hears('first')).toBe(true)
 })
 
-test('a peer whose messages are too long together is not heard for the rest of the second', () => {
+test('messages of a peer above its limit of bytes are dropped for the rest of the second', () => {
   let now = 0
   const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   const peers = new PeersHeard(clock, createLogger('test', 'error'), 100, 10)

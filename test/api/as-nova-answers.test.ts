@@ -174,7 +174,7 @@ describe('the microversion', () => {
 })
 
 describe('the endpoint from before microversions', () => {
-  test('serves 2.1, whatever version is asked for, and names none', async () => {
+  test('serves 2.1 for every requested version, and names none', async () => {
     const headers = { 'openstack-api-version': 'compute 2.79' }
     const response = await askAsMember('GET', '/v2/servers', { headers })
 
@@ -244,7 +244,7 @@ describe('a request', () => {
   })
 })
 
-describe('a request for what there is not', () => {
+describe('a request for a missing object or path', () => {
   const NO_SUCH = `/v2.1/servers/${SERVER}/action`
 
   test.each([

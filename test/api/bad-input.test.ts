@@ -200,7 +200,7 @@ describe('microversions', () => {
     expect((await asking(value)).status).toBe(status)
   })
 
-  test('an answer says which one it is of, and what it varies by', async () => {
+  test('an answer names its microversion, and the headers by which it varies', async () => {
     const { headers } = await demo.get(SERVERS, { version: '2.53' })
 
     expect(headers).toMatchObject({
@@ -288,7 +288,7 @@ describe('tokens', () => {
   })
 })
 
-describe('an image that is not what it claims to be', () => {
+describe('an image in another format than declared', () => {
   const upload = async (format: string, bytes: Uint8Array) => {
     const made = await demo.post<{ id: string }>('/image/v2/images', {
       name: 'liar',

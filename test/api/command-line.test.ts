@@ -78,7 +78,7 @@ describe('the weir command', () => {
     })
   })
 
-  test('tells where a server is, by name, and why', async () => {
+  test('shows the place of a server by name, and the reasons', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'named.once' })
     await untilStatus(demo, id, 'ACTIVE')
@@ -152,7 +152,7 @@ describe('the weir command', () => {
     })
   })
 
-  test('shows what a project uses of each quota and has left, by name or id', async () => {
+  test('shows the usage and the remaining amount of each quota of a project, by name or id', async () => {
     const id = await cloud.projectId('demo')
     const shown = await admin.json<{ readonly resources: Rows }>('quota show demo')
     expect(shown).toMatchObject({ project_id: id, project: 'demo' })
@@ -196,7 +196,7 @@ describe('the weir command', () => {
     expect((await admin.run('request show a/b')).code).toBe(2)
   })
 
-  test('tells where a server would be placed, and which filter refuses all hosts', async () => {
+  test('shows where a server would be placed, and which filter refuses all hosts', async () => {
     const like = '--flavor m1.tiny --image tiny'
     const placed = await admin.json(`why ${like} --zone north`)
     expect(placed).toMatchObject({ cell: 'north', host: 'north-1' })
@@ -224,7 +224,7 @@ describe('the weir command', () => {
     expect(await admin.run('events --since yesterday')).toMatchObject({ code: 2 })
   })
 
-  test('drains a host, waits for it, and says what remains when the time is up', async () => {
+  test('drains a host, waits for it, and lists the remaining servers at the time limit', async () => {
     const demo = cloud.as('demo')
     const zone = { name: 'stays', availability_zone: 'south' }
     const id = await createServer(cloud, demo, zone)
@@ -259,7 +259,7 @@ describe('the weir command', () => {
     expect((await admin.run('audit list --outcome success')).out).toMatch(/^AT +USER +ACTION/)
   })
 
-  test('makes tokens with which cells join, once told, and takes them back', async () => {
+  test('creates join tokens, shows each once, and revokes them', async () => {
     const { out, err } = await admin.run('cell token create west --expires 30m')
     expect(out).toMatch(/^WEIR_JOIN_TOKEN=weir1\S+ \.\/weir cell join --gateway https?:\S+\n$/)
     expect(err).toContain('on the machine of the new cell')
@@ -332,7 +332,7 @@ describe('the weir command', () => {
     expect(outcome.err).toContain(said)
   })
 
-  test('tells a user without operator rights which account to use', async () => {
+  test("names the account to use to a user without an operator's rights", async () => {
     const { code, err } = await new WeirCommand(cloud, 'demo').run('cell list')
 
     expect(code).toBe(1)

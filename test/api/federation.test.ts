@@ -73,7 +73,7 @@ describe('the federation API', () => {
       })
   })
 
-  test('tells what the drivers of all hosts can do', async () => {
+  test('lists the abilities of the drivers of all hosts', async () => {
     const { body } = await get('/v1/drivers')
 
     expect(body).toMatchObject({ drivers: [{ name: 'fake', is_simulated: true, hosts: 4 }] })

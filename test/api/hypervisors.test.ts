@@ -56,7 +56,7 @@ test('hypervisors have numbers for ids until 2.52 and UUIDs since', async () => 
   expect((await show(api.cells[0]!.id, '2.53')).status).toBe(404)
 })
 
-test('a hypervisor shows what it has, and from 2.88 on only what does not change', async () => {
+test('a hypervisor shows its usage, and from 2.88 on only properties that do not change', async () => {
   const [first, second] = (await list('', '2.1', 'listHypervisorsDetail')).body.hypervisors
   expect(first).toMatchObject({
     vcpus: 8,

@@ -44,7 +44,7 @@ const limit = async (...limits: readonly object[]) =>
     'limits'
   ] as unknown as readonly Shown[]
 
-test('limits are registered for what services count, once each', async () => {
+test('limits are registered for resources of services, once each', async () => {
   const [buckets, bytes] = await register(
     { ...resource('buckets'), default_limit: 10 },
     { ...resource('bytes'), default_limit: -1, region_id: 'RegionOne', description: 'Stored' },

@@ -179,7 +179,7 @@ describe('each operation is allowed to the roles and scopes of its rule', () => 
   })
 })
 
-test('a token for a domain is not told what exists in others', async () => {
+test('a token for a domain does not reveal which objects exist in others', async () => {
   const [mine] = await admin.list('/v3/users?name=demo')
   const manager = callers.get('domain manager')
   for (const id of [mine?.id, 'nobody'])

@@ -137,7 +137,7 @@ describe('glance-direct', () => {
 describe('web-download', () => {
   const url = (path: string) => `http://127.0.0.1:${port}${path}`
 
-  test.each(['/image', '/moved'])('of %s makes what the URL gives the content', async (path) => {
+  test.each(['/image', '/moved'])('of %s gives the image the content of the URL', async (path) => {
     const id = await api.create(api.demo)
 
     expect((await startImport(id, { name: 'web-download', uri: url(path) })).status).toBe(202)
@@ -257,7 +257,7 @@ describe('web-download', () => {
   })
 })
 
-test('clients find out what there is', async () => {
+test('clients can list the import methods', async () => {
   const of = async (path: string) => (await api.ask(api.demo, 'GET', path)).body
   const created = await api.ask(api.demo, 'POST', '/images', { name: 'x' })
 

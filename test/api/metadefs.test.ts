@@ -118,7 +118,7 @@ test('an update replaces the attributes of a namespace and keeps its content', a
   await expectStatus(409, 'PUT', `${NAMESPACES}/${name}`, { namespace: `${name}-new` })
 })
 
-test('nothing of a protected namespace is deleted, and anything is added', async () => {
+test('no part of a protected namespace can be deleted, and parts can be added', async () => {
   await make({ ...WHOLE, protected: true })
   const path = `${NAMESPACES}/${name}`
   for (const part of [

@@ -103,7 +103,7 @@ describe('a server that goes down through three clouds', () => {
   })
   afterAll(() => owned.disposeAsync())
 
-  test('is at the bottom what it was asked to be at the top, and goes from all at once', async ({
+  test('has the requested properties at the bottom, and is deleted from all levels', async ({
     annotate,
   }) => {
     const path = '/compute/v2.1/servers'

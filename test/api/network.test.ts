@@ -33,7 +33,7 @@ describe('discovery', () => {
     },
   )
 
-  test('extensions name what there is and nothing else', async () => {
+  test('the list of extensions has the supported ones and no others', async () => {
     const listed = await api.list(api.demo, 'extensions')
     const missing = await api.ask(api.demo, 'GET', 'extensions/router')
 

@@ -96,7 +96,9 @@ function expected(command: string, requests: readonly string[]): readonly string
 }
 
 describe.skipIf(why !== undefined)(`openstack (${why ?? 'installed'})`, () => {
-  test('asks what it asks of an OpenStack, and is answered so', { timeout: LIMIT_MS }, async () => {
+  test('sends the requests that an OpenStack gets, and gets its answers', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const asked: Record<string, readonly string[]> = {}
     const wanted: Record<string, readonly string[]> = {}
     for (const [command, requests] of Object.entries(ALL)) {

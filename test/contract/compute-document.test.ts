@@ -62,7 +62,7 @@ describe('the ranges of compute.yaml', () => {
     }
   })
 
-  test('of variants cover the life of what they describe without gap or overlap', () => {
+  test('of variants cover the life of their subject without gap or overlap', () => {
     for (const [at, node] of nodes) {
       const variants = node['x-variants']
       if (!Array.isArray(variants)) continue

@@ -61,7 +61,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       },
     )
 
-    test('a second snapshot takes the place of what an interrupted one left', async () => {
+    test('a second snapshot replaces the remains of an interrupted one', async () => {
       const { id } = await spawnNew()
       await driver.snapshot!.take(id, signal())
 

@@ -99,7 +99,7 @@ export function driverPartsContract({
       await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
     }))
 
-  test('a crash dump is for what runs', ({ skip }) =>
+  test('a crash dump needs a running guest', ({ skip }) =>
     cleaned(async () => {
       const { driver } = opened()
       const { crashDump } = driver

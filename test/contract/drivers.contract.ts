@@ -220,7 +220,7 @@ export function driversContract(
       spawned.clear()
     })
 
-    test('inventory() offers something, the same whatever runs', () =>
+    test('inventory() offers resources, the same with and without guests', () =>
       cleaned(async () => {
         const before = await driver.inventory(signal())
         await spawnNew()
@@ -233,7 +233,7 @@ export function driversContract(
         expect(before.imageFormats).toContain(harness.image.diskFormat)
       }))
 
-    test('watch() tells of every change of power state until it is disposed', () =>
+    test('watch() reports every change of power state until it is disposed', () =>
       cleaned(async () => {
         const seen: InstanceReport[] = []
         const watching = driver.watch((report) => seen.push(report))

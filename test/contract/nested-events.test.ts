@@ -65,7 +65,7 @@ describe('a Weir below', () => {
     await rm(stateDirectory, { recursive: true, force: true })
   })
 
-  test('tells of a server that has changed or gone, and is not asked for a list', async () => {
+  test('reports a server that has changed or gone, without a list', async () => {
     const [one, other] = [await spawn(), await spawn()]
     await driver.list(signal())
     const lists = cloud.count(LIST)

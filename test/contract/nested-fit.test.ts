@@ -314,7 +314,7 @@ test('a cloud that shows a server in error has it failed here, and well once it 
   expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
 })
 
-test('a cloud tells at the next list that a server is gone, and takes one away that was never built', async () => {
+test('a cloud reports a missing server at the next list, and removes one that was never built', async () => {
   const nested = await open({ idle_poll_ms: '50' })
   const gone: string[] = []
   await using _watching = nested.watch(

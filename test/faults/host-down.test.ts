@@ -23,7 +23,7 @@ const stateOfHost = async () => {
   return body.services[0]?.state
 }
 
-test('it is answered as Nova does, and what was accepted is done when the host is back', async () => {
+test('it is answered as by Nova, and accepted acts are carried out when the host is back', async () => {
   const flavor = { name: 'larger', vcpus: 2, ram: 192, disk: 1 }
   const made = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', { flavor })
   const rebuilt = await activeServer(cloud, demo)

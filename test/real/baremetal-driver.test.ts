@@ -69,7 +69,7 @@ function conversation(kind: string, quick: boolean): void {
       await harness?.[Symbol.asyncDispose]()
     })
 
-    test('shows what its machines are made of', async () => {
+    test('shows the parts of its machines', async () => {
       const { machines, traits, vcpus } = await driver.inventory(signal())
 
       expect(machines).toMatchObject([{ resourceClass: 'CUSTOM_TEST', total: 2, vcpus: 1 }])
@@ -121,7 +121,7 @@ function conversation(kind: string, quick: boolean): void {
       expect(await harness.record(index)).toMatchObject({ state: 'available', instance: null })
     })
 
-    test('what asks for no machine, or for more than there are, gets none', async () => {
+    test('a request without a class, or for more machines than there are, is refused', async () => {
       const specs = [newSpec(), newSpec()]
       await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
 

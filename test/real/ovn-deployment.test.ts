@@ -80,7 +80,7 @@ describe.skipIf(why !== undefined)(
       await reaches('second', first)
     }, 400_000)
 
-    test('leaves nothing of the machine’s network changed', async () => {
+    test("leaves the machine's network unchanged", async () => {
       expect(await machineNetwork()).toEqual(before)
       await checkout.succeed('down')
       expect(await machineNetwork()).toEqual(before)

@@ -93,7 +93,7 @@ async function gone(operation: OperationRef): Promise<void> {
   expect(counted).toBe(all)
 }
 
-describe('acts that change what a server is', () => {
+describe('acts that change the properties of a server', () => {
   test.each(['create-image', 'create-backup'] as const)(
     '%s fills the image once, however often it is asked for',
     async (name) => {
@@ -207,7 +207,7 @@ describe('acts that change what a server is', () => {
   })
 })
 
-describe('what the host cannot do', () => {
+describe('acts that the host cannot carry out', () => {
   const failing = (method: FaultyMethod) =>
     host.driver.faults.set([
       { method, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },

@@ -26,7 +26,7 @@ describe('XDR', () => {
     )
   })
 
-  test('a length beyond what was received is an error, not memory', () => {
+  test('a length beyond the received bytes is an error, and reserves no memory', () => {
     const short = new XdrReader(new XdrWriter().uint(0x7fff_ffff).bytes())
     expect(() => short.text()).toThrow(RangeError)
 

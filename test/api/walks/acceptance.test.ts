@@ -73,7 +73,7 @@ describe.each(presentDocuments())('%s', (name) => {
     expect(problems).toEqual([])
   })
 
-  test('takes everything there is in a body for what it is', async () => {
+  test('accepts every documented property of a body', async () => {
     const problems = await walk(name, async (walked, version) => {
       const body = validBody(walked, version)
       if (body === undefined || !walked.operation.path.includes('{')) return []

@@ -290,14 +290,14 @@ describe('ports, ledgers and trails', () => {
     ])
   })
 
-  test('what was seen to be wrong during the run is reported', () => {
+  test('violations observed during the run are reported', () => {
     record.addWrong(record.entries[0]!, 'it was read otherwise')
 
     expect(found(there())).toEqual([['wrong answer', 'it was read otherwise']])
   })
 })
 
-test('the comparison shares no code with the product: only what starts it imports the launcher', () => {
+test('the comparison shares no code with the product: only the start of a deployment imports the launcher', () => {
   const broken = sourceFiles()
     .filter(({ path }) => path.startsWith('test/reliability/'))
     .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))
