@@ -51,7 +51,7 @@ const FENCE_AFTER_S_MIN = 30
 /** Where NATS usually takes leaf nodes. */
 const UPLINK_PORT = 7_422
 
-/** What a group wishes outweighs all that the others come to. */
+/** The wish of a group outweighs the sum of the other weighers. */
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */

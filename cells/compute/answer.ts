@@ -5,8 +5,8 @@ import { storageFailure } from '#drivers/storage-failure.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 
 /**
- * What a driver's work becomes on the wire: an expected failure, a full disk among them, is an answer; `unavailable`, an
- * abort, and a bug leave the outcome unknown and are thrown, so that the cell asks again.
+ * The answer on the wire for a driver's work. An expected failure, a full disk among them, is an answer. `unavailable`,
+ * an abort and a bug leave the outcome unknown and are thrown, so that the cell asks again.
  */
 export async function answerOf(
   work: () => Promise<HostAnswer>,

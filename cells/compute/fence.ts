@@ -8,7 +8,7 @@ import { type ReconcilerReport, RunningReconciler } from '#common/reconciler.ts'
 import type { Driver } from '#drivers/driver.ts'
 
 export interface FenceOptions {
-  /** What must outlive this process. */
+  /** The file for state that must outlive this process. */
   readonly file: string
   readonly driver: Driver
   readonly clock: Clock

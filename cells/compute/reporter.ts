@@ -8,7 +8,7 @@ import { reportSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
 import { hostReport } from './report.ts'
 
-/** What a reporter needs of its connection. */
+/** The part of a connection that a reporter uses. */
 type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
 
 const ALIVE_EVERY_MS = 1_500

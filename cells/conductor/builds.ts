@@ -47,7 +47,7 @@ export class Builds {
     return { ...this.#open<InstanceRecord>(sealed.record, purpose(attempt)), ...secrets }
   }
 
-  /** What an instance that is here was built from; undefined for one that is not. */
+  /** The build request of an instance in this cell; undefined for one that is not here. */
   async record(db: Executor, attempt: Attempt): Promise<InstanceRecord | undefined> {
     const sealed = await findSealedBuild(db, attempt)
     return sealed && this.#open<InstanceRecord>(sealed.record, purpose(attempt))

@@ -13,7 +13,7 @@ export type BuildOutcome = 'accepted' | 'refused' | 'deleted'
 /** How an accepted attempt ended in this cell. */
 export type AttemptEnd = 'deleted' | 'not-built'
 
-/** What the cell has committed itself to about one attempt. */
+/** The answer to which the cell has committed itself for one attempt. */
 export interface AttemptRecord {
   readonly attempt: number
   readonly outcome: BuildOutcome

@@ -76,8 +76,8 @@ async function recordDeleted(
 }
 
 /**
- * A server that a restored database does not know may still run where it was seen last. What this does not reach in time,
- * the next audit of that host does.
+ * A server that a restored database does not have may still run on the host where it was last. A host that this does
+ * not reach in time is audited later.
  */
 async function destroyUnknown(
   { conductor }: Cell,

@@ -46,7 +46,7 @@ export async function auditHost(
   const left = await forEachRow(findings, { log, nameOf: nameOfFinding }, (finding) =>
     isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding),
   )
-  // What a saga holds was not compared: one that the backup had under way may yet end in a state that is old.
+  // An instance held by a saga was not compared: a saga that the backup had in progress may still end in an old state.
   const areAllSettled = instances.every(({ sagaId }) => sagaId === null)
   if (isBelieved && areAllSettled && left === 0) await endBelief(conductor.db, hostId)
   if (findings.length > 0) conductor.feedChanged()
@@ -105,7 +105,7 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       const vmState = stateOf(powerState)
       return believe(cell, finding.instance, { vmState, powerState, fault: null })
     }
-    // A server its user has stopped is not billed for; Nova stops such a guest, too.
+    // A server stopped by its user is not billed; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')
     case 'unknown':
@@ -183,8 +183,8 @@ async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId)
 }
 
 /**
- * Removes a guest whose server has settled on another host since this one was fenced, in a way that lets it come back.
- * What a move that waits to be confirmed has left here is what it may be reverted to.
+ * Removes a guest whose server has settled on another host since this one was fenced, in a way that can be undone. The
+ * remains of a move that waits for confirmation are kept, because the move may be reverted to them.
  */
 async function removeIfElsewhere(
   conductor: Conductor,

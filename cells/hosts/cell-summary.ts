@@ -7,7 +7,7 @@ import type { Host } from './host.ts'
 
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** What gateways choose cells by. Only hosts that could take a server now count as free. */
+/** The summary by which gateways choose cells. Only hosts that could take a server now count as free. */
 export function cellSummary(
   hosts: readonly Host[],
   states: readonly HostState[],

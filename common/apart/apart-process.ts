@@ -39,7 +39,7 @@ export type ApartMessage =
   /** Its loop turns. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'ended'; readonly nth: number; readonly answer: Json }
-  /** What it needs failed it: it can be tried again. */
+  /** A service that the task needs failed: the task can be tried again. */
   | { readonly kind: 'failed'; readonly nth: number }
   /** An exception escaped from this task, and ends the process. */
   | { readonly kind: 'guilty'; readonly nth: number; readonly why: string }

@@ -52,7 +52,7 @@ export class PeersHeard {
     return false
   }
 
-  /** Logs the first message of a peer in a minute that was not heeded, with how many before it were not logged. */
+  /** Logs the first dropped message of a peer in a minute, with the number of those before it that were not logged. */
   notHeeded(peer: string, fields: Readonly<Record<string, unknown>>): void {
     this.#tell(peer, this.#of(peer), fields, 'word of a peer not heeded')
   }

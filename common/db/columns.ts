@@ -29,7 +29,7 @@ export const text255 = (name: string) => varchar(name, { length: 255 })
 export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
 
 /**
- * True of a time that lies at least a minute ahead although the database's clock wrote it: the clock was set back since. A wait
- * that counts from such a time would last as long as the clock had been ahead.
+ * True for a time at least a minute in the future that the database's own clock wrote: the clock was set back since. A
+ * wait that counts from such a time would last as long as the clock had been ahead.
  */
 export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`

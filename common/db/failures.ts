@@ -22,7 +22,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 /** mysql2 gives these no code. */
 const UNAVAILABLE_TEXTS = ['Queue limit reached.', 'Pool is closed.', 'closed state']
 
-/** What the database says when it has no room for a row, an index, its log or a temporary table. */
+/** Codes of the database for a lack of room for a row, an index, its log or a temporary table. */
 const FULL: ReadonlySet<string> = new Set([
   'ER_DISK_FULL',
   'ER_RECORD_FILE_FULL',

@@ -47,7 +47,7 @@ export interface SagaStart<Params> extends FirstTransaction {
 /** A saga whose first transaction has committed. */
 export interface SagaRun {
   readonly id: SagaId
-  /** What a step of the first transaction gave; undefined for a step that was not in it. */
+  /** The output of a step of the first transaction; undefined for any other step. */
   output<T extends Json>(step: string): T | undefined
   /**
    * Settles when this process has finished with the saga; 'handed-over' when the saga continues later or in another

@@ -44,7 +44,7 @@ type AnyStep = Step<unknown, never>
 const PAUSES_MS = [100, 300, 1_000]
 export const REST_MS = 3_000
 
-/** What else commits together with the beginning of sagas. */
+/** Changes that commit together with the beginning of sagas. */
 export interface FirstTransaction {
   /** Runs first. */
   readonly before?: (tx: Tx) => Promise<void> | void
@@ -173,7 +173,7 @@ async function commit(
     })
     return undefined
   } catch (error) {
-    // What the last step queued fails with the commit, and is that step's failure.
+    // A statement that the last step queued fails with the commit, and counts as that step's failure.
     const isLost = error instanceof SagaLost || isFailure(error, 'unavailable')
     if (failed === undefined || isLost) throw error
     return { step: failed, error, before: known }

@@ -18,7 +18,7 @@ export interface RunningDockerEngine {
   shutDown(): Promise<void>
   /** Ends the engine as a crash does: its containers run on until it starts again. */
   kill(): Promise<void>
-  /** Ends everything of the engine, and exactly that. What it has stored stays. */
+  /** Ends every process of the engine, and no others. Its data stays. */
   stop(): Promise<void>
 }
 

@@ -8,9 +8,9 @@ import { certificateFile, uplinkCredentialsFile } from '../join/uplink.ts'
 import type { Finding } from './finding.ts'
 
 /**
- * Whether the gateway that this cell or host has joined still counts it in: one that has left, was declared lost or shut
- * out runs on here, and is asked nothing. Nothing for a deployment with gateways of its own, nor for a credential that
- * has ended, which is a finding of its own. `now` in milliseconds since the epoch.
+ * Whether the gateway still accepts this cell or host, which has joined it: one that has left, was declared lost or was
+ * shut out keeps running here without requests. No finding for a deployment with gateways of its own, nor for an
+ * expired credential, which has a finding of its own. `now` in milliseconds since the epoch.
  */
 export async function examineMembership(
   layout: Layout,

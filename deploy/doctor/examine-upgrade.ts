@@ -8,7 +8,7 @@ type Cell = Pick<Schemas['Cell'], 'name' | 'is_alive'> & {
   readonly summary: Pick<Schemas['CellSummary'], 'release' | 'wire_versions'> | null
 }
 
-/** What stands in the way of running the release of this checkout where these gateways and cells run. */
+/** The obstacles to running the release of this checkout with these gateways and cells. */
 export function examineUpgrade(gateway: string, cells: readonly Cell[]): readonly Finding[] {
   const release = readRelease()
   return [

@@ -43,8 +43,8 @@ const MAC_PREFIX = '52:54:00'
 export const DEMO_BOOT_URL = `http://${BOOT_ADDRESS}`
 
 /**
- * Afterwards simulated machines of a host stand behind real IPMI on loopback, off until somebody switches them on. They
- * reach the boot server on the returned port, and nothing else. What they have on their disks stays when they end.
+ * Afterwards simulated machines of a host are reachable over real IPMI on loopback, and off. They reach the boot server
+ * on the returned port, and nothing else. Their disks are kept when they end.
  */
 export async function startDemoMachines(directory: string): Promise<Kept> {
   const home = resolve(directory)

@@ -21,7 +21,7 @@ export async function createData(home: string): Promise<void> {
   }
 }
 
-/** What makes the tables now; undefined when nothing does. */
+/** The process that creates the tables now; undefined if there is none. */
 export function creatingData(home: string): ProcessIdentity | undefined {
   const file = recordFile(home)
   if (!existsSync(file)) return undefined

@@ -51,8 +51,8 @@ export async function joinCloud(
 }
 
 /**
- * The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for text that is no
- * name.
+ * The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for text that is not
+ * a name.
  */
 export function begunCell(
   { cells }: Pick<DeploymentState, 'cells'>,

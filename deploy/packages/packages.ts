@@ -72,7 +72,7 @@ const OVN_LIBRARIES = [
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
-/** What a Debian package is needed for. */
+/** The purpose for which a Debian package is needed. */
 export type Purpose =
   | 'base'
   | 'libvirt'

@@ -45,7 +45,7 @@ async function recordKeys(
   }
 }
 
-/** Those cells of the deployment that have left it, or were shut out: their account is no longer good. */
+/** The cells of the deployment that have left, or were shut out: their accounts are refused. */
 export async function cellsGone(
   state: DeploymentState,
   db: Database,

@@ -20,7 +20,7 @@ import type { DatabaseFiles } from './prepare-databases.ts'
 
 const KEY_BYTES = 32
 
-/** The environment of a deployment's programs, besides the settings of the state. */
+/** The addresses and secrets of a deployment's programs, besides the settings of the state. */
 export interface Wiring {
   readonly nats: Nats
   readonly credentials: BusCredentials
@@ -29,7 +29,7 @@ export interface Wiring {
   readonly network?: DeploymentNetwork | undefined
 }
 
-/** The same where there is no gateway. */
+/** The same for a deployment without gateways. */
 export interface CellWiring extends Pick<Wiring, 'nats'> {
   /** Of a cell that has joined a deployment elsewhere. */
   readonly uplink?: UplinkSettings
@@ -131,7 +131,7 @@ function tlsFiles(layout: Layout, { exposed }: DeploymentState): TlsFiles | unde
   return { ...exposed, certificateFile, keyFile }
 }
 
-/** What gateways seal secrets with. */
+/** The key with which gateways seal secrets. */
 export function gatewayKeyFile(layout: Layout): Promise<string> {
   return keyFile(layout, 'gateway.key')
 }

@@ -87,8 +87,8 @@ interface ServiceAnswer {
 }
 
 /**
- * Waits until the probe is true. A program that ended will not become ready: better its own words now than a time-out
- * later. Throws `unavailable` with them.
+ * Waits until the probe is true. A program that has ended will not become ready, so its log is shown at once instead of
+ * a time-out later. Throws `unavailable` with the end of its log.
  */
 export async function untilReady(
   layout: Layout,

@@ -105,7 +105,7 @@ function guestThatCame(host: FakeHost, id: InstanceId): FakeGuest {
   return JSON.parse(bytes.toString('utf8')) as FakeGuest
 }
 
-/** What was on the host that it has left stays there. */
+/** The flavor before a resize belongs to the former host, and stays there. */
 function withoutPast(guest: FakeGuest): FakeGuest {
   const { flavorBefore: _before, ...rest } = guest
   return rest

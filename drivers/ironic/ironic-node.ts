@@ -11,7 +11,7 @@ export const Stamp = Type.Object({
 })
 export type Stamp = Static<typeof Stamp>
 
-/** What the driver reads of a node (ironic api-ref, "Nodes"). */
+/** The fields of a node that the driver reads (ironic api-ref, "Nodes"). */
 export const IronicNode = Type.Object({
   uuid: Type.String(),
   resource_class: Text,

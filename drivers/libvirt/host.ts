@@ -20,7 +20,7 @@ import type { LentDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
-/** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
+/** The services that every operation of the libvirt driver uses; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, isUuid } from '#common/ids.ts'
 
-/** What a host must remember of an instance: what was made for it below, and whether its server was asked for. */
+/** The record of an instance: the objects created for it below, and whether its server was requested. */
 export interface InstanceRecord {
   readonly version: 1
   readonly projectId: string

@@ -32,7 +32,7 @@ export interface NestedSettings {
   readonly diskGb: number
   /** The amounts of further resource classes, such as `PCPU`, which a cloud does not report. */
   readonly resources: ReadonlyMap<string, number>
-  /** What the guests below run on, as Nova names it: images made for one type are sent only there. */
+  /** The hypervisor type of the guests below, by Nova's name: images made for one type are sent only there. */
   readonly hypervisorType: string
   readonly architecture: string
   readonly imageFormats: readonly string[]

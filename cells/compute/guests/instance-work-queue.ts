@@ -85,9 +85,9 @@ export class InstanceWorkQueue implements AsyncDisposable {
     return running
   }
 
-  /** What was done is answered, also where a full disk does not take it. */
+  /** The outcome is answered even if a full disk does not take its record. */
   async #remembered({ operation, rank }: Job, answer: HostAnswer): Promise<HostAnswer> {
-    // A destroy is asked again until it is done.
+    // The cell repeats a destroy until it is done.
     if (rank === RANKS.last && answer.state === 'failed') return answer
     await this.#memory.keep(operation, answer).catch((error: unknown) => {
       this.#log.error({ operation, ...errorFields(error) }, 'operation done and not remembered')

@@ -149,7 +149,7 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
   return queueDeleted(tx, call)
 }
 
-/** What it held was read after it was taken; a group's counts have to be locked first. */
+/** The allocations are read after the instance was taken; the counts of a group have to be locked first. */
 function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const { instance } = call.params
   const held = call.output<Destroyed>('destroy')?.held ?? []

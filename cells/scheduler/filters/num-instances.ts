@@ -1,7 +1,7 @@
 import type { Filter, FilterSettings } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 
-/** What an aggregate says it with, as in Nova. */
+/** The metadata key of an aggregate, as in Nova. */
 const KEY = 'max_instances_per_host'
 
 /**

@@ -60,7 +60,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** What the BMC answers. It may carry a command out twice. Throws `BmcRefusal`, `unavailable` when it is silent. */
+  /** The BMC's answer. The BMC may carry a command out twice. Throws `BmcRefusal`, `unavailable` when it does not answer. */
   async command(command: Command, signal: AbortSignal): Promise<Buffer> {
     return this.#turns.run('command', signal, () => this.#ask(command, signal))
   }

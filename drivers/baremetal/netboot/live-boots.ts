@@ -7,7 +7,7 @@ import { ifAbsent } from '#common/if-absent.ts'
 export const LIVE_FILES = ['kernel', 'ramdisk', 'iso'] as const
 export type LiveFile = (typeof LIVE_FILES)[number]
 
-/** What a server's machine boots at every start in place of its disk: a kernel, maybe with a ramdisk, or a CD. */
+/** The boot files of a server's machine at every start, instead of its disk: a kernel, maybe with a ramdisk, or a CD. */
 export interface LiveBoot {
   /** By path. */
   readonly files: Readonly<Partial<Record<LiveFile, string>>>
@@ -22,7 +22,7 @@ export interface KeptBoot extends LiveBoot {
 const TOKEN_BYTES = 24
 const MAIN = 'boot.json'
 
-/** What servers boot from that do not boot from a disk, for as long as they have machines. */
+/** The boot files of servers without a disk, kept while these have machines. */
 export class LiveBoots {
   readonly #folder: string
 

@@ -24,10 +24,10 @@ interface Kept extends Node {
   written: Promise<void>
 }
 
-/** What changes of a record besides the state. */
+/** The properties of a record that change besides the state. */
 export type NodeChange = Partial<Pick<NodeRecord, 'instance' | 'parts' | 'failure' | 'isOn'>>
 
-/** The nodes of a host. What it says has been done to one is on disk. */
+/** The nodes of a host. Every change that it reports as made is on disk. */
 export class NodePool implements AsyncDisposable {
   readonly #folder: string
   readonly #secrets: Secrets

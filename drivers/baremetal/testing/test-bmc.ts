@@ -17,7 +17,7 @@ export interface TestBmcOptions {
   readonly suites: readonly CipherSuiteId[]
   readonly user: string
   readonly password: string
-  /** What it answers: a completion code and data. */
+  /** The BMC's answer: a completion code and data. */
   readonly answer: (command: TestCommand) => readonly number[]
 }
 

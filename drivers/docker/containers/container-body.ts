@@ -6,7 +6,7 @@ export interface ContainerPlan {
   readonly owner: Owner
   /** The engine's id of the image. */
   readonly imageId: string
-  /** What the guest runs, where neither image nor engine says. */
+  /** The command of the guest, if neither image nor engine has one. */
   readonly command: readonly string[] | undefined
   /** The engine's name of the first NIC's network. */
   readonly network: string | undefined
@@ -60,7 +60,7 @@ export function containerBody(plan: ContainerPlan): object {
   }
 }
 
-/** How a NIC stands in its network: the engine gives it exactly these addresses. */
+/** The connection of a NIC to its network: the engine gives it exactly these addresses. */
 export function endpoint(nic: NicSpec): object {
   const [v4, v6] = [
     nic.fixedIps.find(({ address }) => !address.includes(':')),

@@ -9,7 +9,7 @@ interface ListedImage {
   readonly Size: number
 }
 
-/** What the engine says of an image that was never given a name. */
+/** The engine's time for an image that was never named. */
 const LONG_AGO = '0001-01-01T00:00:00Z'
 
 interface Unused {

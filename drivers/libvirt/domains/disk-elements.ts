@@ -8,7 +8,7 @@ export interface DiskPlan {
   readonly files: InstanceFiles
   /** The path of the drive the guest is shown. */
   readonly configDrive: string | undefined
-  /** What it boots from instead of its own first disk. */
+  /** The device from which it boots instead of its own first disk. */
   readonly rescue: RescueDevice | undefined
 }
 

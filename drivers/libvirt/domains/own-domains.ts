@@ -8,7 +8,7 @@ import { elementsAt, parseXml } from '../xml/parse.ts'
 import type { DomainCalls } from './domain-calls.ts'
 import { endedWithHost, powerStateOf } from './power-state.ts'
 
-/** The domain of an instance, if it is this owner's; a domain of anyone else's is as good as absent. */
+/** The domain of an instance, if it belongs to this owner; domains of others count as absent. */
 export async function findOwnDomain(
   calls: DomainCalls,
   owner: Owner,

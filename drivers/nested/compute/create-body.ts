@@ -7,7 +7,7 @@ import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
 
-/** What of the cloud's own a server is made of, by its ids. */
+/** The objects of the cloud from which a server is made, by its ids. */
 export interface ServerParts {
   readonly flavorRef: string
   readonly imageRef: string
@@ -102,7 +102,7 @@ async function versionsNeeded(
   needed.push(
     hasDescription(spec)
       ? await versions.need(DESCRIPTION_SINCE, 'a description', signal)
-      : // Nova describes a server by its name where it is asked for an older one.
+      : // Below this microversion, Nova describes a server by its name.
         ((await versions.ifServed(DESCRIPTION_SINCE, signal)) ?? OLDEST),
   )
   if ((spec.remarks?.tags.length ?? 0) > 0)

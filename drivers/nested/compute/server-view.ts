@@ -186,7 +186,7 @@ export class ServerView implements AsyncDisposable {
     if (isWhole) this.#unmanagedGuests.clear()
     for (const server of servers) this.#logUnknownServer(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
-    // A cloud that tells no time at all is asked for everything each time.
+    // A cloud that reports no times is listed in full each time.
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
     if (isWhole) this.#wholeAt = this.#begunAt
     this.#options.onList?.(this)

@@ -98,7 +98,7 @@ function isSameSize(flavor: FlavorSpec, candidate: CloudFlavor): boolean {
   )
 }
 
-/** One with a GPU or pinned CPUs is no flavor for a server that did not ask for them, nor the other way round. */
+/** A flavor with a GPU or pinned CPUs does not fit a server that did not request them, and the reverse. */
 function hasSameSpecs({ extraSpecs }: FlavorSpec, { extra_specs: theirs = {} }: CloudFlavor) {
   return isDeepStrictEqual(hardwareOf(extraSpecs), hardwareOf(theirs))
 }

@@ -5,7 +5,7 @@ import type { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
 
-/** What servers are refused for where the cloud is older. */
+/** Functions that older clouds lack, with the microversion since which they exist. */
 const NEEDED_SINCE = [
   ['2.19', 'descriptions'],
   ['2.37', 'servers without a network'],
