@@ -25,7 +25,7 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined
   /** Where cells and hosts elsewhere reach this deployment; without it, where links lead. */
   readonly joinUrl: string | undefined
-  /** HTTPS besides HTTP; undefined: none. */
+  /** The HTTPS listener beside HTTP; undefined: none. */
   readonly tls: TlsListener | undefined
   /** Addresses and CIDR blocks whose X-Forwarded-* headers count. */
   readonly trustedProxies: readonly string[]

@@ -20,7 +20,7 @@ export function readImportRules(read: EnvReader): ImportRules {
   }
 }
 
-/** Throws a plain Error naming the entry that is no port or no CIDR block. */
+/** Throws a SettingsError for an entry that is not a port or not a CIDR block. */
 export function assertImportRules({ ports, networks }: ImportRules): void {
   const port = ports.find((each) => !Number.isInteger(each) || each < 1 || each > PORT_MAX)
   if (port !== undefined)

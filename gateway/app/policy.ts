@@ -7,8 +7,8 @@ import type { Caller } from './request-context.ts'
 export type PolicyCheck = (caller: Caller) => void
 
 /**
- * Who a rule allows, as the defaults of Nova (nova/policies/base.py) and Keystone say it. Whether the thing asked for is the
- * caller's own is decided where it is read: another project's things are not found.
+ * The callers whom a rule allows, by the defaults of Nova (nova/policies/base.py) and Keystone. Whether an object
+ * belongs to the caller is checked where it is read: objects of other projects are not found.
  */
 const WHO = {
   /** Any valid token, of any scope. */

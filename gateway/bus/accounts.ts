@@ -1,6 +1,6 @@
 import type { Account, Import, NatsLimits, OperatorLimits, Permissions } from '@nats-io/jwt'
 
-/** What the gateways' account must know of a cell's account to import what that cell exports. */
+/** The part of a cell's account that the gateways' account needs to import its exports. */
 export interface CellAccount {
   readonly cellId: string
   /** Public nkey of the account (`A…`). */

@@ -12,7 +12,7 @@ import {
   revokeCellAccounts,
 } from '../db/cell-accounts.ts'
 
-/** What a gateway that may make accounts on the bus holds. */
+/** The keys of a gateway that may create accounts on the bus. */
 export interface AccessRight {
   /** Public nkey of the gateways' account. */
   readonly gatewayKey: string

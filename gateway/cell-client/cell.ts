@@ -34,7 +34,7 @@ export interface Cell extends CellRef {
   readonly summary: CellSummary | undefined
   /** The incarnation of its database, from the last heartbeat; undefined before the first to this gateway. */
   readonly incarnation: string | undefined
-  /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
+  /** The resources that this gateway has assigned to it since that heartbeat, and that are not in the summary. */
   readonly reserved: Resources
 }
 

@@ -57,7 +57,7 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
         : { subject: processSubject(cell.id, processId, operation), otherwise: any }
     const answer = await ask(nats, { ...at, payload, work, timeoutMs, whom })
     try {
-      // The table's entry of `operation` has the type the operation's name stands for.
+      // The table's entry of `operation` has the type of that operation.
       return checked(CELL_OPERATIONS[operation].answer, answer, operation) as never
     } catch (cause) {
       throw new Failure('unavailable', `${whom} gave an answer that could not be understood.`, {

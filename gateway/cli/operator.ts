@@ -32,9 +32,9 @@ export interface Operator {
   readonly out: Screen
   /** For everything else: progress, warnings. */
   readonly err: Screen
-  /** A secret typed without echo after the prompt, or read from standard input where there is no terminal. */
+  /** A secret typed without echo after the prompt, or read from standard input if there is no terminal. */
   secret(prompt: string): Promise<string>
-  /** What this machine knows of the deployment in this checkout; nothing where there is none. */
+  /** This machine's files about the deployment in this checkout; none if there is no deployment. */
   localFiles(): Promise<readonly BundleFile[]>
   /** The lines of the logs of the deployment in this checkout that hold a text, the oldest first, with the names of their processes. */
   logLines(text: string): Promise<readonly LogLine[]>

@@ -4,7 +4,7 @@ import type { ImageTaskStatus } from '#common/states/image-states.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 import { imageTasks } from './schema/image.ts'
 
-/** What an import was asked to do. */
+/** The parameters of an import. */
 export interface ImportRequest {
   readonly method: { readonly name: 'glance-direct' | 'web-download'; readonly uri?: string }
 }

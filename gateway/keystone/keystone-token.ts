@@ -4,7 +4,7 @@ import { type Caller, callerOfScope } from '../app/request-context.ts'
 const Named = Type.Object({ id: Type.String(), name: Type.String() })
 const InDomain = Type.Object({ id: Type.String(), name: Type.String(), domain: Named })
 
-/** What of Keystone's answer about a token counts here (`GET /v3/auth/tokens`). */
+/** The used part of Keystone's answer about a token (`GET /v3/auth/tokens`). */
 export const KeystoneToken = Type.Object({
   expires_at: Type.String(),
   user: InDomain,

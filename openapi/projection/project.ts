@@ -5,7 +5,7 @@ const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs'])
 const SCHEMA_LISTS = new Set(['oneOf', 'anyOf', 'allOf', 'prefixItems'])
 const SCHEMAS = new Set(['items', 'additionalProperties', 'propertyNames', 'not'])
 
-/** What a projection keeps of the annotations: nothing for readers, the ones our own compilers read otherwise. */
+/** The annotations that a projection keeps: none for readers, some for our own compilers. */
 export type Keep = ReadonlySet<string>
 const NOTHING: Keep = new Set()
 

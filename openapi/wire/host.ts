@@ -130,7 +130,7 @@ export const HostAnswer = Type.Union([
     state: Type.Literal('failed'),
     kind: OneOf(ERROR_KINDS),
     message: Type.String(),
-    /** What the backend said, for operators alone. */
+    /** The backend's message, for operators only. */
     detail: Type.Optional(Type.String()),
   }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
@@ -238,7 +238,7 @@ export const HostAggregate = Type.Object({
 })
 export type HostAggregate = Static<typeof HostAggregate>
 
-/** What a cell shows of a host; `version` grows with every change. */
+/** A host as its cell shows it; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
   version: Type.Integer({ minimum: 1 }),

@@ -33,7 +33,7 @@ export class Feeds implements AsyncDisposable {
     this.#watch = new RunningReconciler({ name: 'feeds', everyMs: EVERY_MS, round }, clock, log)
   }
 
-  /** After the bus was away: what was published meanwhile is asked for. */
+  /** After an interruption of the bus: requests the rows published in between. */
   reconnected(): void {
     for (const { feed } of this.#feeds.values()) feed.reconnected()
   }

@@ -37,8 +37,8 @@ const SCAN_PAGE = 1_000
 const WHOLE_NUMBER = /^\s*[+-]?\d{1,9}\s*$/
 
 /**
- * One page of the flavors this caller may see. Only administrators may see flavors that are neither public nor shared
- * with their project. Throws `invalid` for filters that cannot be read and for a marker that is no flavor.
+ * One page of the flavors that this caller may see. Only administrators may see flavors that are neither public nor
+ * shared with their project. Throws `invalid` for malformed filters and for a marker that is not a flavor.
  */
 export async function listFlavors(
   db: Executor,

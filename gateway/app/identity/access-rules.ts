@@ -35,7 +35,7 @@ export async function oneAccessRule(
   return rule
 }
 
-/** Afterwards there is no such rule; throws `forbidden` while a credential has it. */
+/** Afterwards there is no such rule. Throws `forbidden` while a credential uses it. */
 export async function removeAccessRule(
   { db }: Identity,
   caller: Caller,

@@ -51,8 +51,8 @@ const SECRET_BYTES = 48
 const CREDENTIALS_MAX = 100
 
 /**
- * Afterwards the secret stands for the caller in the project of the token. Only users themselves make theirs, and
- * not with a token of a restricted credential, or one leaked credential could make others that outlive it.
+ * Afterwards the secret authenticates the caller in the project of the token. Only users themselves create theirs, and
+ * not with a token of a restricted credential: otherwise a leaked credential could create others that outlive it.
  */
 export async function createCredential(
   identity: Identity,
@@ -197,7 +197,7 @@ function requireSelf(caller: Caller, userId: string): void {
     throw new Failure('forbidden', 'Users can create application credentials only for themselves.')
 }
 
-/** What a token was lent for ends with the trust or the access key: an application credential would outlive it. */
+/** Throws `forbidden` for a delegated token: an application credential would outlive the trust or the access key. */
 export function refuseLent({ mayDelegate, applicationCredentialId }: Caller): void {
   if (!mayDelegate && applicationCredentialId === null)
     throw new Failure(

@@ -155,7 +155,7 @@ function fieldsOf(blob: string): unknown {
   }
 }
 
-/** What a program was lent must not lead to more. */
+/** Throws `forbidden` for a delegated token, which must not gain further credentials. */
 function refuseDelegated({ mayDelegate }: Caller): void {
   if (!mayDelegate)
     throw new Failure(

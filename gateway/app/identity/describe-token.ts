@@ -96,7 +96,7 @@ interface LentRights {
   readonly firstTrustorId: string
 }
 
-/** What a trust lends; undefined when it is gone, or somebody by whose hands it went is gone or disabled. */
+/** The rights that a trust delegates; undefined when it is gone, or a user in its chain is gone or disabled. */
 async function lentRights(db: Executor, id: string): Promise<LentRights | undefined> {
   const chain = await trustChain(db, id)
   const [trust, first] = [chain[0], chain.at(-1)]

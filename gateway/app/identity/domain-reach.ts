@@ -17,7 +17,7 @@ export function enforceInDomain(caller: Caller, rule: string, domainId: string |
   )
 }
 
-/** What was found, where the caller may do this with it; throws `forbidden` as above, then `not-found`. */
+/** The found object, if the caller may do this with it; throws `forbidden` as above, then `not-found`. */
 export function reached<T extends { readonly domain: DomainRef }>(
   found: T | undefined,
   what: string,

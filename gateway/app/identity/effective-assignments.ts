@@ -12,7 +12,7 @@ export interface EffectiveAssignment extends RoleAssignment {
   readonly groupId?: string | undefined
 }
 
-/** What follows from assignments: members instead of groups, projects below instead of inherited roles, implied roles. */
+/** The consequences of assignments: members instead of groups, projects below instead of inherited roles, implied roles. */
 export async function effectiveAssignments(
   db: Executor,
   model: RoleModel,

@@ -152,7 +152,7 @@ export function parseKeystoneTime(text: string, field: string): Date {
   return time
 }
 
-/** A secret that stands for one user in one project, with some of the user's roles there. */
+/** A secret that authenticates one user in one project, with some of the user's roles there. */
 export interface ApplicationCredential extends Omit<ApplicationCredentialRef, 'accessRules'> {
   readonly userId: string
   readonly projectId: string

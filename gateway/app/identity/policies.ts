@@ -11,7 +11,7 @@ import { type ListQuery, readPage } from './list-query.ts'
 import type { Listed } from './listed.ts'
 import { boundedExtra, newKeystoneId, noSuch } from './model.ts'
 
-/** Kept for services that look their rules up in Keystone; nothing here heeds them, nor does Keystone. */
+/** Stored for services that look their rules up in Keystone; they have no effect here, nor in Keystone. */
 export function allPolicies({ db }: Identity, query: ListQuery): Promise<Listed<StoredPolicy>> {
   return readPage(query, (filter, limit) => listPolicies(db, filter, limit))
 }

@@ -113,7 +113,7 @@ async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Cell
   return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** A server that moves is bound to no host, save one that is asked for. */
+/** A moved server is bound to no host, except to one that the request names. */
 async function moveOf(
   deps: ComputeDeps,
   { serverId, cellId, userId, projectId }: ActOnServerParams,

@@ -59,7 +59,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await showRebuilt(tx, serverId, plan.shown)
   }
   if (plan.kind === 'resize') {
-    // What a revert goes back to.
+    // The properties to which a revert returns.
     await changeSpec(tx, serverId, { flavor: plan.previous })
     await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
   }

@@ -79,7 +79,7 @@ export async function createServerGroup(
   return { ...group, cellId: null, members: [] }
 }
 
-/** Afterwards there is no such group; its servers stay where they are. Throws `not-found`. */
+/** Afterwards there is no such group; its servers stay on their hosts. Throws `not-found`. */
 export async function deleteServerGroup(
   db: Transactional,
   caller: Pick<Caller, 'isAdmin' | 'projectId'>,

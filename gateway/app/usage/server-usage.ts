@@ -1,7 +1,7 @@
 import type { ServerRun } from '../../db/server-runs.ts'
 import type { UsagePeriod } from './usage-period.ts'
 
-/** What a server took in a period. */
+/** The usage of a server in a period. */
 export interface ServerUsage extends ServerRun {
   /** Within the period. */
   readonly hours: number

@@ -2,7 +2,7 @@ import type { Env } from '#common/env.ts'
 import { Failure } from '#common/errors.ts'
 import type { CloudEntry, Clouds } from './clouds-file.ts'
 
-/** What the command line says of the cloud; it goes before the environment, which goes before the file. */
+/** The options that select the cloud; they take precedence over the environment, and the environment over the file. */
 export interface CloudOptions {
   readonly osCloud?: string
   readonly osRegionName?: string

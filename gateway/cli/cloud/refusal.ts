@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   503: 'unavailable',
 }
 
-/** What an answer that is no success says, and what to do about it. */
+/** The failure for an unsuccessful answer, with what to do about it. */
 export function refusalOf(status: number, url: string, body: string): Failure {
   const kind = KINDS[status] ?? 'internal'
   const said = messageIn(body) ?? `${url} was answered with ${status}.`

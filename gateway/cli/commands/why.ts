@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import type { Operator } from '../operator.ts'
 import type { PlacementOptions } from '../servers/explain-placement.ts'
 
-/** Refuses the options of a placement for an existing server: `why` explains the decision taken for it, which has its own. */
+/** Refuses the options of a new server for an existing one, whose decisions are on record. */
 function assertNoOptions(name: string, options: PlacementOptions): void {
   const given = (['flavor', 'image', 'zone', 'network', 'host'] as const).find(
     (option) => options[option] !== undefined,

@@ -27,7 +27,7 @@ export interface EventOptions extends ViewOptions {
 type Query = NonNullable<operations['listEvents']['parameters']['query']>
 export type EventType = NonNullable<Query['type']>
 
-/** Before a gateway is asked again that has ended the stream, or does not answer. */
+/** The pause before the next request to a gateway that has ended the stream, or does not answer. */
 const AGAIN_MS = 1_000
 
 /**

@@ -7,7 +7,7 @@ import type { Format } from './format.ts'
 import { styleFor } from './style.ts'
 import { rendered, type View } from './view.ts'
 
-/** What every command takes that shows something. */
+/** The options of every command that shows something. */
 export interface ViewOptions extends CloudOptions {
   readonly output: Format
   /** Look again and again. */

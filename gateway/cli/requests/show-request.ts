@@ -106,7 +106,7 @@ async function readRequest(operator: Operator, session: Session, id: string): Pr
   }
 }
 
-/** What the request did to a server; nothing for a server that is not kept any more. */
+/** The actions of the request on a server; none for a server whose record was purged. */
 async function workOn(session: Session, server: string, id: string): Promise<readonly Work[]> {
   const path = { server_id: server, request_id: id }
   try {
@@ -132,7 +132,7 @@ async function workOn(session: Session, server: string, id: string): Promise<rea
   }
 }
 
-/** What was decided about a server while the request was worked on. */
+/** The decisions about a server that were taken for the request. */
 async function decisionsOn({ federation }: Session, server: string, events: readonly Event[]) {
   const own = events.filter(({ server_id }) => server_id === server)
   // The cell of a new server is chosen before its first event is recorded.

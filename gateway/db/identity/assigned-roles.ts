@@ -8,7 +8,7 @@ import type { ProjectReach } from './projects.ts'
 
 const USER = sql.placeholder('userId')
 
-/** What was given to the user, or to a group the user is in. */
+/** Assignments of the user, or of a group that the user is in. */
 const isTheirs = or(
   and(eq(given.actorType, 'user'), eq(given.actorId, USER)),
   and(

@@ -139,7 +139,10 @@ export async function insertUser(
   await orNameTaken('users_name', 'user', user.name, insert)
 }
 
-/** What may change of a user; the password stays when undefined. Throws `conflict` for a name the domain has. */
+/**
+ * Changes the variable properties of a user; without a password the password stays. Throws `conflict` for a name that
+ * the domain has.
+ */
 export async function updateUser(
   tx: Tx,
   user: User,

@@ -8,7 +8,7 @@ export const operations = mysqlTable(
     id: uuid('id').primaryKey(),
     kind: token('kind', 32).notNull(),
     state: token('state', 16).notNull(),
-    /** What it is and what it is about, while it runs: there is one of them at a time. Null once it has ended. */
+    /** The kind and the subject while it runs: only one operation of a kind runs for a subject. Null once it has ended. */
     slot: token('slot').unique(),
     subjectId: uuid('subject_id').notNull(),
     /** The subject's name. */

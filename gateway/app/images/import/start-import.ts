@@ -8,7 +8,7 @@ import type { Images } from '../images.ts'
 import { ownImage } from '../visible-image.ts'
 import { checkImportUrl } from './import-url.ts'
 
-/** What clients may ask of an import; other methods of Glance's are unknown here. */
+/** The supported import methods; other methods of Glance are unknown here. */
 export const IMPORT_METHODS = ['glance-direct', 'web-download'] as const
 /** The one place contents are kept in, as clients name it. */
 export const STORE = 'local'

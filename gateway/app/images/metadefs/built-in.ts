@@ -42,8 +42,9 @@ interface BuiltIn {
 }
 
 /**
- * What has an effect on servers here, under the names that Glance gives such definitions. test/contract/metadefs.test.ts holds
- * them against the rules for extra specs, the drivers, the scheduler and docs/reference/libvirt.md.
+ * The properties that have an effect on servers here, under the names that Glance gives such definitions.
+ * test/contract/metadefs.test.ts compares them with the rules for extra specs, the drivers, the scheduler and
+ * docs/reference/libvirt.md.
  */
 const DEFINED: readonly BuiltIn[] = [
   {

@@ -15,8 +15,8 @@ import { type ServerAct, storedAct } from './server-act.ts'
 /** Less than a client waits for its request; an act without an answer by then continues in the background. */
 const WAIT_MS = 15_000
 /**
- * What Nova has accepted before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without
- * any, the server stays as it was, and its record of the action tells.
+ * Acts that Nova accepts before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without room
+ * the server keeps its state, and its action has the failure.
  */
 const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelve'])
 

@@ -55,9 +55,9 @@ export async function deleteShown(
 }
 
 /**
- * What a user's delete comes to. Where the operator keeps deleted servers for a time, the guest is switched off and the
- * server can be restored; else, and where there is no guest to restore, as `deleteServer`. Throws what both throw:
- * nothing that should be kept is destroyed because its cell cannot be reached.
+ * A user's delete. If the operator keeps deleted servers for a time, the guest is switched off and the server can be
+ * restored; otherwise, and for a server without a guest to restore, this is `deleteServer`. Throws the failures of
+ * both: a server that should be kept is never destroyed because its cell is unreachable.
  */
 export async function softDeleteServer(
   compute: Compute,

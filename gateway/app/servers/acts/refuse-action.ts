@@ -67,7 +67,7 @@ export function refuseAssistedSnapshot(volumeId: string): never {
   throw new Failure('invalid', `No volume Block Device Mapping with id ${volumeId}.`)
 }
 
-/** The volume that `delete_info` names. Throws `invalid` for text that is no JSON, and where it names no volume. */
+/** The volume that `delete_info` names. Throws `invalid` for text that is not JSON, or that names no volume. */
 export function volumeToDeleteFrom(text: string | undefined): string {
   if (text === undefined) throw new Failure('invalid', "'delete_info'")
   const volumeId = parsed(text)?.['volume_id']

@@ -8,7 +8,7 @@ import type { ServerRequest } from './server-request.ts'
 export interface Place {
   readonly zone: string | null
   readonly host: string | null
-  /** Named together with a zone: as in Nova nothing is asked of the name, and no host fits one that there is not. */
+  /** Named together with a zone: as in Nova the name is not checked, and an unknown name fits no host. */
   readonly isForced: boolean
 }
 

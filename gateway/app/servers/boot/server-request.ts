@@ -19,7 +19,7 @@ export interface RequestedDisk {
   readonly size: number | undefined
 }
 
-/** What a client asks for, checked against the document and not yet against anything that exists. */
+/** A client's request, checked against the document but not yet against existing objects. */
 export interface ServerRequest {
   readonly name: string
   readonly flavorRef: string
@@ -80,7 +80,7 @@ export function serverName(
   return { name, hostname: asked.hostname ?? made() }
 }
 
-/** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */
+/** The part of a name that can be a host name: letters, digits and inner dashes; '' when nothing is left. */
 export function sanitizeHostname(name: string): string {
   const text = name
     .toLowerCase()

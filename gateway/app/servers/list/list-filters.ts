@@ -120,8 +120,8 @@ const RELATIONS = [
 const CHANGES_OVERLAP_MS = 5_000
 
 /**
- * What a query asks of servers. Throws `invalid` for what cannot be read and `forbidden` for deleted servers;
- * undefined where no server can ever fit.
+ * The conditions of a query for servers. Throws `invalid` for malformed filters and `forbidden` for deleted servers;
+ * undefined if no server can ever match.
  */
 export function listFilters(
   context: RequestContext,

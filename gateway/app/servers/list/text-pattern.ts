@@ -11,7 +11,7 @@ export interface TextPattern {
 
 const PATTERN_MAX = 255
 
-/** Throws `invalid` for text that is no pattern, needs more than linear time, or is too long. */
+/** Throws `invalid` for text that is not a pattern, needs more than linear time, or is too long. */
 export function textPattern(text: string, what: string): TextPattern {
   if (text.length > PATTERN_MAX)
     throw new Failure(
