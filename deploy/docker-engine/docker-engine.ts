@@ -11,6 +11,10 @@ import { findProgram } from '../process/find-program.ts'
 export interface RunningDockerEngine {
   /** For the driver's settings. */
   readonly endpoint: string
+  /** The engine looks for its plugins there. */
+  readonly pluginDirectory: string
+  /** The namespaces that the engine lives in. */
+  readonly holder: Holder
   /** Runs a command in the engine's namespaces, such as a request to a container's address. */
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
   start(): Promise<void>
@@ -26,6 +30,8 @@ const STEP_MS = 10_000
 const READY_MS = 30_000
 const END_MS = 30_000
 const LOG_TAIL_CHARS = 2_000
+/** Where an engine looks for the sockets of its plugins, in spite of its settings. */
+const PLUGINS = '/run/docker/plugins'
 /** The engine keeps running when the shell that started it ends. */
 const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
 
@@ -45,6 +51,8 @@ export async function startDockerEngine(
   if (!(await answers(socketOf(home)))) await startEngine(holder, home, options)
   return {
     endpoint: `unix://${socketOf(home)}`,
+    pluginDirectory: pluginsOf(home),
+    holder,
     run: (command, args, options) => runInside(holder, command, args, options),
     start: () => startEngine(holder, home, options),
     shutDown: () => endEngine(holder, home, '-TERM'),
@@ -69,7 +77,11 @@ export async function dockerEnginePid(directory: string): Promise<number | undef
 async function startHolder(home: string): Promise<Holder> {
   const holder = await startNamespace()
   try {
-    await runInside(holder, 'ip', ['link', 'set', 'lo', 'up'], { timeoutMs: STEP_MS })
+    const inside = (command: string, ...args: string[]) =>
+      runInside(holder, command, args, { timeoutMs: STEP_MS })
+    await inside('ip', 'link', 'set', 'lo', 'up')
+    for (const folder of [pluginsOf(home), PLUGINS]) await mkdir(folder, { recursive: true })
+    await inside('mount', '--bind', pluginsOf(home), PLUGINS)
     await writeHolder(home, holder)
     return holder
   } catch (error) {
@@ -134,6 +146,10 @@ async function answers(socketPath: string): Promise<boolean> {
 
 function socketOf(home: string): string {
   return join(home, 'docker.sock')
+}
+
+function pluginsOf(home: string): string {
+  return join(home, 'run')
 }
 
 function pidFileOf(home: string): string {

@@ -36,29 +36,12 @@ export async function prepareHosts(
   if (driver === 'baremetal') return prepareBaremetalHosts(layout, hosts, settings, progress)
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
-  if (driver === 'docker') return prepareDockerHosts(layout, hosts, share, progress)
   const joined = network && { network, state }
-  return prepareLibvirtHosts(layout, { hosts, share, joined }, progress)
+  const prepare = driver === 'docker' ? prepareDockerHosts : prepareLibvirtHosts
+  return prepare(layout, { hosts, share, joined }, progress)
 }
 
-/** Afterwards a Docker engine of its own runs for each host. */
-async function prepareDockerHosts(
-  layout: Layout,
-  hosts: readonly HostRecord[],
-  share: HostShare,
-  progress: (line: string) => void,
-): Promise<PreparedHosts> {
-  await installPackages(['docker'], progress)
-  const settings = await Promise.all(
-    hosts.map(async ({ id, name }) => {
-      const { endpoint } = await startDockerEngine(join(layout.hosts, name, 'docker'))
-      return [id, { endpoint, hostname: name, ...shareSettings(share) }] as const
-    }),
-  )
-  return { settings: new Map(settings), guests: 'containers of private Docker engines' }
-}
-
-interface LibvirtHosts {
+interface SharedHosts {
   readonly hosts: readonly HostRecord[]
   readonly share: HostShare
   /** Undefined where each host has bridges of its own. */
@@ -67,10 +50,36 @@ interface LibvirtHosts {
     | undefined
 }
 
+/** Afterwards a Docker engine of its own runs for each host. */
+async function prepareDockerHosts(
+  layout: Layout,
+  { hosts, share, joined }: SharedHosts,
+  progress: (line: string) => void,
+): Promise<PreparedHosts> {
+  await installPackages(['docker'], progress)
+  const settings = await Promise.all(
+    hosts.map(async ({ id, name }) => {
+      const engine = await startDockerEngine(join(layout.hosts, name, 'docker'))
+      const { endpoint, holder, pluginDirectory } = engine
+      const own = { endpoint, hostname: name, ...shareSettings(share) }
+      if (joined === undefined) return [id, own] as const
+      await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
+      const network = {
+        network: 'ovn',
+        ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
+        plugin_directory: pluginDirectory,
+        network_namespace: `/proc/${holder.pid}/ns/net`,
+      }
+      return [id, { ...own, ...network }] as const
+    }),
+  )
+  return { settings: new Map(settings), guests: 'containers of private Docker engines' }
+}
+
 /** Afterwards a libvirt daemon of its own runs for each host, and it is known how guests run. */
 async function prepareLibvirtHosts(
   layout: Layout,
-  { hosts, share, joined }: LibvirtHosts,
+  { hosts, share, joined }: SharedHosts,
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
   await installPackages(['libvirt'], progress)

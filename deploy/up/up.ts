@@ -177,6 +177,9 @@ async function fillDatabase(
   return present
 }
 
+/** Drivers whose hosts plug their guests into OVN. */
+const JOINED_BY_OVN: ReadonlySet<string> = new Set(['docker', 'libvirt'])
+
 async function plan(
   layout: Layout,
   options: UpOptions,
@@ -185,10 +188,10 @@ async function plan(
 ): Promise<DeploymentState> {
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
-  if (options.network === 'ovn' && driver.name !== 'libvirt')
+  if (options.network === 'ovn' && !JOINED_BY_OVN.has(driver.name))
     throw new Failure(
       'invalid',
-      `--network ovn joins libvirt hosts, and this deployment runs ${driver.name}: ${driver.why}`,
+      `--network ovn joins hosts of libvirt and Docker, and this deployment runs ${driver.name}: ${driver.why}`,
     )
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
   const { address } = options

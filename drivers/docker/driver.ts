@@ -1,9 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from '#common/log.ts'
-import type { Driver, DriverEnvironment } from '../driver.ts'
+import { systemClock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import { createLogger, type Logger } from '#common/log.ts'
+import type { Driver, DriverEnvironment, Firewall, Owner } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { IntegrationBridge } from '../ovn/integration-bridge.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -16,6 +19,7 @@ import { dockerInterfaces } from './interfaces.ts'
 import { type HostShare, inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { EngineNetworks } from './networks/engine-networks.ts'
+import { OvnEndpoints } from './networks/ovn-endpoints.ts'
 import { dockerPause, reboot, start, stop } from './power.ts'
 import { dockerRebuild } from './rebuild.ts'
 import { dockerResize } from './resize.ts'
@@ -23,9 +27,28 @@ import { dockerSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { watch } from './watch.ts'
 
+/** How NICs of containers reach their networks: by bridges of each engine's own, or as ports of the cell's OVN. */
+export const NETWORKS = ['host', 'ovn'] as const
+
 export interface DockerSettings extends EndpointSettings, HostShare {
+  /** Absent: `host`. */
+  readonly network?: (typeof NETWORKS)[number] | undefined
+  /** Of the engine's machine, for `ovn`: the database of Open vSwitch, `unix:PATH`; absent: where Debian has it. */
+  readonly ovsDatabase?: string | undefined
+  /** Where the engine looks for its plugins, for `ovn`; absent: where it usually does. */
+  readonly pluginDirectory?: string | undefined
+  /** The engine's network namespace, for `ovn`, as a file; absent: that of this process. */
+  readonly networkNamespace?: string | undefined
   /** Images of the engine that a user may name, as the engine spells them. */
   readonly localImages: readonly string[]
+}
+
+const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
+const PLUGIN_DIRECTORY = '/run/docker/plugins'
+
+/** The security groups of a port are ACLs of OVN, which the cell writes: a host has nothing to do for them. */
+const OVN_FIREWALL: Firewall = {
+  apply: async (ports) => ports.map(({ nic }) => nic.portId),
 }
 
 /**
@@ -42,6 +65,7 @@ export async function createDockerDriver(
   return {
     name: 'docker',
     simulated: false,
+    ...(settings.network === 'ovn' && { networkEngine: 'ovn', firewall: OVN_FIREWALL }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -61,6 +85,7 @@ export async function createDockerDriver(
     resize: dockerResize(host),
     imageCopies: host.images,
     async [Symbol.asyncDispose]() {
+      await host.ovn?.[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()
       await host.engine[Symbol.asyncDispose]()
     },
@@ -72,19 +97,58 @@ async function createHost(
   settings: DockerSettings,
   logger: Logger | undefined,
 ): Promise<DockerHost> {
-  const engine = new Engine(engineEndpoint(settings))
+  const endpoint = engineEndpoint(settings)
+  if (settings.network === 'ovn' && !endpoint.isLocal)
+    throw new Failure(
+      'invalid',
+      `endpoint: network=ovn needs an engine of this machine, and ${settings.endpoint} is elsewhere. Run the host process on the machine of the engine.`,
+    )
+  refuseWithoutEffect(settings)
+  const engine = new Engine(endpoint)
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
   const cache = new ImageCache(join(stateDirectory, 'images'), images)
   await cache.prepare()
+  const ovn = settings.network === 'ovn' ? await ovnEndpoints(owner, settings, logger) : undefined
   return {
     owner,
     stateDirectory,
     engine,
     images: new EngineImages(engine, cache, settings.localImages),
-    networks: new EngineNetworks(engine, owner),
+    networks: new EngineNetworks(engine, owner, ovn),
+    ovn,
     diskSizes: new DiskSizesFile(stateDirectory),
     locks: new InstanceLocks(),
     limitsDisk: true,
     logger,
   }
+}
+
+/** Settings of OVN on a host without it. */
+function refuseWithoutEffect(settings: DockerSettings): void {
+  const { network, ovsDatabase, pluginDirectory, networkNamespace } = settings
+  const given = [ovsDatabase, pluginDirectory, networkNamespace].some(
+    (value) => value !== undefined,
+  )
+  if (network === 'ovn' || !given) return
+  throw new Failure(
+    'invalid',
+    'ovs_database, plugin_directory and network_namespace have an effect with network=ovn only. Set it, or remove them.',
+  )
+}
+
+/** The logger of the bridge says nothing where the driver has none. */
+function ovnEndpoints(
+  owner: Owner,
+  settings: DockerSettings,
+  logger: Logger | undefined,
+): Promise<OvnEndpoints> {
+  const address = settings.ovsDatabase ?? OVS_DATABASE
+  const log = logger ?? createLogger('ovs', 'silent')
+  return OvnEndpoints.listen({
+    owner,
+    bridge: new IntegrationBridge({ address, clock: systemClock, log }),
+    pluginDirectory: settings.pluginDirectory ?? PLUGIN_DIRECTORY,
+    networkNamespace: settings.networkNamespace,
+    logger,
+  })
 }

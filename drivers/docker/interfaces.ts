@@ -1,6 +1,5 @@
 import type { Interfaces } from '../driver.ts'
 import { getContainer } from './containers/container.ts'
-import { endpoint } from './containers/container-body.ts'
 import { releaseNetworks } from './destroy.ts'
 import type { DockerHost } from './host.ts'
 import { networkName } from './names.ts'
@@ -13,8 +12,10 @@ export function dockerInterfaces(host: DockerHost): Interfaces {
       host.locks.run(id, signal, async () => {
         const { Id, NetworkSettings } = await getContainer(host, id, signal)
         if (networkName(owner, nic.networkId) in NetworkSettings.Networks) return
+        const others = Object.keys(NetworkSettings.Networks).filter((name) => name !== 'none')
         await host.networks.use(nic, signal, async (network) => {
-          const body = { Container: Id, EndpointConfig: endpoint(nic) }
+          const endpoint = host.networks.endpoint(nic, others.length === 0)
+          const body = { Container: Id, EndpointConfig: endpoint }
           await engine.call('POST', `/networks/${network}/connect`, { body, signal })
         })
       }),

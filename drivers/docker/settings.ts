@@ -1,5 +1,5 @@
 import { EnvReader } from '#common/env.ts'
-import type { DockerSettings } from './driver.ts'
+import { type DockerSettings, NETWORKS } from './driver.ts'
 
 const DEFAULT_ENDPOINT = 'unix:///var/run/docker.sock'
 
@@ -12,6 +12,10 @@ export function dockerSettings(settings: Readonly<Record<string, string>>): Dock
     tlsCert: reader.optionalText('tls_cert'),
     tlsKey: reader.optionalText('tls_key'),
     localImages: (reader.optionalText('local_images') ?? '').split(',').filter((ref) => ref !== ''),
+    network: reader.choice('network', NETWORKS, 'host'),
+    ovsDatabase: reader.optionalText('ovs_database'),
+    pluginDirectory: reader.optionalText('plugin_directory'),
+    networkNamespace: reader.optionalText('network_namespace'),
     hostname: reader.optionalText('hostname'),
     vcpus: optionalCount(reader, 'vcpus'),
     memoryMb: optionalCount(reader, 'memory_mb'),

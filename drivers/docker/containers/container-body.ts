@@ -8,8 +8,8 @@ export interface ContainerPlan {
   readonly imageId: string
   /** The command of the guest, if neither image nor engine has one. */
   readonly command: readonly string[] | undefined
-  /** The engine's name of the first NIC's network. */
-  readonly network: string | undefined
+  /** The engine's name of the first NIC's network, and the connection of the NIC. */
+  readonly network: { readonly name: string; readonly endpoint: object } | undefined
   readonly configVolume: string | undefined
   readonly ephemeralVolume: string | undefined
   readonly limitsDisk: boolean
@@ -48,30 +48,15 @@ export function containerBody(plan: ContainerPlan): object {
     ...(nic === undefined ? {} : { MacAddress: nic.macAddress }),
     HostConfig: {
       ...limits(spec.flavor, plan.limitsDisk),
-      NetworkMode: network ?? 'none',
+      NetworkMode: network?.name ?? 'none',
       Dns: [...new Set(spec.nics.flatMap(dnsServers))],
       RestartPolicy: { Name: 'no' },
       LogConfig: LOG,
       Mounts: mounts(plan),
     },
-    ...(nic === undefined || network === undefined
+    ...(network === undefined
       ? {}
-      : { NetworkingConfig: { EndpointsConfig: { [network]: endpoint(nic) } } }),
-  }
-}
-
-/** The connection of a NIC to its network: the engine gives it exactly these addresses. */
-export function endpoint(nic: NicSpec): object {
-  const [v4, v6] = [
-    nic.fixedIps.find(({ address }) => !address.includes(':')),
-    nic.fixedIps.find(({ address }) => address.includes(':')),
-  ]
-  return {
-    MacAddress: nic.macAddress,
-    IPAMConfig: {
-      ...(v4 === undefined ? {} : { IPv4Address: v4.address }),
-      ...(v6 === undefined ? {} : { IPv6Address: v6.address }),
-    },
+      : { NetworkingConfig: { EndpointsConfig: { [network.name]: network.endpoint } } }),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { DockerHost } from '../host.ts'
 import type { EngineImage } from '../images/engine-images.ts'
 import { labelsOf, newVolumeName } from '../names.ts'
-import { CONFIG_PATH, type ContainerPlan, containerBody, endpoint } from './container-body.ts'
+import { CONFIG_PATH, type ContainerPlan, containerBody } from './container-body.ts'
 
 export interface NewContainer {
   readonly name: string
@@ -40,12 +40,16 @@ export async function createContainer(
     limitsDisk: host.limitsDisk,
     declaredVolumes: Object.keys(image.Config?.Volumes ?? {}),
   }
-  const create = (network: string | undefined) => postContainer(host, { ...plan, network }, signal)
+  const create = (network: ContainerPlan['network']) =>
+    postContainer(host, { ...plan, network }, signal)
   if (first === undefined) await create(undefined)
-  else await host.networks.use(first, signal, create)
+  else
+    await host.networks.use(first, signal, (network) =>
+      create({ name: network, endpoint: host.networks.endpoint(first, true) }),
+    )
   for (const nic of others) {
     await host.networks.use(nic, signal, async (network) => {
-      const body = { Container: name, EndpointConfig: endpoint(nic) }
+      const body = { Container: name, EndpointConfig: host.networks.endpoint(nic, false) }
       await host.engine.call('POST', `/networks/${network}/connect`, { body, signal })
     })
   }

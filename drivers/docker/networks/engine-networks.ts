@@ -5,6 +5,7 @@ import type { NicSpec, Owner } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
 import { LABELS, labelsOf, networkName, ownFilter } from '../names.ts'
+import { OvnEndpoints } from './ovn-endpoints.ts'
 
 interface EngineNetwork {
   readonly Id: string
@@ -12,15 +13,28 @@ interface EngineNetwork {
   readonly Labels: Readonly<Record<string, string>>
 }
 
-/** The networks of this host's guests: bridges of the engine, made with the first NIC and gone with the last. */
+/**
+ * The networks of this host's guests, made with the first NIC and gone with the last: bridges of the engine, or, with
+ * `ovn`, names for what its plugin joins to OVN.
+ */
 export class EngineNetworks {
   readonly #engine: Engine
   readonly #owner: Owner
+  readonly #ovn: OvnEndpoints | undefined
   readonly #locks = new KeyedLock<NetworkId>()
 
-  constructor(engine: Engine, owner: Owner) {
+  constructor(engine: Engine, owner: Owner, ovn?: OvnEndpoints) {
     this.#engine = engine
     this.#owner = owner
+    this.#ovn = ovn
+  }
+
+  /**
+   * How the NIC stands in its network, as the engine's API takes it. In OVN the first NIC's gateway is the container's;
+   * among bridges the engine chooses one.
+   */
+  endpoint(nic: NicSpec, isFirst: boolean): object {
+    return this.#ovn === undefined ? bridgeEndpoint(nic) : OvnEndpoints.endpoint(nic, isFirst)
   }
 
   /**
@@ -75,7 +89,11 @@ export class EngineNetworks {
   }
 
   async #create(name: string, nic: NicSpec, signal: AbortSignal): Promise<void> {
-    const body = networkBody(name, labelsOf(this.#owner, nic.networkId), nic)
+    const labels = labelsOf(this.#owner, nic.networkId)
+    const body =
+      this.#ovn === undefined
+        ? networkBody(name, labels, nic)
+        : { Name: name, Driver: this.#ovn.name, Labels: labels, IPAM: { Driver: 'null' } }
     await this.#engine.call('POST', '/networks/create', { body, signal })
   }
 }
@@ -100,6 +118,21 @@ function networkBody(name: string, labels: Readonly<Record<string, string>>, nic
         Subnet: cidr,
         Gateway: gateway ?? lastAddress(cidr),
       })),
+    },
+  }
+}
+
+/** How a NIC stands in its network: the engine gives it exactly these addresses. */
+function bridgeEndpoint(nic: NicSpec): object {
+  const [v4, v6] = [
+    nic.fixedIps.find(({ address }) => !address.includes(':')),
+    nic.fixedIps.find(({ address }) => address.includes(':')),
+  ]
+  return {
+    MacAddress: nic.macAddress,
+    IPAMConfig: {
+      ...(v4 === undefined ? {} : { IPv4Address: v4.address }),
+      ...(v6 === undefined ? {} : { IPv6Address: v6.address }),
     },
   }
 }

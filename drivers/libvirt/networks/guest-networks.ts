@@ -1,5 +1,6 @@
 import type { NetworkId } from '#common/ids.ts'
 import type { FilterRule, NicSpec } from '../../driver.ts'
+import { INTEGRATION_BRIDGE } from '../../ovn/integration-bridge.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 
 /** How NICs of guests reach their networks from this host. */
@@ -22,8 +23,6 @@ export interface GuestNetworks {
 export const OVS_DATAPATHS = ['system', 'netdev'] as const
 export type OvsDatapath = (typeof OVS_DATAPATHS)[number]
 
-/** ovn-controller(8) makes it. */
-const INTEGRATION_BRIDGE = 'br-int'
 const SENDING = ['csum', 'gso', 'tso4', 'tso6', 'ecn', 'ufo']
 const RECEIVING = ['csum', 'tso4', 'tso6', 'ecn', 'ufo']
 

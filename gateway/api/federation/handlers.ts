@@ -17,6 +17,7 @@ import {
 import { listImageCopies } from './images.ts'
 import { cancelIntent, listIntents } from './intents.ts'
 import { join, renewCredential } from './join.ts'
+import { explainNetworkPath } from './networks.ts'
 import {
   addNode,
   inspectNode,
@@ -48,6 +49,7 @@ export const federationHandlers: HandlerTable<operations> = {
   deleteJoinToken,
   drainHost,
   endOrphan,
+  explainNetworkPath,
   explainPlacement,
   inspectNode,
   join,
