@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { PeersHeard } from '#common/bus/peers-heard.ts'
+import { MessageLimiter } from '#common/bus/message-limiter.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
@@ -51,7 +51,7 @@ export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
   readonly #heard = new Map<CellId, Heard>()
   readonly #processes: LiveProcesses
-  readonly #peers: PeersHeard
+  readonly #limiter: MessageLimiter
   readonly #listeners = new Set<HeartbeatListener>()
   readonly #deadlineMs: number
   readonly #openedAt: number
@@ -65,7 +65,7 @@ export class CellRegistry implements AsyncDisposable {
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
     this.#openedAt = options.clock.elapsed()
     this.#processes = new LiveProcesses(options.clock)
-    this.#peers = new PeersHeard(options.clock, options.log, HEARTBEATS_PER_SECOND)
+    this.#limiter = new MessageLimiter(options.clock, options.log, HEARTBEATS_PER_SECOND)
   }
 
   static async open(options: CellRegistryOptions): Promise<CellRegistry> {
@@ -166,7 +166,7 @@ export class CellRegistry implements AsyncDisposable {
   #hear(message: Msg): void {
     // The bus lets a cell publish below its own id only, so the subject says who speaks.
     const id = message.subject.split('.')[1]! as CellId
-    if (!this.#peers.hears(id)) return
+    if (!this.#limiter.admits(id)) return
     try {
       assertShort(message)
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
@@ -177,7 +177,7 @@ export class CellRegistry implements AsyncDisposable {
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
-      this.#peers.notHeeded(id, { cell: id, ...errorFields(error) })
+      this.#limiter.logDropped(id, { cell: id, ...errorFields(error) })
     }
   }
 

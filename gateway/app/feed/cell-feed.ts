@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { PeersHeard } from '#common/bus/peers-heard.ts'
+import { MessageLimiter } from '#common/bus/message-limiter.ts'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
@@ -56,7 +56,7 @@ export class CellFeed implements AsyncDisposable {
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
   readonly #held: HeldLease
-  readonly #peers: PeersHeard
+  readonly #limiter: MessageLimiter
   #leaseCheckedAt = Number.NEGATIVE_INFINITY
   #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
@@ -73,7 +73,7 @@ export class CellFeed implements AsyncDisposable {
     const { deps, cell, holder } = options
     const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
     this.#held = new HeldLease(deps.db, deps.clock, terms)
-    this.#peers = new PeersHeard(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
+    this.#limiter = new MessageLimiter(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
   }
 
   /** A heartbeat has reported the position of the cell's feed. */
@@ -172,14 +172,14 @@ export class CellFeed implements AsyncDisposable {
   #take(message: Msg): void {
     const { cell, nudge } = this.#options
     this.#unheard = 0
-    if (!this.#peers.hears(cell.id, message.data.length)) {
+    if (!this.#limiter.admits(cell.id, message.data.length)) {
       this.#mustRead = true
       return
     }
     try {
       this.#queue.push(readBatch(message))
     } catch (cause) {
-      this.#peers.notHeeded(cell.id, { cell: cell.name, ...errorFields(cause) })
+      this.#limiter.logDropped(cell.id, { cell: cell.name, ...errorFields(cause) })
       this.#mustRead = true
     }
     nudge()

@@ -242,7 +242,7 @@ test('rows that cannot be read are logged, and asked for', async () => {
 
   expect(world.logged.at(-1)).toMatchObject({
     level: 'warn',
-    message: 'word of a peer not heeded',
+    message: 'invalid message of a peer dropped',
     fields: { cell: 'north' },
   })
   expect(world.nudges).toBe(1)
@@ -262,7 +262,7 @@ test.each([
   world.live().callback(null, feedMessage(batch))
   await world.round()
 
-  expect(world.logsOf('warn')).toEqual(['word of a peer not heeded'])
+  expect(world.logsOf('warn')).toEqual(['invalid message of a peer dropped'])
   expect(world.reads).not.toEqual([])
 })
 
@@ -273,7 +273,7 @@ test("rows above a cell's share are dropped, and requested after a heartbeat", a
   const { body } = await changed()
   world.publish(world.commit(body))
 
-  expect(world.logsOf('warn')).toEqual(['peer says too much'])
+  expect(world.logsOf('warn')).toEqual(['messages of a peer above its limit dropped'])
   expect(world.nudges).toBe(0)
   world.beat()
   expect(world.nudges).toBe(1)

@@ -7,21 +7,21 @@ const PEERS_MAX = 10_000
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 
-interface Heard {
+interface Counts {
   second: number
   inSecond: number
   bytesInSecond: number
-  toldAt: number
-  untold: number
+  loggedAt: number
+  unlogged: number
 }
 
 /** Limits the messages of each peer, so that no peer takes all the time, or the disk, from the others. */
-export class PeersHeard {
+export class MessageLimiter {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #perSecond: number
   readonly #bytesPerSecond: number
-  readonly #peers = new LRUCache<string, Heard>({ max: PEERS_MAX })
+  readonly #peers = new LRUCache<string, Counts>({ max: PEERS_MAX })
 
   /**
    * The limits of one peer: messages and bytes in a second. Messages above a limit are dropped, so senders must repeat
@@ -39,39 +39,44 @@ export class PeersHeard {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Counts a message of so many bytes. False: this peer says too much, and it is to be dropped unread. */
-  hears(peer: string, bytes = 0): boolean {
-    const heard = this.#of(peer)
+  /** Counts a message of this size. False: the peer is above its limit, and the message must be dropped unread. */
+  admits(peer: string, bytes = 0): boolean {
+    const counts = this.#of(peer)
     const second = Math.floor(this.#clock.elapsed() / SECOND_MS)
-    if (heard.second !== second) Object.assign(heard, { second, inSecond: 0, bytesInSecond: 0 })
-    heard.inSecond += 1
-    heard.bytesInSecond += bytes
-    const { inSecond, bytesInSecond } = heard
+    if (counts.second !== second) Object.assign(counts, { second, inSecond: 0, bytesInSecond: 0 })
+    counts.inSecond += 1
+    counts.bytesInSecond += bytes
+    const { inSecond, bytesInSecond } = counts
     if (inSecond <= this.#perSecond && bytesInSecond <= this.#bytesPerSecond) return true
-    this.#tell(peer, heard, { inSecond, bytesInSecond }, 'peer says too much')
+    this.#warn(
+      peer,
+      counts,
+      { inSecond, bytesInSecond },
+      'messages of a peer above its limit dropped',
+    )
     return false
   }
 
   /** Logs the first dropped message of a peer in a minute, with the number of those before it that were not logged. */
-  notHeeded(peer: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#tell(peer, this.#of(peer), fields, 'word of a peer not heeded')
+  logDropped(peer: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#warn(peer, this.#of(peer), fields, 'invalid message of a peer dropped')
   }
 
-  #of(peer: string): Heard {
+  #of(peer: string): Counts {
     const known = this.#peers.get(peer)
     if (known !== undefined) return known
-    const fresh = { second: 0, inSecond: 0, bytesInSecond: 0, toldAt: -MINUTE_MS, untold: 0 }
+    const fresh = { second: 0, inSecond: 0, bytesInSecond: 0, loggedAt: -MINUTE_MS, unlogged: 0 }
     this.#peers.set(peer, fresh)
     return fresh
   }
 
-  #tell(peer: string, heard: Heard, fields: object, message: string): void {
+  #warn(peer: string, counts: Counts, fields: object, message: string): void {
     const now = this.#clock.elapsed()
-    if (now - heard.toldAt < MINUTE_MS) {
-      heard.untold += 1
+    if (now - counts.loggedAt < MINUTE_MS) {
+      counts.unlogged += 1
       return
     }
-    this.#log.warn({ peer, ...fields, untold: heard.untold }, message)
-    Object.assign(heard, { toldAt: now, untold: 0 })
+    this.#log.warn({ peer, ...fields, unlogged: counts.unlogged }, message)
+    Object.assign(counts, { loggedAt: now, unlogged: 0 })
   }
 }
