@@ -135,11 +135,11 @@ describe('the weir command', () => {
     expect(await ids('--project demo --status SHUTOFF --host south-2')).toEqual([''])
     expect(await admin.run('server list --project unknown')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('There is no project with the id or name unknown.'),
+      err: expect.stringContaining('id or name unknown. See: openstack project list'),
     })
     expect(await admin.run('server list --host south-9')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('There is no host south-9.'),
+      err: expect.stringContaining('There is no host south-9. See: ./weir host list'),
     })
     expect((await admin.run('server list --cell west')).code).toBe(3)
     expect((await admin.run('server list --status zzz')).code).toBe(2)
@@ -331,7 +331,7 @@ describe('the weir command', () => {
       2,
       '--flavor describes a new server, but nobody names an existing one.',
     ],
-    ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
+    ['cell list --os-cloud six', 3, 'There is no cloud six. No clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
     ['host lst', 2, 'Did you mean list?'],

@@ -44,9 +44,9 @@ describe('cloudConfig', () => {
   })
 
   test('lists the known names when none is given, or an unknown one', () => {
-    expect(() => meant()).toThrow('Set OS_CLOUD, or give --os-cloud (there are: one, two)')
-    expect(() => meant({ osCloud: 'six' })).toThrow('There is no cloud six: there are: one, two.')
-    expect(() => meant({}, {}, {})).toThrow('no clouds.yaml was found')
+    expect(() => meant()).toThrow('Set OS_CLOUD, or give --os-cloud. There are: one, two.')
+    expect(() => meant({ osCloud: 'six' })).toThrow('There is no cloud six. There are: one, two.')
+    expect(() => meant({}, {}, {})).toThrow('No clouds.yaml was found')
   })
 })
 

@@ -87,13 +87,13 @@ function meantCloud(
   const name = named ?? (names.length === 1 ? names[0] : undefined) ?? fallback
   const entry = clouds[name]
   if (entry !== undefined) return [name, entry]
-  const known = names.length === 0 ? 'no clouds.yaml was found' : `there are: ${names.join(', ')}`
+  const known = names.length === 0 ? 'No clouds.yaml was found.' : `There are: ${names.join(', ')}.`
   if (named === undefined)
     throw new Failure(
       'invalid',
-      `Which cloud? Set OS_CLOUD, or give --os-cloud (${known}). To have one here, run: ./weir up`,
+      `Which cloud? Set OS_CLOUD, or give --os-cloud. ${known} Without gateways in this folder there is no default; ./weir up creates a deployment in an empty folder.`,
     )
-  throw new Failure('not-found', `There is no cloud ${name}: ${known}.`)
+  throw new Failure('not-found', `There is no cloud ${name}. ${known}`)
 }
 
 function environmentCloud(env: Env): CloudEntry | undefined {
