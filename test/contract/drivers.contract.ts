@@ -6,7 +6,7 @@ import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/d
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverPartsContract } from './driver-parts.contract.ts'
 
-/** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
+/** The world that a driver's test gives the suite: a backend that outlives the drivers opened over it. */
 export interface DriverHarness extends AsyncDisposable {
   /** A driver over the same backend and the same state, as after a restart of its process. */
   open(): Promise<Driver>
@@ -18,23 +18,23 @@ export interface DriverHarness extends AsyncDisposable {
   readonly refused: Readonly<Record<string, ImageSpec>>
   /** An image of this content that can be booted from. */
   shelve(content: Buffer, diskFormat: string): ImageSpec
-  /** What a flavor must say for a guest to be had here; absent: nothing. */
+  /** The extra specs without which no guest can run here; absent: none. */
   readonly extraSpecs?: Readonly<Record<string, string>>
   /** A driver of another cell's host over the same backend; absent: a backend has one owner. */
   openOther?(): Promise<Driver>
   /** Ends the guest from outside, like a crash; absent if only the driver can. */
   cutOff?(id: InstanceId): Promise<unknown>
-  /** What consoles a guest has, where the driver has any; absent: all. */
+  /** The consoles of a guest, where the driver has any; absent: all. */
   readonly consoles?: readonly ConsoleKind[]
   /** False where the backend lets only its own operator read diagnostics. */
   readonly showsFigures?: false
-  /** Whatever is on the backend for this instance, by name. */
+  /** The remains of this instance on the backend, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }
 
 const OPERATION_MS = 60_000
 
-/** What every driver must do, run by each driver's own test. `refusals` names the harness's refused images. */
+/** The contract of every driver, run by each driver's own test. `refusals` names the harness's refused images. */
 export function driversContract(
   name: string,
   start: () => Promise<DriverHarness>,
@@ -249,7 +249,7 @@ export function driversContract(
 
         const paused = driver.pause === undefined ? [] : ['paused', 'running']
         const untold = states().reduce<readonly string[]>(
-          // A backend may tell again of what was: Docker does when its runtime is late to tell of a pause.
+          // A backend may repeat earlier reports: Docker does when its runtime is late with a pause.
           (left, state) => (state === left[0] ? left.slice(1) : left),
           ['running', ...paused, 'shutdown'],
         )

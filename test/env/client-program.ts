@@ -44,7 +44,7 @@ export function clientSettings(authUrl: string, { user, password, project }: Acc
   }
 }
 
-/** What the program prints; throws with what it said when it fails. */
+/** The output of the program; throws its output when it fails. */
 export async function runClient(
   program: string,
   args: readonly string[],

@@ -69,9 +69,9 @@ const POWER: Readonly<Record<string, number>> = {
 /** The servers of a stub cloud, as far as Nova lets see them. */
 export class StubCompute {
   readonly servers = new Map<string, StubServer>()
-  /** What an act, a build or a delete takes. */
+  /** The duration of an act, a build or a delete. */
   actsMs = 0
-  /** What builds end with; absent: they end well. */
+  /** The fault with which builds end; absent: they succeed. */
   buildFault: string | undefined
   /** For so long a new server is not shown, though its create was answered. */
   blindMs = 0

@@ -9,7 +9,7 @@ const domain = { id: 'default', name: 'Default' }
 /** A Keystone that knows the tokens a test gives out, and who may look them up. */
 export class StubKeystone implements AsyncDisposable {
   readonly login = { user: 'weir', password: 'a secret' } as const
-  /** How often somebody logged in here, and how often a token was looked up. */
+  /** The number of logins here, and of look-ups of tokens. */
   readonly asked = { logins: 0, tokens: 0 }
   readonly #tokens = new Map<string, object>()
   readonly #own = new Set<string>()

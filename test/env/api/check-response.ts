@@ -38,7 +38,7 @@ function check({ method, url, headers, body }: Asked, status: number, answer: un
   checkAnswer({ method: method as Method, path, version, request: body, status, answer })
 }
 
-/** What no service serves counts as its oldest, which such a request is refused in. */
+/** An unknown version counts as the oldest, in which such a request is refused. */
 function versionAsked(headers: Headers): Microversion {
   const asked = headers.get('openstack-api-version') ?? headers.get('x-openstack-nova-api-version')
   const last = asked?.split(' ').at(-1) ?? ''
