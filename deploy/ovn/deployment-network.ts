@@ -10,7 +10,7 @@ import { type RunningOvnCentral, startOvnCentral, stopOvnCentral } from './centr
 import { startOvnHost } from './host.ts'
 import { type RunningUnderlay, startUnderlay, stopUnderlay } from './underlay.ts'
 
-/** What joins the guests of a deployment's hosts: an OVN for each cell, and a network between all hosts. */
+/** The network of a deployment's guests: an OVN for each cell, and a network between all hosts. */
 export interface DeploymentNetwork {
   readonly underlay: RunningUnderlay
   readonly centrals: ReadonlyMap<CellId, RunningOvnCentral>
@@ -19,7 +19,7 @@ export interface DeploymentNetwork {
 /** The physical network that leads to the deployment's own outside. */
 export const PUBLIC = 'public'
 
-/** Hosts of one machine at the most: two bytes of an address. */
+/** The most hosts on one machine: two bytes of an address. */
 const HOSTS_MAX = 65_000
 
 /** Afterwards the databases of each cell's OVN run; undefined for a deployment whose hosts have bridges of their own. */
@@ -40,7 +40,7 @@ export async function startNetwork(
   return { underlay, centrals: new Map(started) }
 }
 
-/** Where a host's Open vSwitch has its files and sockets. */
+/** The folder for the files and sockets of a host's Open vSwitch. */
 export function switchFolder(layout: Layout, host: string): string {
   return join(layout.hosts, host, 'ovs')
 }
@@ -90,7 +90,7 @@ function underlayFolder(layout: Layout): string {
   return join(layout.ovn, 'underlay')
 }
 
-/** The same at every start, and another for every host. */
+/** The same at every start, and different for every host. */
 function addressOf(state: DeploymentState, id: string): string {
   const number = launchedHosts(state).findIndex((host) => host.id === id) + 1
   if (number > HOSTS_MAX)
