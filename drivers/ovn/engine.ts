@@ -34,6 +34,7 @@ export interface OvnEngineOptions {
   readonly onPort: (binding: PortBinding) => void
   /** How often hosts are asked for a sign of life, while a router has a gateway. */
   readonly askHostsMs?: number
+  /** How long a host may give none before it counts as dead. */
   readonly silentMs?: number
 }
 

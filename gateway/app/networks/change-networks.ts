@@ -36,7 +36,7 @@ interface NetworkFields extends ProviderFields {
   readonly dns_domain?: string
   /** Of external networks. */
   readonly is_default?: boolean
-  /** Our own: the cells that have a segment; absent or null for every cell there is and will be. */
+  /** An attribute of Weir: the cells that have a segment; absent or null for every present and future cell. */
   readonly 'weir:cells'?: readonly string[] | null
 }
 
@@ -45,7 +45,10 @@ export interface NetworkDraft extends NetworkFields {
   readonly tenant_id?: string
 }
 
-/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`, `conflict` for a VLAN or key that is taken. */
+/**
+ * Afterwards all of these networks exist, or none. Throws `forbidden` for attributes of administrators, `over-quota`,
+ * `conflict` for a VLAN or key that is taken.
+ */
 export async function createNetworks(
   networks: Networks,
   requester: Requester,

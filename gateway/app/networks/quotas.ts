@@ -68,7 +68,7 @@ export async function listQuotas(networks: Networks): Promise<readonly ProjectQu
   return listed
 }
 
-/** What the project may use and does use; `not-found` for another's project. */
+/** The project's limits and usage; `not-found` for another project. */
 export async function showQuotas(
   networks: Networks,
   requester: Requester,
@@ -78,7 +78,7 @@ export async function showQuotas(
   return quotasOf(networks, projectId)
 }
 
-/** What a project may use that has no limits of its own; `not-found` for another's project. */
+/** The limits of a project without limits of its own; `not-found` for another project. */
 export function showDefaultQuotas(requester: Requester, projectId: string): Quotas {
   refuseForeign(requester, projectId)
   return statesOf(new Map())

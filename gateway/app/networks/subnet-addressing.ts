@@ -27,7 +27,7 @@ type Addressing = Pick<
   | 'ipv6AddressMode'
 >
 
-/** Offsets inside a subnet are 64-bit numbers; larger IPv6 subnets are routed on, not put on one network. */
+/** Offsets inside a subnet are 64-bit numbers; larger IPv6 prefixes are routed, not used as one subnet. */
 const IPV6_PREFIX_MIN = 64
 const IPV4_PREFIX_MIN = 8
 const SERVERS_MAX = 5
@@ -127,7 +127,7 @@ function refusedMode(why: string): Failure {
   return new Failure('invalid', `Invalid input for operation: ${why}.`)
 }
 
-/** True where a port's address is made of its MAC, as guests make theirs (SLAAC, RFC 4862). */
+/** True if a port's address is derived from its MAC, as guests do themselves (SLAAC, RFC 4862). */
 export function isAutoAddressed({ ipv6AddressMode: mode }: Subnet): boolean {
   return mode === 'slaac' || mode === 'dhcpv6-stateless'
 }

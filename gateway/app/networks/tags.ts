@@ -46,7 +46,7 @@ const FINDERS: Readonly<Record<DescribedCollection, Finders>> = {
 const TAG_LENGTH_MAX = 60
 const TAGS_MAX = 50
 
-/** Throws `not-found` for what the requester does not see. */
+/** Throws `not-found` for an object that the requester does not see. */
 export async function tagsOf(
   networks: Networks,
   requester: Requester,
@@ -77,7 +77,7 @@ export async function replaceTags(
   return tags
 }
 
-/** Afterwards the object has the tag too. Throws `invalid` for text that is no tag and for one too many. */
+/** Afterwards the object has the tag too. Throws `invalid` for text that is not a tag and for one tag too many. */
 export async function addTag(
   networks: Networks,
   requester: Requester,

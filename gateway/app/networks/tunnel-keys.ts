@@ -42,7 +42,7 @@ export async function insertWithKey(
   throw new Failure('unavailable', 'No free tunnel key was found. Please try again.')
 }
 
-/** Another external network is the default one. */
+/** The failure for a second default external network. */
 export async function defaultExists(tx: Tx): Promise<NetworkFailure> {
   const other = await defaultExternalNetwork(tx)
   return new NetworkFailure(

@@ -9,7 +9,10 @@ import { findSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './list-networks.ts'
 
-/** Whose objects a list shows: null for one who sees all. Throws `forbidden` for one who belongs to no project. */
+/**
+ * The project whose objects a list shows: null for a requester who sees all. Throws `forbidden` for a requester without
+ * a project.
+ */
 export function scopeOf(requester: Requester): string | null {
   if (requester.isAdmin) return null
   return projectOf(requester)
@@ -118,7 +121,7 @@ export function isOwner(requester: Requester, object: { readonly projectId: stri
   return requester.isAdmin || object.projectId === requester.projectId
 }
 
-/** Sets an owner other than one's own project: for administrators only. */
+/** The owner of a new object; throws `forbidden` for another project's, except for administrators. */
 export function ownerOf(requester: Requester, asked: string | undefined): string {
   if (asked === undefined || asked === requester.projectId) return asked ?? projectOf(requester)
   if (requester.isAdmin) return asked
