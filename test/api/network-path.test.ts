@@ -14,7 +14,9 @@ afterAll(async () => {
 })
 
 const explain = (query: Readonly<Record<string, string>>, token = api.admin) =>
-  api.face.ask('GET', `/federation/v1/network-path?${new URLSearchParams(query).toString()}`, { token })
+  api.face.ask('GET', `/federation/v1/network-path?${new URLSearchParams(query).toString()}`, {
+    token,
+  })
 const addressOf = (port: Json) => textOf((port['fixed_ips'] as unknown as Json[])[0]!['ip_address'])
 
 test('the path between ports, from outside and to outside is explained', async () => {
