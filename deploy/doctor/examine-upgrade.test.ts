@@ -20,7 +20,12 @@ test.each([
   ['a silent one', saying('0.1.0', [WIRE_VERSION], false), 'note', 'is unreachable'],
   ['one too far apart', saying('9.0.0', [WIRE_VERSION + 8]), 'bad', 'a release between'],
   ['a cell without a release', saying(null, []), 'note', 'does not report its release'],
-  ['a cell that was never reachable', { name: 'x', is_alive: false, summary: null }, 'note', 'has never been reachable'],
+  [
+    'a cell that was never reachable',
+    { name: 'x', is_alive: false, summary: null },
+    'note',
+    'has never been reachable',
+  ],
 ] satisfies [string, Cells[number], string, string][])('%s', (_what, cell, is, what) => {
   const [, finding] = examineUpgrade('0.1.0', [cell])
 
