@@ -272,7 +272,7 @@ describe('./weir', () => {
     const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
     await expect
       .poll(async () => (await checkout.weir(...lose)).stderr)
-      .toContain('are being taken')
+      .toContain('the gateways now take its servers from it')
 
     const up = await machine.weir('up')
 
