@@ -79,7 +79,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'gateway/app/feed/cell-feed.ts',
     line: 'if (this.#heard === undefined || this.#at === undefined) return false',
     replacement: 'false',
-    why: 'Of the first half alone: what was never heard is also what the cell was last caught up to.',
+    why: 'The first half alone decides: a position that was never reported equals the one at which the cell was last caught up.',
   },
   {
     file: 'gateway/app/feed/feeds.ts',
