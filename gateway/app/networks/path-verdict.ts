@@ -224,7 +224,7 @@ function groupCheck(
     ? check(
         direction,
         false,
-        `No rule of the port's ${port.securityGroupIds.length} security groups lets ${own.fixedAddress} ${to} ${whom}${describe(facts.traffic)}: openstack security group rule create --${direction}.`,
+        `No rule of its security groups lets ${own.fixedAddress} ${to} ${whom}${describe(facts.traffic)}: openstack security group rule create --${direction}.`,
       )
     : check(direction, true, `Rule ${found.id} of security group ${found.groupId} lets it pass.`)
 }
