@@ -1551,7 +1551,7 @@ export interface components {
             readonly id?: components["schemas"]["Text"];
             readonly name?: components["schemas"]["Text"];
         };
-        /** @description An id, or a name and the domain it is unique in. */
+        /** @description An id, or a name and the domain in which it is unique. */
         readonly NameOrId: {
             readonly id?: components["schemas"]["Text"];
             readonly name?: components["schemas"]["Text"];
@@ -1615,7 +1615,7 @@ export interface components {
                 };
                 readonly roles?: readonly components["schemas"]["Reference"][];
                 readonly catalog?: components["schemas"]["Catalog"];
-                /** @description Where the token was lent by a trust. */
+                /** @description Present if the token was obtained through a trust. */
                 readonly "OS-TRUST:trust"?: {
                     readonly id: string;
                     readonly trustor_user: components["schemas"]["UserId"];
@@ -2315,17 +2315,17 @@ export interface components {
     };
     parameters: {
         readonly userId: string;
-        /** @description The token that is meant, which may be the one that asks. */
+        /** @description The token in question, which may be that of the request. */
         readonly subjectToken: string;
         readonly projectId: string;
         readonly domainIdInPath: string;
         readonly groupId: string;
         readonly roleId: string;
-        /** @description At most so many; the link `next` leads to the others. */
+        /** @description The maximum number of items; the link `next` leads to the others. */
         readonly limit: number;
-        /** @description Only what comes after the one of this id. */
+        /** @description The id of the last item of the previous page. */
         readonly marker: string;
-        /** @description Only the one of exactly this name. */
+        /** @description Only objects with exactly this name. */
         readonly name: string;
         readonly nameContains: string;
         readonly nameIcontains: string;
@@ -2333,11 +2333,11 @@ export interface components {
         readonly nameIstartswith: string;
         readonly nameEndswith: string;
         readonly nameIendswith: string;
-        /** @description Only those of this domain. */
+        /** @description Only objects of this domain. */
         readonly domainId: string;
-        /** @description Only those that are, or are not, enabled. */
+        /** @description Only enabled objects (true), or only disabled ones (false). */
         readonly enabled: components["schemas"]["Flag"];
-        /** @description Leave the catalog out. Any value counts. */
+        /** @description Leaves the catalog out. Any value counts. */
         readonly nocatalog: boolean | string;
         /** @description Only those of this type. */
         readonly type: string;
@@ -2485,11 +2485,11 @@ export interface operations {
     readonly listApplicationCredentials: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -2622,9 +2622,9 @@ export interface operations {
     readonly listAccessRules: {
         readonly parameters: {
             readonly query?: {
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -2700,11 +2700,11 @@ export interface operations {
     readonly showToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description Leave the catalog out. Any value counts. */
+                /** @description Leaves the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header: {
-                /** @description The token that is meant, which may be the one that asks. */
+                /** @description The token in question, which may be that of the request. */
                 readonly "X-Subject-Token": components["parameters"]["subjectToken"];
             };
             readonly path?: never;
@@ -2732,7 +2732,7 @@ export interface operations {
     readonly createToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description Leave the catalog out. Any value counts. */
+                /** @description Leaves the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header?: never;
@@ -2766,7 +2766,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header: {
-                /** @description The token that is meant, which may be the one that asks. */
+                /** @description The token in question, which may be that of the request. */
                 readonly "X-Subject-Token": components["parameters"]["subjectToken"];
             };
             readonly path?: never;
@@ -2956,9 +2956,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly parent_region_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3132,13 +3132,13 @@ export interface operations {
     readonly listServices: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 /** @description Only those of this type. */
                 readonly type?: components["parameters"]["type"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3282,9 +3282,9 @@ export interface operations {
                 /** @description Only those of this service. */
                 readonly service_id?: components["parameters"]["serviceId"];
                 readonly region_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3427,9 +3427,9 @@ export interface operations {
                 readonly user_id?: string;
                 /** @description Only those of this type, such as ec2. */
                 readonly type?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3692,7 +3692,7 @@ export interface operations {
     readonly listDomains: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -3700,11 +3700,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -4736,7 +4736,7 @@ export interface operations {
     readonly listGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -4744,11 +4744,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
             };
             readonly header?: never;
@@ -4888,7 +4888,7 @@ export interface operations {
     readonly listGroupUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -4896,9 +4896,9 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -4992,9 +4992,9 @@ export interface operations {
                 readonly service_id?: components["parameters"]["serviceId"];
                 readonly region_id?: string;
                 readonly resource_name?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5176,11 +5176,11 @@ export interface operations {
                 readonly region_id?: string;
                 readonly resource_name?: string;
                 readonly project_id?: string;
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5337,9 +5337,9 @@ export interface operations {
                 readonly type__istartswith?: string;
                 readonly type__endswith?: string;
                 readonly type__iendswith?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5498,7 +5498,7 @@ export interface operations {
     readonly listProjects: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5506,13 +5506,13 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
                 /** @description Only those directly below this one. */
                 readonly parent_id?: string;
@@ -5674,7 +5674,7 @@ export interface operations {
     readonly listUserProjects: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5682,11 +5682,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -5901,7 +5901,7 @@ export interface operations {
     readonly listRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5909,11 +5909,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
             };
             readonly header?: never;
@@ -6181,9 +6181,9 @@ export interface operations {
                 readonly trustor_user_id?: string;
                 /** @description Only those given to this user. */
                 readonly trustee_user_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -6340,7 +6340,7 @@ export interface operations {
     readonly listUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -6348,13 +6348,13 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -6522,7 +6522,7 @@ export interface operations {
     readonly listUserGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -6530,9 +6530,9 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;

@@ -13,27 +13,27 @@ import { networkVersion, readNetworkState } from '../db/network-objects.ts'
 import { queuePortBindings } from '../db/port-bindings.ts'
 import { changeHost } from '../hosts/change-host.ts'
 
-/** Where the databases of the cell's OVN are, as its tools write addresses. */
+/** The addresses of the cell's OVN databases, as its tools write them. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
 
 interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged'> {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
-  /** Of this process, by which the cell's processes tell who writes. */
+  /** The name of this process as a holder of the lease. */
   readonly holder: string
-  /** Has the next round begin soon. */
+  /** Makes the next round begin soon. */
   readonly nudge: () => void
 }
 
-/** A change is noticed at once where this process took it, and else so late. */
+/** How late a change is noticed that another process of the cell took; this process notices its own at once. */
 const EVERY_MS = 1_000
 const LEASE_NAME = 'network'
 const LEASE_TTL_MS = 5_000
 
 /**
- * Writes into OVN what the gateways said that the cell's networks are to be. One process of the cell does, under a
- * lease; OVN keeps what was written while none does.
+ * Writes the networks that the gateways want into the cell's OVN. One process of the cell does this, under a lease; OVN
+ * keeps its rows while none does.
  */
 export class NetworkWriter implements AsyncDisposable {
   readonly #settings: OvnSettings
@@ -42,9 +42,9 @@ export class NetworkWriter implements AsyncDisposable {
   #engine: OvnEngine | undefined
   /** Bindings that the gateways do not know yet, by port. */
   readonly #bindings = new Map<string, PortBinding>()
-  /** As the gateways know the hosts of the cell. */
+  /** The hosts of the cell as the gateways know them. */
   #hosts = ''
-  /** Of the state that the engine was given last. */
+  /** The version of the state that the engine was last given. */
   #version: number | undefined
 
   constructor(settings: OvnSettings, parts: Parts) {
@@ -84,12 +84,12 @@ export class NetworkWriter implements AsyncDisposable {
     if (version === this.#version) return { holder: 1, version }
     const state = await readNetworkState(db)
     await this.#engine.apply(state, signal)
-    // Of a change in between the next round sees a later version.
+    // A change in the meantime raises the version, which the next round sees.
     this.#version = version
     return { holder: 1, version, ports: state.ports.length }
   }
 
-  /** Afterwards the feed and the cell's boots have the bindings that changed. */
+  /** Afterwards the feed and the cell's boots have the changed bindings. */
   async #report(): Promise<void> {
     const changed = [...this.#bindings.values()]
     if (changed.length === 0) return

@@ -72,7 +72,7 @@ test('hosts say for themselves which physical networks they reach; those of othe
   ])
 })
 
-test('a host that is silent while another answers is dead after a while, until it answers', async () => {
+test('a host that does not answer while another does is dead after a while, until it answers', async () => {
   const { ask, pass, dead } = world()
   await ask('a', 'b')
   pass(SILENT_MS)
@@ -84,7 +84,7 @@ test('a host that is silent while another answers is dead after a while, until i
   expect(dead()).toEqual([])
 })
 
-test('where all are silent none is dead', async () => {
+test('no host is dead while none answers', async () => {
   const { ask, pass, dead } = world()
   await ask()
   await ask()

@@ -130,7 +130,7 @@ export const HostAnswer = Type.Union([
     state: Type.Literal('failed'),
     kind: OneOf(ERROR_KINDS),
     message: Type.String(),
-    /** What the backend said, for operators alone. */
+    /** The backend's message, for operators only. */
     detail: Type.Optional(Type.String()),
   }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
@@ -238,16 +238,16 @@ export const HostAggregate = Type.Object({
 })
 export type HostAggregate = Static<typeof HostAggregate>
 
-/** What a cell shows of a host; `version` grows with every change. */
 /** What joins a host to the networks of its cell, as the cell's network engine knows it. */
 export const HostNetwork = Type.Object({
-  /** Where its tunnels end. */
+  /** The address at which its tunnels end. */
   encapAddress: Type.String({ minLength: 2, maxLength: 45 }),
-  /** Of the site, each with a bridge on the host. */
+  /** Networks of the site, each with a bridge on the host. */
   physicalNetworks: Type.Array(Type.String()),
 })
 export type HostNetwork = Static<typeof HostNetwork>
 
+/** A host as its cell shows it; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
   version: Type.Integer({ minimum: 1 }),

@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(
       /(?:\d+\.){3}\d+/.exec(
         await openstack('server', 'show', name, '-f', 'value', '-c', 'addresses'),
       )![0]
-    /** Pings from the guest, whose console tells of it. */
+    /** Pings from the guest and reads the result on its console. */
     const reaches = (name: string, address: string) =>
       waitFor(
         `${name} to reach ${address}`,
@@ -100,7 +100,7 @@ describe.skipIf(why !== undefined)(
       await waitFor('the machine to reach the floating IP', () => ping().then(Boolean), STATE_MS)
     }, 200_000)
 
-    test('leaves nothing of the machine’s network changed', async () => {
+    test("leaves the machine's network unchanged", async () => {
       await checkout.succeed('down')
       expect(await machineNetwork()).toEqual(before)
     }, 120_000)

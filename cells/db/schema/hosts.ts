@@ -12,7 +12,7 @@ export const hosts = mysqlTable(
     /** The one its aggregates say, else its own. */
     zone: text255('zone').notNull(),
     ownZone: text255('own_zone').notNull(),
-    /** HostAggregate[], as the gateway last said. */
+    /** HostAggregate[], as a gateway last sent them. */
     aggregates: json('aggregates').notNull(),
     driver: token('driver').notNull(),
     simulated: boolean('simulated').notNull(),

@@ -147,7 +147,7 @@ describe('routers', () => {
     ).toHaveLength(2)
   })
 
-  test('it advertises IPv6 as the subnet says, and routes what the user chose', () => {
+  test('it advertises IPv6 as the subnet requires, and has the routes of the user', () => {
     const v6 = wireSubnet(network, 'fd00::/64', {
       gateway: 'fd00::1',
       ipv6RaMode: 'dhcpv6-stateful',

@@ -32,8 +32,8 @@ import { ROUTER_GATEWAY } from './service-ports.ts'
 const FLOATING_IP = 'network:floatingip'
 
 /**
- * What the network engine of a cell is to have: the networks of its servers, and those that routers join to them, with
- * all their ports in whichever cell, and what these refer to.
+ * The wanted content of a cell's network engine: the networks of its servers, and those that routers connect with them,
+ * with all their ports in any cell, and the objects that these refer to.
  */
 export async function networkState(db: Executor, cellId: CellId): Promise<NetworkState> {
   const { inner, routers: found } = await reached(db, await networksOfServersIn(db, cellId))
