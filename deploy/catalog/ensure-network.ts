@@ -1,3 +1,4 @@
+import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '../api/session.ts'
 
 /** A network of the demo, and its subnet. */
@@ -10,6 +11,8 @@ const PRIVATE: DemoNetwork = {
   network: { name: 'private', shared: true, admin_state_up: true },
   subnet: { name: 'private-ipv4', ip_version: 4, cidr: '10.86.0.0/20', enable_dhcp: true },
 }
+
+const MAPPED_LIMIT_MS = 60_000
 
 /** Afterwards a network `private` with an IPv4 subnet exists, which every project may use. */
 export async function ensureNetwork(admin: Session): Promise<void> {
@@ -25,10 +28,22 @@ export async function ensureExternalNetwork(
     'provider:network_type': 'flat',
     'provider:physical_network': physicalNetwork,
   }
-  await ensure(admin, {
+  const wanted: DemoNetwork = {
     network: { name: 'public', 'router:external': true, mtu: 1_500, ...provider },
     subnet: { name: 'public-ipv4', ip_version: 4, cidr, gateway_ip: gateway, enable_dhcp: false },
-  })
+  }
+  // A cell says a moment after its hosts are up which networks they map.
+  const outcome = await waitFor(
+    `a host to map ${physicalNetwork}`,
+    () => ensure(admin, wanted).then(() => 'made' as const, unlessUnmapped),
+    MAPPED_LIMIT_MS,
+  )
+  if (outcome !== 'made') throw outcome
+}
+
+/** Nothing for the refusal that ends once a host has said what it maps. */
+function unlessUnmapped(error: Error): Error | undefined {
+  return error.message.includes('unknown for flat provider network') ? undefined : error
 }
 
 export interface ExternalNetwork {

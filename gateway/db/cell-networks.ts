@@ -108,6 +108,16 @@ export function joinedHosts(db: Executor): Promise<readonly JoinedHost[]> {
   return db.rows<JoinedHost>(JOINED, {})
 }
 
+/** The physical networks that some host of a cell maps to a bridge, as last known. */
+export async function mappedPhysicalNetworks(db: Executor): Promise<readonly string[]> {
+  const names = sql<
+    readonly string[] | null
+  >`json_extract(${hostIndex.view}, '$.network.physicalNetworks')`
+  const rows = await db.orm.selectDistinct({ names }).from(hostIndex).where(isThere)
+  const all = rows.flatMap((row) => row.names ?? [])
+  return [...new Set(all)].toSorted()
+}
+
 const encapAddress = sql<string>`json_value(${hostIndex.view}, '$.network.encapAddress')`
 const JOINED = statement(
   builder

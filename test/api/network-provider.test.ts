@@ -101,6 +101,11 @@ describe('a provider network', () => {
     [provider('vlan', undefined, 5), 'physical_network required for vlan'],
     [provider('flat'), 'physical_network required for flat'],
     [provider('flat', 'lan', 5), 'segmentation_id prohibited'],
+    [
+      provider('flat', 'nowhere'),
+      "physical_network 'nowhere' unknown for flat provider network. Known are: elsewhere, lan",
+    ],
+    [provider('vlan', 'nowhere', 5), 'unknown for vlan provider network'],
     [provider('geneve', 'lan'), 'provider:physical_network specified'],
     [provider('geneve', undefined, 5), 'out of range (16000001 through 16777215)'],
     [provider('vxlan', undefined, 5), "network_type value 'vxlan' not supported"],

@@ -11,7 +11,12 @@ import { sampleHost } from './sample-host.ts'
 
 /** Afterwards a host of a cell that is not there is known to have the network engine OVN. */
 export function reportOvn(db: Database): Promise<void> {
-  const host = { ...sampleHost('ovn'), capabilities: ['network-ovn'] }
+  const physicalNetworks = ['lan', 'physnet1', 'elsewhere', 'other', 'race']
+  const host = {
+    ...sampleHost('ovn'),
+    capabilities: ['network-ovn'],
+    network: { encapAddress: '10.255.0.1', physicalNetworks },
+  }
   return db.transaction((tx) => applyHostViews(tx, newId<CellId>(), [host]))
 }
 

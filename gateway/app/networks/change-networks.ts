@@ -1,6 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { mappedPhysicalNetworks } from '../../db/cell-networks.ts'
 import { hasFloatingIps } from '../../db/floating-ips.ts'
 import type { Network } from '../../db/network.ts'
 import {
@@ -47,7 +48,7 @@ export interface NetworkDraft extends NetworkFields {
 
 /**
  * Afterwards all of these networks exist, or none. Throws `forbidden` for attributes of administrators, `over-quota`,
- * `conflict` for a VLAN or key that is taken.
+ * `conflict` for a VLAN or key that is taken, `invalid` for a physical network that no host maps.
  */
 export async function createNetworks(
   networks: Networks,
@@ -56,6 +57,7 @@ export async function createNetworks(
 ): Promise<readonly Network[]> {
   const planned = drafts.map((draft) => newNetwork(networks, requester, draft))
   for (const draft of drafts) await refuseWithoutEngine(networks, draft)
+  await refuseUnmapped(networks, planned)
   return networks.db.transaction(async (tx) => {
     const made: Network[] = []
     for (const [index, network] of planned.entries()) {
@@ -108,6 +110,22 @@ export function newNetwork(networks: Networks, requester: Requester, draft: Netw
   if (!requester.isAdmin)
     throw new Failure('forbidden', 'Only an administrator may set attributes of provider networks.')
   return withFields(networks, requester, { ...blank, ...providerOf(draft, blank) }, draft)
+}
+
+/** Refuses provider networks on which no server could ever be reached, in the words of Neutron's type drivers. */
+async function refuseUnmapped({ db }: Networks, planned: readonly Network[]): Promise<void> {
+  const wanted = planned.filter(({ physicalNetwork }) => physicalNetwork !== null)
+  if (wanted.length === 0) return
+  const mapped = await mappedPhysicalNetworks(db)
+  for (const { physicalNetwork, vlanId } of wanted) {
+    if (mapped.includes(physicalNetwork!)) continue
+    const type = vlanId === 0 ? 'flat' : 'vlan'
+    const known = mapped.length === 0 ? 'No host maps any' : `Known are: ${mapped.join(', ')}`
+    throw new Failure(
+      'invalid',
+      `Invalid input for operation: physical_network '${physicalNetwork}' unknown for ${type} provider network. ${known}. A host maps it to a bridge with ovn-bridge-mappings.`,
+    )
+  }
 }
 
 async function refuseWithoutEngine({ db }: Networks, fields: NetworkFields): Promise<void> {
