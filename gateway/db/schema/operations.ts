@@ -44,15 +44,19 @@ export const rowsInHand = mysqlTable(
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
     hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
-    /** Why it is stuck. */
+    /** Why it is stuck, or was before an operator continued it. */
     why: text('why'),
     takenAt: time('taken_at').notNull(),
+    endedAt: time('ended_at'),
   },
   (t) => [primaryKey({ columns: [t.reconciler, t.rowId] })],
 )
 
-/** `suspect`: a process ended that had it in hand, and this may be why. `stuck`: it is left to an operator. */
-export type RowHand = 'held' | 'suspect' | 'stuck'
+/**
+ * `suspect`: a process ended that had it in hand, and this may be why. `stuck`: it is left to an operator. `ended`: it was
+ * stuck, and the work on it has ended since; it is in no process's hand.
+ */
+export type RowHand = 'held' | 'suspect' | 'stuck' | 'ended'
 
 /** Sagas of cells that wait for an operator, as their cell said last, and what became of them since. */
 export const cellSagas = mysqlTable(
