@@ -45,9 +45,13 @@ export interface CellConfig {
   readonly retention: Retention
   /** Undefined where the cell has no OVN: each host then has bridges of its own. */
   readonly ovn: OvnSettings | undefined
+  /** How long a boot waits until its ports work in OVN; 0: it does not. */
+  readonly portsUpTimeoutS: number
 }
 
 const FENCE_AFTER_S_MIN = 30
+/** Nova's vif_plugging_timeout. */
+const PORTS_UP_TIMEOUT_S = 300
 /** Where NATS usually takes leaf nodes. */
 const UPLINK_PORT = 7_422
 
@@ -88,6 +92,7 @@ export function configFromEnv(env: Env): CellConfig {
     fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
     retention: readRetention(read),
     ovn: readOvn(read),
+    portsUpTimeoutS: read.integer('PORTS_UP_TIMEOUT_S', PORTS_UP_TIMEOUT_S),
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))

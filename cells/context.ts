@@ -155,6 +155,7 @@ export async function openConductor(
     stopGraceMs,
     hostTimeoutMs,
     fenceAfterMs: 1_000 * config.fenceAfterS,
+    portsUpTimeoutMs: config.ovn === undefined ? 0 : 1_000 * config.portsUpTimeoutS,
   }
 }
 

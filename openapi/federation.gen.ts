@@ -626,6 +626,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/network-path": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The conditions for packets to go from one address to another, and whether each holds.
+         * @description The answer follows from what the gateway knows: ports, hosts, routers and security groups. No packet is sent.
+         */
+        readonly get: operations["explainNetworkPath"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/hosts/{host}/nodes": {
         readonly parameters: {
             readonly query?: never;
@@ -1144,6 +1164,28 @@ export interface components {
             /** @description How its machines were stopped. */
             readonly statement: string;
         };
+        /** @description One end of a path. */
+        readonly PathEnd: {
+            readonly address: string;
+            /** @description Null for an address that no port has. */
+            readonly port_id: string | null;
+            /** @description Another than the address if that is a floating IP. */
+            readonly fixed_address: string | null;
+            readonly network_id: string | null;
+            /** @description Its name. */
+            readonly network: string | null;
+            /** @description Null for a port of no server. */
+            readonly server_id: string | null;
+            /** @description Where the server is. */
+            readonly host: string | null;
+        };
+        /** @description One condition for packets to pass. */
+        readonly PathCheck: {
+            /** @enum {string} */
+            readonly name: "port" | "host" | "route" | "answer" | "egress" | "ingress";
+            readonly holds: boolean;
+            readonly reason: string;
+        };
         readonly NodeName: string;
         readonly CustomName: string;
         /** @description `available`: it waits for a server. docs/reference/states.md has all states. */
@@ -1285,6 +1327,8 @@ export type ImageCopy = components['schemas']['ImageCopy'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
+export type PathEnd = components['schemas']['PathEnd'];
+export type PathCheck = components['schemas']['PathCheck'];
 export type NodeName = components['schemas']['NodeName'];
 export type CustomName = components['schemas']['CustomName'];
 export type NodeState = components['schemas']['NodeState'];
@@ -2592,6 +2636,48 @@ export interface operations {
             readonly 422: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly explainNetworkPath: {
+        readonly parameters: {
+            readonly query: {
+                /** @description A fixed or floating address, the id of a port, or an address outside. */
+                readonly from: string;
+                /** @description A fixed or floating address, the id of a port, or an address outside. */
+                readonly to: string;
+                /** @description As in rules of security groups; absent: only rules for all protocols count. */
+                readonly protocol?: string;
+                /** @description The port of the receiver. */
+                readonly port?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description True if every condition holds. */
+                        readonly reaches: boolean;
+                        readonly from: components["schemas"]["PathEnd"];
+                        readonly to: components["schemas"]["PathEnd"];
+                        readonly checks: readonly components["schemas"]["PathCheck"][];
+                        /** @description A command that follows one packet through the cell's OVN; null if none applies. */
+                        readonly ovn_trace: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listNodes: {

@@ -48,6 +48,7 @@ const KEPT: Readonly<Record<string, string>> = {
   revocation_counter: 'one row',
   feed_state: 'one row',
   network_objects: 'what gateways say the networks of servers are made of; they remove it',
+  port_bindings: 'what OVN says of those ports; they go with them',
   network_writer: 'one row',
   event_state: 'one row',
   event_inbox: 'empty but for the last moments: the relay moves its rows to `events`',

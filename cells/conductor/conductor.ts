@@ -29,6 +29,8 @@ export interface Conductor {
   readonly stopGraceMs: number
   /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
   readonly fenceAfterMs: number
+  /** How long a boot on a host that OVN joins waits until its ports work; 0: it does not. */
+  readonly portsUpTimeoutMs: number
   /** Longest wait for one answer of a host. */
   readonly hostTimeoutMs: number
   /** Makes rows just committed to the feed go out soon. */

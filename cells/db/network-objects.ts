@@ -8,6 +8,7 @@ import {
   type NetworkObjectRef,
   type NetworkState,
 } from '#openapi/wire/network.ts'
+import { forgetPortBindings } from './port-bindings.ts'
 import { networkObjects, networkWriter } from './schema/network.ts'
 
 const WRITER_ID = 1
@@ -51,6 +52,11 @@ export async function writeNetworkChanges(
       .insert(networkObjects)
       .values(rows)
       .onDuplicateKeyUpdate({ set: { digest: sql`values(digest)`, body: sql`values(body)` } })
+  const gone = removed.filter(({ kind }) => kind === 'ports')
+  await forgetPortBindings(
+    tx,
+    gone.map(({ id }) => id),
+  )
   for (const [kind, refs] of Map.groupBy(removed, (ref) => ref.kind))
     await tx.orm.delete(networkObjects).where(
       and(

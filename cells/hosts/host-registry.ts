@@ -144,6 +144,11 @@ export class HostRegistry {
     }
   }
 
+  /** True when OVN joins the ports of the host's guests. */
+  isJoinedByOvn(id: HostId): boolean {
+    return this.#hosts.get(id)?.capabilities.includes('network-ovn') === true
+  }
+
   /** Where a server is once it is placed on this host; undefined for a host that cannot take any. */
   placedOn(id: HostId): PlacedOn | undefined {
     const host = this.#hosts.get(id)

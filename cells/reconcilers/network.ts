@@ -6,6 +6,7 @@ import { HeldLease } from '#common/saga/lease.ts'
 import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn/engine.ts'
 import { queueFeedRow } from '../db/feed.ts'
 import { networkVersion, readNetworkState } from '../db/network-objects.ts'
+import { queuePortBindings } from '../db/port-bindings.ts'
 
 /** Where the databases of the cell's OVN are, as its tools write addresses. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
@@ -82,7 +83,7 @@ export class NetworkWriter implements AsyncDisposable {
     return { holder: 1, version, ports: state.ports.length }
   }
 
-  /** Afterwards the feed has the bindings that changed. */
+  /** Afterwards the feed and the cell's boots have the bindings that changed. */
   async #report(): Promise<void> {
     const changed = [...this.#bindings.values()]
     if (changed.length === 0) return
@@ -90,6 +91,7 @@ export class NetworkWriter implements AsyncDisposable {
     await db.transaction((tx) => {
       const bodies = changed.map(({ portId, isUp }) => ({ kind: 'port' as const, portId, isUp }))
       queueFeedRow(tx, bodies)
+      queuePortBindings(tx, changed)
       tx.afterCommit(feedChanged)
     })
     for (const binding of changed)

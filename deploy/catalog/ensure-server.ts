@@ -12,6 +12,8 @@ export interface FirstServer {
   readonly flavor: string
   readonly image: string
   readonly network: string
+  /** The key pair that lets its owner in. A config drive brings it; absent: none. */
+  readonly keyName?: string | undefined
 }
 
 const BOOT_LIMIT_MS = 180_000
@@ -54,7 +56,10 @@ async function create(demo: Session, first: FirstServer): Promise<ServerAnswer> 
     method: 'POST',
     path: '/compute/v2.1/servers',
     body: {
-      server: { name: first.name, flavorRef, imageRef, networks: [{ uuid: network }] },
+      server: {
+        ...{ name: first.name, flavorRef, imageRef, networks: [{ uuid: network }] },
+        ...(first.keyName !== undefined && { key_name: first.keyName, config_drive: true }),
+      },
     },
   })
   return answer.server

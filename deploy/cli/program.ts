@@ -6,6 +6,7 @@ import { addAdminCommand } from './commands/admin.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
+import { addSshCommand } from './commands/ssh.ts'
 import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
@@ -32,6 +33,7 @@ export function createProgram(operator: Operator): Command {
   addStatusCommand(program)
   addLogsCommand(program)
   addEnvCommand(program)
+  addSshCommand(program)
   addDoctorCommand(program)
   addUpgradeCommand(program)
   addTestCommand(program)

@@ -11,6 +11,8 @@ export interface UpOptions {
   readonly gateways?: number
   readonly port?: number
   readonly fresh?: boolean
+  /** This machine itself reaches floating IPs. */
+  readonly hostRoute?: boolean
   /** `NAME=VALUE` each. */
   readonly set?: readonly string[]
   /** Of this machine, for cells and clients of others. */

@@ -25,6 +25,7 @@ export async function planDeployment(
     version: 1,
     driver,
     ...(options.network === 'ovn' && { network: 'ovn' as const }),
+    ...(options.hostRoute === true && { hostRoute: true as const }),
     region: REGION,
     gateways: Array.from({ length: options.gateways ?? DEFAULTS.gateways }, (_, index) => ({
       name: `gateway-${index + 1}`,

@@ -15,6 +15,8 @@ export interface DeploymentState {
   readonly driver: ChosenDriver
   /** What joins the guests of its hosts; absent: each host has bridges of its own. */
   readonly network?: 'ovn'
+  /** This machine itself reaches floating IPs. */
+  readonly hostRoute?: true
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]

@@ -20,6 +20,19 @@ cp kernel/boot/vmlinuz-* vmlinuz
 version=$(ls kernel/lib/modules)
 /sbin/depmod -b kernel "$version"
 
+# An SSH server, with the libraries that it needs. Unpacked: installing it would make keys for the machine.
+apt-get download -q dropbear-bin libtomcrypt1 libtommath1 >&2
+for deb in dropbear-bin_*.deb libtom*.deb; do dpkg-deb -x "$deb" ssh; done
+mkdir -p root/usr/sbin
+cp ssh/usr/sbin/dropbear root/usr/sbin/
+LD_LIBRARY_PATH=$(echo "$PWD"/ssh/usr/lib/*-linux-gnu) ldd ssh/usr/sbin/dropbear |
+  awk '$2 == "=>" { print $3, $1 } $1 ~ /^\// { print $1, $1 }' > libraries
+while read -r file name; do
+  case "$name" in /*) place=root$name ;; *) place=root/lib64/$name ;; esac
+  mkdir -p "$(dirname "$place")"
+  cp -L "$file" "$place"
+done < libraries
+
 mkdir -p root/bin root/lib/modules
 cp /bin/busybox root/bin/
 cp "$INIT" root/init
@@ -54,4 +67,4 @@ CFG
 mcopy -i "guest.img@@$offset" vmlinuz initrd.gz syslinux.cfg ::
 syslinux --install --offset "$offset" guest.img
 qemu-img convert -f raw -O qcow2 -c guest.img guest.qcow2
-rm -rf kernel root modules guest.img syslinux.cfg ./*.deb
+rm -rf kernel ssh root modules libraries guest.img syslinux.cfg ./*.deb

@@ -8,6 +8,7 @@ import type { Holder } from '../namespace/namespace.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { type RunningOvnCentral, startOvnCentral, stopOvnCentral } from './central.ts'
 import { startOvnHost } from './host.ts'
+import { addHostRoute, describeHostRoute } from './host-route.ts'
 import { type RunningUnderlay, startUnderlay, stopUnderlay } from './underlay.ts'
 
 /** What joins the guests of a deployment's hosts: an OVN for each cell, and a network between all hosts. */
@@ -32,12 +33,23 @@ export async function startNetwork(
   await installPackages(['ovn'], progress)
   progress('Starting OVN ...')
   const underlay = await startUnderlay(underlayFolder(layout))
+  await keepHostRoute(layout, state, progress)
   const started = await Promise.all(
     launchedCells(state).map(async ({ id, name }) => {
       return [id, await startOvnCentral(centralFolder(layout, name))] as const
     }),
   )
   return { underlay, centrals: new Map(started) }
+}
+
+/** Afterwards this machine reaches floating IPs, where the deployment is to have it so and its outside is there. */
+export async function keepHostRoute(
+  layout: Layout,
+  state: DeploymentState,
+  progress: (line: string) => void,
+): Promise<void> {
+  const outside = state.hostRoute === true ? await runningHolder(underlayFolder(layout)) : undefined
+  if (outside !== undefined && (await addHostRoute(outside))) progress(describeHostRoute())
 }
 
 /** Where a host's Open vSwitch has its files and sockets. */
@@ -75,6 +87,11 @@ export async function stopNetwork(layout: Layout, state: DeploymentState): Promi
 /** Afterwards the databases of the cell's OVN do not run, if it has one. */
 export async function stopCellNetwork(layout: Layout, cell: string): Promise<void> {
   await stopOvnCentral(centralFolder(layout, cell))
+}
+
+/** The process that holds the outside of all hosts, where floating IPs are reached; undefined when it does not run. */
+export async function outsidePid(layout: Layout): Promise<number | undefined> {
+  return (await runningHolder(underlayFolder(layout)))?.pid
 }
 
 /** The process that holds the databases of a cell's OVN; undefined when they do not run. */

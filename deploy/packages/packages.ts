@@ -112,6 +112,7 @@ export const PACKAGES: readonly Package[] = [
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
   ...OVN_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ovn', isUnpacked: true })),
   ...OVN_LIBRARIES.map((name): Package => ({ name, purpose: 'ovn' })),
+  { name: 'openssh-client', purpose: 'ovn', program: 'ssh' },
   ...RAMDISK_PACKAGES.map((name): Package => ({ name, purpose: 'baremetal' })),
   { name: 'qemu-utils', purpose: 'baremetal', program: 'qemu-img' },
   { name: 'genisoimage', purpose: 'baremetal', program: 'genisoimage' },

@@ -19,7 +19,7 @@ import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
-import { startNetwork } from '../ovn/deployment-network.ts'
+import { keepHostRoute, startNetwork } from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
@@ -60,10 +60,18 @@ export async function bringUp(
   if (found !== undefined) assertSame(options, found)
   const settings = await changedSettings(found?.settings ?? {}, options.set ?? [])
   const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
-  const known = found === undefined || !isChanged ? found : { ...found, settings }
-  if (known !== undefined && isChanged) saveState(layout, known)
-  if (known !== undefined && !isChanged && (await isUp(layout, known)))
+  const isRouted = options.hostRoute === true && found?.hostRoute !== true
+  if (isRouted) refuseHostRoute(found?.network ?? options.network)
+  const known = found && {
+    ...found,
+    ...(isChanged && { settings }),
+    ...(isRouted && { hostRoute: true as const }),
+  }
+  if (known !== undefined && (isChanged || isRouted)) saveState(layout, known)
+  if (known !== undefined && !isChanged && (await isUp(layout, known))) {
+    await keepHostRoute(layout, known, progress)
     return { state: known, what: 'already' }
+  }
   if (known?.joined !== undefined) {
     const { startCell } = await import('../join/start-cell.ts')
     return { state: await startCell(layout, known, progress), what: 'started' }
@@ -175,6 +183,15 @@ async function fillDatabase(
   await fillGlobalDatabase(layout, present, db, secrets)
   await keepAccounts(nats, db)
   return present
+}
+
+/** Throws `invalid` for a deployment without floating IPs. */
+function refuseHostRoute(network: string | undefined): void {
+  if (network === 'ovn') return
+  throw new Failure(
+    'invalid',
+    '--host-route leads to floating IPs, which only a deployment with --network ovn has.',
+  )
 }
 
 /** Drivers whose hosts plug their guests into OVN. */

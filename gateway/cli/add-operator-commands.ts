@@ -8,6 +8,7 @@ import { addEventsCommand } from './commands/events.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addImageCommands } from './commands/image.ts'
 import { addIntentCommands } from './commands/intent.ts'
+import { addNetworkCommands } from './commands/network.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
 import { addQuotaCommands } from './commands/quota.ts'
@@ -33,6 +34,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addDriverCommands(program, operator)
   addImageCommands(program, operator)
   addIntentCommands(program, operator)
+  addNetworkCommands(program, operator)
   addQuotaCommands(program, operator)
   addTopCommand(program, operator)
   addDebugCommands(program, operator)

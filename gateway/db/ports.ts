@@ -8,6 +8,9 @@ import { floatingIps } from './schema/routing.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 import { StaleRevision } from './stale-revision.ts'
 
+/** Enough to tell that an address is of several ports. */
+const SAME_ADDRESS_MAX = 10
+
 const anyOfText = (values: readonly FilterValue[]): SQL =>
   sql.join(
     values.map((value) => sql`${value}`),
@@ -73,6 +76,19 @@ export async function findPorts(db: Executor, ids: readonly string[]): Promise<r
     .from(ports)
     .where(inArray(ports.id, [...ids]))
   return portsOfRows(db, rows)
+}
+
+/** The ports that have this address, of whichever network, the first few. */
+export async function portsWithAddress(db: Executor, address: string): Promise<readonly Port[]> {
+  const rows = await db.orm
+    .selectDistinct({ id: portAddresses.portId })
+    .from(portAddresses)
+    .where(eq(portAddresses.address, address))
+    .limit(SAME_ADDRESS_MAX)
+  return findPorts(
+    db,
+    rows.map(({ id }) => id),
+  )
 }
 
 /** The ports of a server in the order of its NICs. */

@@ -133,6 +133,20 @@ export async function deleteInterfaces(
     .where(and(eq(router, routerId), inArray(subnetId, [...subnetIds])))
 }
 
+/** The ids of routers with an interface on any of these subnets. */
+export async function routersOfSubnets(
+  db: Executor,
+  subnetIds: readonly string[],
+): Promise<readonly string[]> {
+  if (subnetIds.length === 0) return []
+  const rows = await db.orm
+    .selectDistinct({ id: routerInterfaces.routerId })
+    .from(routerInterfaces)
+    .where(inArray(routerInterfaces.subnetId, [...subnetIds]))
+    .orderBy(routerInterfaces.routerId)
+  return rows.map(({ id }) => id)
+}
+
 /** The port by which a router has this address of the subnet; undefined when none has. */
 export async function interfaceAt(
   db: Executor,

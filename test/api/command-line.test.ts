@@ -159,6 +159,17 @@ describe('the weir command', () => {
     expect((await admin.run('quota show demo -o name')).out).toMatch(/^demo\n$/)
   })
 
+  test('explains what keeps one address from another', async () => {
+    const { out } = await admin.run('network why 198.51.100.7 198.51.100.8')
+    expect(out).toMatch(
+      /^FROM +198\.51\.100\.7 \(outside\)\nTO +198\.51\.100\.8 \(outside\)\nREACHES +no\n/,
+    )
+    expect(out).toMatch(/^route +no +Neither address is of a port of this cloud\.$/m)
+    const path = 'network why 198.51.100.7 198.51.100.8'
+    expect(await admin.json(`${path} --protocol tcp --port 80`)).toMatchObject({ reaches: false })
+    expect(await admin.run(`${path} --protocol tcp --port 99999`)).toMatchObject({ code: 2 })
+  })
+
   test('joins all that is known of a request', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'requested' })

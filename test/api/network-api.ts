@@ -100,6 +100,7 @@ export async function networkApi(): Promise<NetworkApi> {
   const face = await world.addGateway({ GATEWAY_DATABASE_CONNECTIONS: '8' }, [
     'identity',
     'network',
+    'federation',
   ])
   const { admin, demo } = world.passwords
   const made = await bootstrapIdentity(face.gateway.db, {

@@ -43,6 +43,8 @@ export interface TestHostOptions {
   readonly zone?: string
   /** How many guests one report names. */
   readonly reportedGuestsMax?: number
+  /** It says that OVN joins its guests' ports. */
+  readonly joinedByOvn?: true
 }
 
 const ASK_TIMEOUT_MS = 10_000
@@ -90,7 +92,14 @@ export class TestCell implements AsyncDisposable {
 
   /** Another host, simulated, known to the cell once this resolves. */
   async addHost(options: TestHostOptions): Promise<TestHost> {
-    const { name, id = newId<HostId>(), zone, reportedGuestsMax, ...capacity } = options
+    const {
+      name,
+      id = newId<HostId>(),
+      zone,
+      reportedGuestsMax,
+      joinedByOvn,
+      ...capacity
+    } = options
     const { directory } = await testServices()
     const stateDirectory = options.stateDirectory ?? mkdtempSync(join(directory, 'host-'))
     const config = computeConfigFromEnv({
@@ -107,7 +116,9 @@ export class TestCell implements AsyncDisposable {
       COMPUTE_LOG_LEVEL: 'error',
     })
     const settings = { ...fakeSettings({ hostname: `${name}.example` }), ...capacity }
-    const driver = createFakeDriver({ stateDirectory }, settings)
+    const made = createFakeDriver({ stateDirectory }, settings)
+    const driver =
+      joinedByOvn === true ? Object.assign(made, { networkEngine: 'ovn' as const }) : made
     const filled: string[] = []
     const images = {
       open: () => Promise.reject(new Failure('unavailable', 'A fake host opens no image.')),

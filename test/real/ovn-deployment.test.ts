@@ -80,8 +80,27 @@ describe.skipIf(why !== undefined)(
       await reaches('second', first)
     }, 400_000)
 
+    test('opens a shell on its first server, and says why it opens none', async () => {
+      expect((await checkout.succeed('ssh', 'first', 'hostname')).trim()).toMatch(/^first/)
+      expect(await checkout.weir('ssh', 'first', '--', 'exit 7')).toMatchObject({ code: 7 })
+      const refusals = [
+        [['ssh', 'nobody'], 'There is no server nobody'],
+        [['ssh', 'second'], 'has no floating IP. Give it one'],
+      ] as const
+      for (const [args, said] of refusals)
+        expect((await checkout.weir(...args)).stderr).toContain(said)
+    }, 120_000)
+
+    test('is reached from the machine where that is asked for', async () => {
+      const { stderr } = await checkout.weir('up', '--host-route')
+      expect(stderr).toContain('by its new interface weir-public')
+      const addresses = await openstack('floating', 'ip', 'list', '-f', 'value')
+      const address = /203\.0\.113\.\d+/.exec(addresses)![0]
+      const ping = () => promisify(execFile)('busybox', ['ping', '-c', '1', '-W', '2', address])
+      await waitFor('the machine to reach the floating IP', () => ping().then(Boolean), STATE_MS)
+    }, 200_000)
+
     test('leaves nothing of the machine’s network changed', async () => {
-      expect(await machineNetwork()).toEqual(before)
       await checkout.succeed('down')
       expect(await machineNetwork()).toEqual(before)
     }, 120_000)

@@ -92,6 +92,12 @@ CREATE TABLE `network_writer` (
 	CONSTRAINT `network_writer_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `port_bindings` (
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`is_up` boolean NOT NULL,
+	CONSTRAINT `port_bindings_port_id` PRIMARY KEY(`port_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `allocations` (
 	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,

@@ -1,4 +1,4 @@
-import { int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
+import { boolean, int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
 import { token, uuid } from '#common/db/columns.ts'
 
 /** What the gateways said that the cell's network engine is to have, object by object. */
@@ -13,6 +13,12 @@ export const networkObjects = mysqlTable(
   },
   (t) => [primaryKey({ columns: [t.kind, t.id] })],
 )
+
+/** Whether each port works, as OVN said last; of a port that it has not plugged in yet there is none. */
+export const portBindings = mysqlTable('port_bindings', {
+  portId: uuid('port_id').primaryKey(),
+  isUp: boolean('is_up').notNull(),
+})
 
 /** One row: the generation of the lease of the gateway that wrote last, and a number that grows with each change. */
 export const networkWriter = mysqlTable('network_writer', {

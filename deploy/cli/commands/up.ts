@@ -48,6 +48,10 @@ export function addUpCommand(program: Command): void {
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
+    .option(
+      '--host-route',
+      'Let this machine reach floating IPs: adds an interface and a route, which down removes',
+    )
     .option('--fresh', 'Remove the existing deployment first, servers included')
     .action(async (options: UpOptions) => {
       const { bringUp } = await import('../../up/up.ts')

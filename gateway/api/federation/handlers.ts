@@ -18,6 +18,7 @@ import {
 import { listImageCopies } from './images.ts'
 import { cancelIntent, listIntents } from './intents.ts'
 import { join, renewCredential } from './join.ts'
+import { explainNetworkPath } from './networks.ts'
 import {
   addNode,
   inspectNode,
@@ -49,6 +50,7 @@ export const federationHandlers: HandlerTable<operations> = {
   deleteJoinToken,
   drainHost,
   endOrphan,
+  explainNetworkPath,
   explainPlacement,
   inspectNode,
   join,

@@ -21,6 +21,7 @@ export const FEDERATION_POLICY = {
   'federation:images:copies': 'system-reader',
   'federation:intents:cancel': 'member',
   'federation:intents:list': 'reader',
+  'federation:networks:explain': 'admin',
   'federation:nodes:add': 'admin',
   'federation:nodes:inspect': 'admin',
   'federation:nodes:list': 'system-reader',

@@ -19,7 +19,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [
     400,
     'without a parameter that must be there',
-    'placement listAllocationCandidates, placement listUsages',
+    'placement listAllocationCandidates, placement listUsages, federation explainNetworkPath',
   ],
   [400, 'of a project and of a domain', 'identity createLimits'],
   [400, 'no zone has this name', 'federation explainPlacement'],

@@ -1,12 +1,19 @@
-import { type InstanceId, newId } from '#common/ids.ts'
+import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import type { RemoteStep } from '#common/saga/saga.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { findOwner } from '../../../db/instances.ts'
+import { portsNotUp } from '../../../db/port-bindings.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../../ask-host.ts'
 import type { Conductor } from '../../conductor.ts'
 import { destroyOnHost } from '../../destroy-on-host.ts'
 import { claimOf, type Spawned, spawnOf, spawnStep } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
+
+const PAUSE_FIRST_MS = 10
+const PAUSE_MAX_MS = 250
+const MS_PER_S = 1_000
+/** Nova's words (nova/compute/manager.py, `_build_and_run_instance`). */
+const NOT_PLUGGED = 'Failed to allocate the network(s), not rescheduling.'
 
 /** Afterwards the server runs on the host of the nth claim, or the host has nothing of the server. */
 export function spawn(nth: number): RemoteStep<Conductor, BootParams> {
@@ -40,7 +47,42 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
     signal,
     isWanted: async () => (await findOwner(deps.db, server)) === sagaId,
   })
-  return spawned(outcome)
+  const isStarted = outcome.state === 'done' && isRunning(outcome)
+  if (!isStarted || !deps.hosts.isJoinedByOvn(claimed.placed.hostId)) return spawned(outcome)
+  const nics = build.nics.map(({ portId }) => portId)
+  return untilPortsUp(call, claimed.placed, { nics, running: spawned(outcome) }, signal)
+}
+
+function isRunning({ powerState }: { readonly powerState?: number }): boolean {
+  return (powerState ?? POWER_STATES.running) === POWER_STATES.running
+}
+
+/**
+ * What the spawn came to once the ports of the running guest work, as Nova waits for `network-vif-plugged`; where they
+ * do not in time, once nothing of the guest is left.
+ */
+async function untilPortsUp(
+  { deps, params, work, sagaId }: BootCall,
+  { hostId, host }: { readonly hostId: HostId; readonly host: string },
+  { nics, running }: { readonly nics: readonly string[]; readonly running: Spawned },
+  signal: AbortSignal,
+): Promise<Spawned> {
+  const { serverId, attempt } = params.operation
+  const server = { id: serverId as InstanceId, attempt }
+  const until = deps.clock.elapsed() + deps.portsUpTimeoutMs
+  for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
+    const missing = await portsNotUp(deps.db, nics)
+    if (missing.length === 0 || deps.portsUpTimeoutMs === 0) return running
+    if ((await findOwner(deps.db, server)) !== sagaId) return { outcome: 'unwanted' }
+    if (deps.clock.elapsed() >= until) {
+      const operation = { ...params.operation, id: newId() }
+      await destroyOnHost(deps, { host: hostId, operation, work, signal })
+      const after = `after ${deps.portsUpTimeoutMs / MS_PER_S} s on host ${host}`
+      const reason = `${NOT_PLUGGED} Ports that did not come up ${after}: ${missing.join(', ')}.`
+      return { outcome: 'failed', reason, isFinal: true }
+    }
+    await deps.clock.sleep(pauseMs, signal)
+  }
 }
 
 function spawned(outcome: HostOutcome): Spawned {

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { NetworkId, PortId } from '#common/ids.ts'
+import { newId } from '#common/ids.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { tracesOf } from '#test/env/cell-engine.ts'
+import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../../context.ts'
+import { queuePortBindings } from '../../db/port-bindings.ts'
+
+// Goal: a server is active when its ports work, and never stays half built where they do not.
+
+let cell: TestCell
+let running: RunningCell
+let host: TestHost
+
+beforeAll(async () => {
+  cell = await testCell('boot_ports')
+  // Its addresses are asked by nobody here: what OVN says is written by the tests.
+  const ovn = { northbound: 'unix:/nowhere', southbound: 'unix:/nowhere' }
+  running = await cell.addProcess('one', { ovn, portsUpTimeoutS: 60 })
+  host = await cell.addHost({ name: 'joined', joinedByOvn: true })
+  await cell.waitForHosts(running, 1)
+})
+afterAll(() => cell?.[Symbol.asyncDispose]())
+
+function nic(): InstanceBuild['nics'][number] {
+  return {
+    portId: newId<PortId>(),
+    networkId: newId<NetworkId>(),
+    macAddress: 'fa:16:3e:00:00:01',
+    mtu: 1_442,
+    fixedIps: [],
+  }
+}
+const say = (portId: string, isUp: boolean, process = running) =>
+  process.cell.conductor.db.transaction((tx) => queuePortBindings(tx, [{ portId, isUp }]))
+const isActive =
+  (serverId: string) =>
+  (row: { readonly view: { readonly serverId: string; readonly vmState: string } }) =>
+    row.view.serverId === serverId && row.view.vmState === 'active'
+const isSpawned = async (serverId: string) =>
+  (await tracesOf(running, [host], serverId)).includes('guest on joined')
+
+test('a server becomes active once all of its ports work', async () => {
+  const [one, two] = [nic(), nic()]
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild({ nics: [one, two] }) })
+  await expect.poll(() => isSpawned(operation.serverId)).toBe(true)
+
+  await say(one.portId, true)
+  await say(two.portId, false)
+  const still = await tracesOf(running, [host], operation.serverId)
+  expect(still).toContain('instance building')
+  await say(two.portId, true)
+
+  await cell.waitForFeed('instance', isActive(operation.serverId))
+})
+
+test('a server without ports waits for none', async () => {
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild() })
+
+  await cell.waitForFeed('instance', isActive(operation.serverId))
+})
+
+test('a delete ends the wait, and leaves nothing', async () => {
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild({ nics: [nic()] }) })
+  await expect.poll(() => isSpawned(operation.serverId)).toBe(true)
+
+  await cell.ask('instance.delete', { operation: { ...operation, id: operationOn().id } })
+
+  await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
+  expect(await tracesOf(running, [host], operation.serverId)).toEqual([])
+})
+
+test('a server whose ports do not come up is not built, and its fault names them', async () => {
+  const missing = nic()
+  await using other = await testCell('boot_ports_late')
+  const ovn = { northbound: 'unix:/nowhere', southbound: 'unix:/nowhere' }
+  const process = await other.addProcess('one', { ovn, portsUpTimeoutS: 1 })
+  const late = await other.addHost({ name: 'late', joinedByOvn: true })
+  await other.waitForHosts(process, 1)
+  const works = nic()
+  await say(works.portId, true, process)
+  const operation = operationOn()
+
+  await other.ask('instance.build', { operation, build: sampleBuild({ nics: [works, missing] }) })
+
+  const { reason } = await other.waitForFeed(
+    'not-built',
+    ({ serverId }) => serverId === operation.serverId,
+  )
+  expect(reason).toContain('Failed to allocate the network(s), not rescheduling.')
+  expect(reason).toContain(`after 1 s on host late: ${missing.portId}.`)
+  expect(await tracesOf(process, [late], operation.serverId)).toEqual([])
+})

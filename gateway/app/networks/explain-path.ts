@@ -1,0 +1,134 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId, HostId } from '#common/ids.ts'
+import { isUuid } from '#common/ids.ts'
+import { placedPorts } from '../../db/cell-networks.ts'
+import { floatingIpWith } from '../../db/floating-ips.ts'
+import { hostHasCapability } from '../../db/host-capability.ts'
+import type { Port } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { findPorts, portsWithAddress } from '../../db/ports.ts'
+import { attachedSubnets, findRouter, routersOfSubnets } from '../../db/routers.ts'
+import { findSecurityGroups } from '../../db/security-groups.ts'
+import { findSubnet } from '../../db/subnets.ts'
+import { OVN } from './engine.ts'
+import { canonicalIp } from './ip.ts'
+import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
+import { protocolNumber } from './rule-of.ts'
+
+/** Whether packets go from one end to another. Each end is a fixed or floating address, or the id of a port. */
+export interface PathQuestion {
+  readonly from: string
+  readonly to: string
+  /** As a rule of a security group names it; undefined: anything. */
+  readonly protocol?: string | undefined
+  readonly port?: number | undefined
+}
+
+export interface PathExplanation {
+  readonly from: PathEnd
+  readonly to: PathEnd
+  readonly checks: readonly PathCheck[]
+  /** What a host of the cell runs to follow one packet through OVN; null where OVN does not join both ports directly. */
+  readonly trace: string | null
+}
+
+/**
+ * What lets packets pass from one end to another, or keeps them. Throws `invalid` for an end that is neither an address nor
+ * the id of a port, `not-found` for a port that is not there, and `conflict` for an address of several ports.
+ */
+export async function explainPath(
+  db: Executor,
+  { from: first, to: second, protocol, port }: PathQuestion,
+): Promise<PathExplanation> {
+  if (port !== undefined && protocol === undefined)
+    throw new Failure('invalid', 'A port belongs to a protocol. Name it, such as protocol=tcp.')
+  const [from, to] = [await endOf(db, first, 'from'), await endOf(db, second, 'to')]
+  const ports = [from, to].flatMap(({ port: end }) => end ?? [])
+  const routerIds = await routersOfSubnets(
+    db,
+    ports.map(({ subnet }) => subnet.id),
+  )
+  const routers = await Promise.all(
+    routerIds.map(async (id) => {
+      const router = await findRouter(db, id)
+      return router && { ...router, attached: await attachedSubnets(db, id) }
+    }),
+  )
+  const groups = await findSecurityGroups(db, [
+    ...new Set(ports.flatMap((end) => end.port.securityGroupIds)),
+  ])
+  const number = protocol === undefined ? null : protocolNumber(protocol)
+  if (Number.isNaN(number))
+    throw new Failure('invalid', `${protocol} is no protocol. Name one, such as tcp, udp or icmp.`)
+  const checks = pathChecks({
+    ...{ from, to },
+    routers: routers.filter((router) => router !== undefined),
+    rules: new Map(groups.map(({ id, rules }) => [id, rules])),
+    traffic: { protocol: number, port: port ?? null },
+  })
+  return { from, to, checks, trace: traceOf(from.port, to.port) }
+}
+
+async function endOf(db: Executor, given: string, field: string): Promise<PathEnd> {
+  if (isUuid(given)) {
+    const [port] = await findPorts(db, [given])
+    const address = port?.fixedIps[0]?.address
+    if (port === undefined) throw new Failure('not-found', `There is no port ${given}.`)
+    if (address === undefined)
+      throw new Failure('invalid', `Port ${given} has no address: openstack port set --fixed-ip.`)
+    return { address, port: await portAt(db, port, address) }
+  }
+  const address = canonicalIp(given, field)
+  const floating = await floatingIpWith(db, null, address)
+  if (floating !== undefined) {
+    const { fixedPortId, fixedAddress } = floating
+    const [port] = fixedPortId === null ? [] : await findPorts(db, [fixedPortId])
+    if (port === undefined || fixedAddress === null)
+      throw new Failure(
+        'conflict',
+        `Floating IP ${address} leads to no port: openstack server add floating ip.`,
+      )
+    return { address, port: await portAt(db, port, fixedAddress) }
+  }
+  const [port, ...more] = await portsWithAddress(db, address)
+  if (port === undefined) return { address, port: null }
+  if (more.length > 0)
+    throw new Failure(
+      'conflict',
+      `Several ports have ${address}: ${[port, ...more].map(({ id }) => id).join(', ')}. Give the id of one.`,
+    )
+  return { address, port: await portAt(db, port, address) }
+}
+
+async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<PathPort> {
+  const subnetId = port.fixedIps.find(({ address }) => address === fixedAddress)?.subnetId ?? ''
+  const [[network], subnet, [placed]] = await Promise.all([
+    findNetworks(db, [port.networkId]),
+    findSubnet(db, subnetId),
+    placedPorts(db, [], [port.id]),
+  ])
+  if (network === undefined || subnet === undefined)
+    throw new Failure('conflict', `Port ${port.id} was changed meanwhile. Ask again.`)
+  const { cellId = null, hostId = null } = placed ?? {}
+  if (cellId === null || hostId === null)
+    return { port, fixedAddress, network, subnet, place: null }
+  const hasOvn = await hostHasCapability(db, cellId as CellId, hostId as HostId, OVN)
+  return { port, fixedAddress, network, subnet, place: { cellId, host: port.hostName, hasOvn } }
+}
+
+/** ovn-trace(8). */
+function traceOf(from: PathPort | null, to: PathPort | null): string | null {
+  if (from?.place?.hasOvn !== true || to?.place?.hasOvn !== true) return null
+  if (from.network.id !== to.network.id) return null
+  const ip = from.fixedAddress.includes(':') ? 'ip6' : 'ip4'
+  const packet = [
+    `inport == "${from.port.id}"`,
+    `eth.src == ${from.port.macAddress}`,
+    `eth.dst == ${to.port.macAddress}`,
+    `${ip}.src == ${from.fixedAddress}`,
+    `${ip}.dst == ${to.fixedAddress}`,
+    'ip.ttl == 64',
+  ]
+  return `ovn-trace --ct new neutron-${from.network.id} '${packet.join(' && ')}'`
+}

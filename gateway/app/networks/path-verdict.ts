@@ -1,0 +1,272 @@
+import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
+import type { AttachedSubnet, Router } from '../../db/routers.ts'
+import { contains, parseCidr, parseIp } from './ip.ts'
+import { protocolNumber } from './rule-of.ts'
+
+/** One end of a path: a port by one of its addresses, or an address outside, which no port has. */
+export interface PathEnd {
+  /** As it was asked for: fixed, floating, or outside. */
+  readonly address: string
+  readonly port: PathPort | null
+}
+
+export interface PathPort {
+  readonly port: Port
+  readonly fixedAddress: string
+  readonly network: Network
+  readonly subnet: Subnet
+  readonly place: Place | null
+}
+
+/** Where the server of a port is. */
+export interface Place {
+  readonly cellId: string
+  readonly host: string
+  /** Its networks span the hosts of its cell. */
+  readonly hasOvn: boolean
+}
+
+/** What is asked whether it passes; null: anything. */
+export interface Traffic {
+  /** IANA's number. */
+  readonly protocol: number | null
+  /** Of the receiver. */
+  readonly port: number | null
+}
+
+export interface PathFacts {
+  readonly from: PathEnd
+  readonly to: PathEnd
+  /** Those with an interface on a subnet of either end. */
+  readonly routers: readonly (Router & { readonly attached: readonly AttachedSubnet[] })[]
+  /** By security group. */
+  readonly rules: ReadonlyMap<string, readonly SecurityGroupRule[]>
+  readonly traffic: Traffic
+}
+
+/** One thing that has to be so for packets to pass. */
+export interface PathCheck {
+  readonly name: 'port' | 'host' | 'route' | 'answer' | 'egress' | 'ingress'
+  readonly holds: boolean
+  /** A sentence, and what to do where it does not hold. */
+  readonly reason: string
+}
+
+/** What has to be so for packets to go from one end to the other, and whether it is, as far as the gateway knows. */
+export function pathChecks(facts: PathFacts): readonly PathCheck[] {
+  const { from, to } = facts
+  return [
+    ...[from, to].flatMap(({ port }) => (port === null ? [] : [portCheck(port)])),
+    ...hostCheck(from.port, to.port),
+    ...routeChecks(facts),
+    ...(from.port === null ? [] : [groupCheck(facts, 'egress', from.port, to)]),
+    ...(to.port === null ? [] : [groupCheck(facts, 'ingress', to.port, from)]),
+  ]
+}
+
+function check(name: PathCheck['name'], holds: boolean, reason: string): PathCheck {
+  return { name, holds, reason }
+}
+
+function portCheck({ port, fixedAddress, network }: PathPort): PathCheck {
+  const what = `Port ${port.id} (${fixedAddress})`
+  if (!network.isUp)
+    return check('port', false, `Network ${network.name} is down: openstack network set --enable.`)
+  if (!port.isUp) return check('port', false, `${what} is disabled: openstack port set --enable.`)
+  const holds = port.status === 'ACTIVE'
+  const why = holds ? '' : ': its server is off, or its host has not plugged it in yet'
+  return check('port', holds, `${what} is ${port.status}${why}.`)
+}
+
+function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathCheck[] {
+  const [one, two] = [from?.place, to?.place]
+  if (one == null || two == null) return []
+  if (one.cellId === two.cellId && one.host === two.host)
+    return [check('host', true, `Both servers are on host ${one.host}.`)]
+  const plain = [one, two].find(({ hasOvn }) => !hasOvn)
+  if (plain !== undefined)
+    return [
+      check(
+        'host',
+        false,
+        `Host ${plain.host} has bridges of its own: its servers reach no server on another host. Join it to the OVN of its cell.`,
+      ),
+    ]
+  return [
+    one.cellId === two.cellId
+      ? check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)
+      : check(
+          'host',
+          false,
+          `Hosts ${one.host} and ${two.host} are in two cells, whose networks are not joined.`,
+        ),
+  ]
+}
+
+function routeChecks(facts: PathFacts): readonly PathCheck[] {
+  const { from, to } = facts
+  if (from.port === null && to.port === null)
+    return [check('route', false, 'Neither address is of a port of this cloud.')]
+  if (isDirect(from.port, to.port))
+    return [check('route', true, `Both ports are on network ${from.port!.network.name}.`)]
+  if (to.port === null) return [wayOut(facts, from.port!)]
+  if (from.port === null) return [wayIn(facts, to.port, to.address)]
+  if (to.address !== to.port.fixedAddress)
+    return [wayOut(facts, from.port), wayIn(facts, to.port, to.address)]
+  return [
+    wayBetween(facts, from.port, to.port, 'route'),
+    wayBetween(facts, to.port, from.port, 'answer'),
+  ]
+}
+
+function isDirect(from: PathPort | null, to: PathPort | null): boolean {
+  return from !== null && to !== null && from.network.id === to.network.id
+}
+
+/** From a port to what is outside. */
+function wayOut({ routers }: PathFacts, from: PathPort): PathCheck {
+  if (from.network.physicalNetwork !== null)
+    return check('route', true, `Network ${from.network.name} is a provider network.`)
+  const router = gatewayOf(routers, from)
+  if (router === undefined) return check('route', false, noGateway(from))
+  if (router.gateway === null)
+    return check(
+      'route',
+      false,
+      `Router ${router.name} has no external gateway: openstack router set --external-gateway.`,
+    )
+  const hasFloating = from.port.floatingIps.some(
+    ({ fixedAddress }) => fixedAddress === from.fixedAddress,
+  )
+  if (!router.hasSnat && !hasFloating)
+    return check(
+      'route',
+      false,
+      `Router ${router.name} has no SNAT and ${from.fixedAddress} no floating IP: no answer finds the way back.`,
+    )
+  const as = hasFloating ? 'its floating IP' : "the router's address"
+  return check('route', true, `Router ${router.name} leads outside, as ${as}.`)
+}
+
+/** From outside to a port. */
+function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck {
+  if (to.network.physicalNetwork !== null)
+    return check('route', true, `Network ${to.network.name} is a provider network.`)
+  if (address === to.fixedAddress)
+    return check(
+      'route',
+      false,
+      `${address} is known inside only. From outside the port is reached by a floating IP: openstack floating ip create.`,
+    )
+  const router = gatewayOf(routers, to)
+  if (router === undefined) return check('route', false, noGateway(to))
+  return check(
+    'route',
+    router.isUp,
+    `Floating IP ${address} leads through router ${router.name}${router.isUp ? '' : ', which is disabled'}.`,
+  )
+}
+
+/** From a port to one on another network. */
+function wayBetween(
+  { routers }: PathFacts,
+  from: PathPort,
+  to: PathPort,
+  name: 'route' | 'answer',
+): PathCheck {
+  const router = gatewayOf(routers, from)
+  if (router === undefined) return check(name, false, noGateway(from))
+  if (!router.isUp) return check(name, false, `Router ${router.name} is disabled.`)
+  const [, there] = [router, router.attached.find(({ subnet }) => subnet.id === to.subnet.id)]
+  if (there === undefined)
+    return check(
+      name,
+      false,
+      `Router ${router.name} is not on subnet ${to.subnet.cidr}: openstack router add subnet.`,
+    )
+  return check(
+    name,
+    true,
+    `Router ${router.name} leads from ${from.subnet.cidr} to ${to.subnet.cidr}.`,
+  )
+}
+
+/** The router that guests on the port's subnet have as their gateway. */
+function gatewayOf(routers: PathFacts['routers'], { subnet }: PathPort) {
+  return routers.find(({ attached }) =>
+    attached.some((each) => each.subnet.id === subnet.id && each.address === subnet.gatewayIp),
+  )
+}
+
+function noGateway({ subnet }: PathPort): string {
+  return subnet.gatewayIp === null
+    ? `Subnet ${subnet.cidr} has no gateway: openstack subnet set --gateway.`
+    : `No router has ${subnet.gatewayIp}, the gateway of subnet ${subnet.cidr}: openstack router add subnet.`
+}
+
+/** Whether a port lets it through: what it sends, or what it gets. */
+function groupCheck(
+  facts: PathFacts,
+  direction: 'egress' | 'ingress',
+  own: PathPort,
+  other: PathEnd,
+): PathCheck {
+  const { port } = own
+  if (!port.hasPortSecurity)
+    return check(direction, true, `Port ${port.id} has no port security: everything passes.`)
+  const seen = addressSeen(facts, own, other)
+  const rules = port.securityGroupIds.flatMap((id) => facts.rules.get(id) ?? [])
+  const found = rules.find(
+    (rule) => rule.direction === direction && lets(rule, facts.traffic, seen, other.port?.port),
+  )
+  const [to, whom] = direction === 'egress' ? ['send to', seen] : ['be reached from', seen]
+  return found === undefined
+    ? check(
+        direction,
+        false,
+        `No rule of its security groups lets ${own.fixedAddress} ${to} ${whom}${describe(facts.traffic)}: openstack security group rule create --${direction}.`,
+      )
+    : check(direction, true, `Rule ${found.id} of security group ${found.groupId} lets it pass.`)
+}
+
+/** By which address one end knows the other. */
+function addressSeen({ routers }: PathFacts, own: PathPort, other: PathEnd): string {
+  if (other.port === null || isDirect(own, other.port))
+    return other.port?.fixedAddress ?? other.address
+  if (other.address !== other.port.fixedAddress) return other.address
+  const isJoined = gatewayOf(routers, own)?.attached.some(
+    ({ subnet }) => subnet.id === other.port!.subnet.id,
+  )
+  if (isJoined === true) return other.port.fixedAddress
+  const floating = other.port.port.floatingIps.find(
+    ({ fixedAddress }) => fixedAddress === other.port!.fixedAddress,
+  )
+  const router = gatewayOf(routers, other.port)
+  return floating?.address ?? router?.gateway?.fixedIps[0]?.address ?? other.port.fixedAddress
+}
+
+function lets(
+  rule: SecurityGroupRule,
+  { protocol, port }: Traffic,
+  seen: string,
+  member: Port | undefined,
+): boolean {
+  const ip = parseIp(seen, 'address')
+  if ((rule.etherType === 'IPv4') !== (ip.version === 4)) return false
+  if (rule.protocol !== null && protocolNumber(rule.protocol) !== protocol) return false
+  if (
+    rule.portMin !== null &&
+    !(port !== null && port >= rule.portMin && port <= (rule.portMax ?? rule.portMin))
+  )
+    return false
+  if (rule.remoteCidr !== null && !contains(parseCidr(rule.remoteCidr, 'remote'), ip)) return false
+  if (rule.remoteGroupId === null) return true
+  // The members of a group are known by their fixed addresses.
+  const isMember = member?.securityGroupIds.includes(rule.remoteGroupId) ?? false
+  return isMember && member!.fixedIps.some(({ address }) => address === seen)
+}
+
+function describe({ protocol, port }: Traffic): string {
+  if (protocol === null) return ''
+  return port === null ? ` by protocol ${protocol}` : ` by protocol ${protocol}, port ${port}`
+}
