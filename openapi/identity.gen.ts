@@ -2005,8 +2005,9 @@ export interface components {
         readonly NewProject: {
             readonly name: components["schemas"]["Name"];
             readonly description?: components["schemas"]["Description"];
-            readonly domain_id?: components["schemas"]["Text"];
-            /** @description The domain when absent. */
+            /** @description The domain of the token's scope when absent or null. */
+            readonly domain_id?: string | null;
+            /** @description The domain when absent or null. */
             readonly parent_id?: string | null;
             /** @description Domains are created at /v3/domains. */
             readonly is_domain?: boolean;

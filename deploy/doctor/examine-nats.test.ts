@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
-import { natsFinding } from './examine-nats.ts'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { findProgram } from '../process/find-program.ts'
+import { examineNats, natsFinding } from './examine-nats.ts'
 
 test.each([
   ['nats-server: v2.9.10', ['CVE-2026-27889']],
@@ -19,4 +23,16 @@ test.each([
 
 test('a server that does not tell its release is not called good', () => {
   expect(natsFinding('/opt/nats-server', 'custom build').is).toBe('note')
+})
+
+test('a newer server on the PATH is examined, and started, instead of any other', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'weir-newer-nats-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const newer = join(directory, 'nats-server')
+  await writeFile(newer, '#!/bin/sh\necho nats-server: v2.12.5\n', { mode: 0o755 })
+  vi.stubEnv('PATH', `${directory}${delimiter}${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+
+  expect(examineNats()).toEqual([{ is: 'ok', what: `nats-server 2.12.5 at ${newer}` }])
+  expect(findProgram('nats-server')).toBe(newer)
 })

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { newId } from '#common/ids.ts'
@@ -11,10 +11,12 @@ import { rowsInHand } from './schema/operations.ts'
 
 const now = sql`now(3)`
 const PURGE = sqlStatement(
-  sql`delete from rows_in_hand where taken_at < ${sql.placeholder('before')} and hand <> 'stuck' limit ${sql.placeholder('max')}`,
+  sql`delete from rows_in_hand where coalesce(ended_at, taken_at) < ${sql.placeholder('before')} and hand <> 'stuck' limit ${sql.placeholder('max')}`,
 )
 /** Enough for a message and where it came from. */
 const WHY_MAX = 1_000
+
+const SAGA_STATES = { held: 'running', suspect: 'running', stuck: 'stuck', ended: 'done' } as const
 
 /** Which rows a process may work on. */
 export interface TakenRows {
@@ -43,31 +45,47 @@ export async function takeRows(
     .leftJoin(leases, eq(leases.name, by))
     .where(ofReconciler(reconciler, ids))
   const isOwn = (row: (typeof known)[number]) => row.by === owner && row.of === generation
-  const free = known.filter((row) => row.hand !== 'stuck' && (isOwn(row) || row.isAbandoned === 1))
+  const inHand = known.filter((row) => row.hand !== 'ended')
+  const free = inHand.filter((row) => row.hand !== 'stuck' && (isOwn(row) || row.isAbandoned === 1))
   const isSuspect = (row: (typeof known)[number]) => row.hand === 'suspect' || !isOwn(row)
   const suspect = free.filter(isSuspect).map((row) => row.rowId)
-  const knownIds = new Set(known.map((row) => row.rowId))
-  const unknown = new Set(ids.filter((row) => !knownIds.has(row)))
+  const inHandIds = new Set(inHand.map((row) => row.rowId))
+  const others = new Set(ids.filter((row) => !inHandIds.has(row)))
   if (suspect.length > 0)
     await db.orm
       .update(rowsInHand)
       .set({ owner, generation, hand: 'suspect' })
       .where(ofReconciler(reconciler, suspect))
-  if (unknown.size > 0)
-    await db.orm
-      .insert(rowsInHand)
-      .values(
-        [...unknown].map((row) => ({
-          ...{ reconciler, rowId: row, id: newId<string>(), owner, generation },
-          ...{ hand: 'held' as const, takenAt: now },
-        })),
-      )
-      .onDuplicateKeyUpdate({ set: { rowId: sql`row_id` } })
+  const ended = known.filter((row) => row.hand === 'ended').map((row) => row.rowId)
+  if (others.size > 0) await holdRows(db, { owner, generation }, reconciler, [...others], ended)
   const kept = free.filter((row) => !isSuspect(row)).map((row) => row.rowId)
-  return { trusted: ids.filter((row) => unknown.has(row) || kept.includes(row)), suspect }
+  return { trusted: ids.filter((row) => others.has(row) || kept.includes(row)), suspect }
 }
 
-/** Afterwards these rows are in no process's hand; those that are stuck stay so. */
+/** Holds rows that no process has in hand; those of them that `ended` keep their ids. */
+async function holdRows(
+  db: Executor,
+  process: { readonly owner: string; readonly generation: number },
+  reconciler: string,
+  ids: readonly string[],
+  ended: readonly string[],
+): Promise<void> {
+  const held = { ...process, hand: 'held' as const, takenAt: now }
+  if (ended.length > 0)
+    await db.orm
+      .update(rowsInHand)
+      .set({ ...held, endedAt: null })
+      .where(and(ofReconciler(reconciler, ended), eq(rowsInHand.hand, 'ended')))
+  await db.orm
+    .insert(rowsInHand)
+    .values(ids.map((rowId) => ({ reconciler, rowId, id: newId<string>(), ...held })))
+    .onDuplicateKeyUpdate({ set: { rowId: sql`row_id` } })
+}
+
+/**
+ * Afterwards these rows are in no process's hand; those that are stuck stay so. Operators are shown the end of those that
+ * were.
+ */
 export async function letGoOfRows(
   db: Executor,
   { name, generation }: Lease,
@@ -77,7 +95,12 @@ export async function letGoOfRows(
   if (ids.length === 0) return
   const isOwn = and(eq(rowsInHand.owner, name), eq(rowsInHand.generation, generation))
   const isInHand = inArray(rowsInHand.hand, ['held', 'suspect'])
-  await db.orm.delete(rowsInHand).where(and(ofReconciler(reconciler, ids), isOwn, isInHand))
+  const which = and(ofReconciler(reconciler, ids), isOwn, isInHand)
+  await db.orm
+    .update(rowsInHand)
+    .set({ hand: 'ended', endedAt: now })
+    .where(and(which, isNotNull(rowsInHand.why)))
+  await db.orm.delete(rowsInHand).where(which)
 }
 
 /** Afterwards no reconciler takes the row up by itself, and readers of events know. */
@@ -104,7 +127,7 @@ export async function setRowAside(
 export async function continueRow(db: Executor, id: string): Promise<boolean> {
   const [result] = await db.orm
     .update(rowsInHand)
-    .set({ hand: 'suspect', generation: 0, why: null })
+    .set({ hand: 'suspect', generation: 0 })
     .where(and(eq(rowsInHand.id, id), eq(rowsInHand.hand, 'stuck')))
   return result.affectedRows === 1
 }
@@ -131,13 +154,13 @@ export async function listStuckRows(
   return rows.map(recordOf)
 }
 
-/** A row that is stuck, or was and is being tried again. */
+/** A row that is stuck, or was and is being tried again or has ended. */
 export async function findStuckRow(db: Executor, id: string): Promise<OperationRecord | undefined> {
   const rows = await db.orm.select().from(rowsInHand).where(eq(rowsInHand.id, id))
   return rows.map(recordOf)[0]
 }
 
-/** Forgets at most `max` rows that were taken before a time by a process that has ended, and are not due any more. */
+/** Forgets at most `max` rows that have ended before a time, or were taken before it by a process that has ended. */
 export async function purgeRowsInHand(db: Executor, before: Date, max: number): Promise<number> {
   return (await db.run(PURGE, { before, max })).affectedRows
 }
@@ -148,8 +171,7 @@ function ofReconciler(reconciler: string, ids: readonly string[]) {
 
 function recordOf(row: typeof rowsInHand.$inferSelect): OperationRecord {
   const { id, reconciler: name, rowId: subject, hand, why, takenAt: startedAt } = row
-  const isStuck = hand === 'stuck'
-  const state = isStuck ? 'stuck' : 'running'
   const shown = { id, name, subject, why, requestId: null, startedAt }
-  return operationOf({ ...shown, state, endedAt: isStuck ? startedAt : null }, null)
+  const endedAt = hand === 'stuck' ? startedAt : row.endedAt
+  return operationOf({ ...shown, state: SAGA_STATES[hand], endedAt }, null)
 }

@@ -2,9 +2,9 @@ import { and, eq, inArray } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { sagas } from '#common/saga/schema.ts'
-import { cellSagas, operations } from './schema/operations.ts'
+import { cellSagas, operations, rowsInHand } from './schema/operations.ts'
 
-/** Those of these operations, sagas among them, that have not ended. */
+/** Those of these operations, sagas and rows of reconcilers among them, that have not ended. */
 export async function runningAmong(
   db: Executor,
   ids: readonly string[],
@@ -24,6 +24,10 @@ export async function runningAmong(
       .where(
         and(inArray(cellSagas.id, [...ids]), inArray(cellSagas.state, ['running', 'unwinding'])),
       ),
+    db.orm
+      .select({ id: rowsInHand.id })
+      .from(rowsInHand)
+      .where(and(inArray(rowsInHand.id, [...ids]), inArray(rowsInHand.hand, ['held', 'suspect']))),
   )
   return new Set(rows.map(({ id }) => id))
 }

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Executor } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { chooseCells } from '#gateway/app/servers/boot/choose-cells.ts'
 import { listHosts } from '#gateway/db/host-list.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { activeServer } from '../env/active-server.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
+import { sampleBuild } from '../env/sample-build.ts'
 import { sampleHost } from '../env/sample-host.ts'
 import { HONEST_SUMMARY } from '../env/scripted-cell.ts'
 
@@ -78,6 +81,27 @@ test('hosts that were up a short while ago are waited for, and not for ever', as
 
   expect(status).toBe(202)
   await isActive(body.server.id)
+})
+
+test('a host that comes back right after it was passed over is found', async () => {
+  await shown({ isUp: false, down: 'not heard' }, { hostsUp: 0 })
+  const { db, compute } = world.api.gateway
+  let looks = 0
+  const rows: Executor['rows'] = async <Row>(...asked: Parameters<Executor['rows']>) => {
+    const found = await db.rows<Row>(...asked)
+    const isOfHosts = found.some((row) => Object.hasOwn(row as object, 'coming_back'))
+    if (isOfHosts && (looks += 1) === 1) await shown({ isUp: true, down: null }, { hostsUp: 0 })
+    return found
+  }
+  const { flavor, image } = sampleBuild()
+  const anywhere = { zone: null, requestedHost: null, group: null, sameHost: undefined }
+  const required = { flavor, image, ...anywhere, reaches: () => true }
+
+  const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }
+  const [choice] = await chooseCells(compute, passing, required, 1)
+
+  expect(looks).toBeGreaterThan(1)
+  expect(choice?.chosen?.id).toBe(world.cell.id)
 })
 
 test('a host that was declared down is not waited for', async () => {

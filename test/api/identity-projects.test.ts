@@ -195,6 +195,8 @@ test('a domain is made, changed and deleted as a project that acts as one', asyn
   const id = String(domain['id'])
   expect(await admin.show('domains', id)).toMatchObject({ name: 'acting', enabled: true })
   await admin.expect(409, 'POST', '/v3/projects', { project: make })
+  const none = { name: 'in no domain', is_domain: true, domain_id: null, parent_id: null }
+  expect(await admin.create('projects', none)).toMatchObject({ domain_id: null, parent_id: null })
   for (const more of [
     { domain_id: 'default' },
     { parent_id: 'default' },

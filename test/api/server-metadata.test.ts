@@ -63,6 +63,15 @@ test('items are added and changed, and the others stay', async () => {
   expect(list.body).toEqual({ metadata: { role: 'web', tier: '2', owner: 'ada' } })
 })
 
+test('the items of requests that come together are all there afterwards', async () => {
+  const items = Array.from({ length: 60 }, (_, nth) => ({ [`key-${nth}`]: 'v' }))
+
+  const answers = await Promise.all(items.map((each) => merge(each)))
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(await shown()).toEqual(Object.assign({ role: 'web', tier: '1' }, ...items))
+})
+
 test('all items are replaced, also by none', async () => {
   expect((await replace({ only: 'one' })).body).toEqual({ metadata: { only: 'one' } })
   expect(await shown()).toEqual({ only: 'one' })

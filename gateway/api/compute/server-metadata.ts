@@ -16,13 +16,13 @@ const listServerMetadata: Handler<operations['listServerMetadata']> = async (cal
 const updateServerMetadata: Handler<operations['updateServerMetadata']> = async (call) => {
   const { app, context, params, body } = call
   const change = { items: body.metadata, keep: true }
-  return { body: { metadata: await setMetadata(app.db, context, params.server_id, change) } }
+  return { body: { metadata: await setMetadata(app.compute, context, params.server_id, change) } }
 }
 
 const replaceServerMetadata: Handler<operations['replaceServerMetadata']> = async (call) => {
   const { app, context, params, body } = call
   const change = { items: body.metadata, keep: false }
-  return { body: { metadata: await setMetadata(app.db, context, params.server_id, change) } }
+  return { body: { metadata: await setMetadata(app.compute, context, params.server_id, change) } }
 }
 
 const showServerMetadataItem: Handler<operations['showServerMetadataItem']> = async (call) => {
@@ -35,12 +35,12 @@ const updateServerMetadataItem: Handler<operations['updateServerMetadataItem']> 
   const { meta } = body
   if (!Object.hasOwn(meta, params.key))
     throw new Failure('invalid', 'Request body and URI mismatch: meta must hold the key of the URI')
-  await setMetadata(app.db, context, params.server_id, { items: meta, keep: true })
+  await setMetadata(app.compute, context, params.server_id, { items: meta, keep: true })
   return { body: { meta } }
 }
 
 const deleteServerMetadataItem: Handler<operations['deleteServerMetadataItem']> = async (call) => {
-  await deleteMetadataItem(call.app.db, call.context, call.params.server_id, call.params.key)
+  await deleteMetadataItem(call.app.compute, call.context, call.params.server_id, call.params.key)
   return {}
 }
 

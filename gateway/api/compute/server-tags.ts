@@ -16,11 +16,11 @@ const listServerTags: Handler<operations['listServerTags']> = async (call) => {
 
 const replaceServerTags: Handler<operations['replaceServerTags']> = async (call) => {
   const { app, context, params, body } = call
-  return { body: { tags: await replaceTags(app.db, context, params.server_id, body.tags) } }
+  return { body: { tags: await replaceTags(app.compute, context, params.server_id, body.tags) } }
 }
 
 const deleteServerTags: Handler<operations['deleteServerTags']> = async (call) => {
-  await deleteTags(call.app.db, call.context, call.params.server_id)
+  await deleteTags(call.app.compute, call.context, call.params.server_id)
   return {}
 }
 
@@ -32,13 +32,13 @@ const checkServerTag: Handler<operations['checkServerTag']> = async (call) => {
 const addServerTag: Handler<operations['addServerTag']> = async (call) => {
   const { app, context, params, links } = call
   const { server_id: id, tag } = params
-  if (!(await addTag(app.db, context, id, tag))) return { status: 204 }
+  if (!(await addTag(app.compute, context, id, tag))) return { status: 204 }
   const self = links.to(`/compute/v2.1/servers/${id}/tags/${encodeURIComponent(tag)}`)
   return { status: 201, headers: { Location: self } }
 }
 
 const deleteServerTag: Handler<operations['deleteServerTag']> = async (call) => {
-  await deleteTag(call.app.db, call.context, call.params.server_id, call.params.tag)
+  await deleteTag(call.app.compute, call.context, call.params.server_id, call.params.tag)
   return {}
 }
 

@@ -105,7 +105,7 @@ const updateServer: Handler<operations['updateServer']> = async (call) => {
     ...rest
   } = body.server
   const change = diskConfig === undefined ? rest : { ...rest, diskConfig }
-  const server = await update(app.db, context, params.server_id, { change, pinnedZone })
+  const server = await update(app.compute, context, params.server_id, { change, pinnedZone })
   return { body: { server: await oneServer(call, server) } }
 }
 

@@ -30,7 +30,7 @@ export async function createProject(
   const project = await makeProject(app.identity, context, {
     name,
     description: description ?? '',
-    domainId: domain_id,
+    domainId: domain_id ?? undefined,
     parentId: parent_id ?? undefined,
     isDomain: is_domain ?? false,
     enabled: enabled ?? true,

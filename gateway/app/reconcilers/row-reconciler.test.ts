@@ -7,7 +7,15 @@ import { createLogger } from '#common/log.ts'
 import { type Lease, seizeLease } from '#common/saga/lease.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { continueRow, countStuckRows, listStuckRows, takeRows } from '../../db/rows-in-hand.ts'
+import {
+  continueRow,
+  countStuckRows,
+  findStuckRow,
+  listStuckRows,
+  purgeRowsInHand,
+  takeRows,
+} from '../../db/rows-in-hand.ts'
+import { runningAmong } from '../../db/running-operations.ts'
 import { rowsInHand } from '../../db/schema/operations.ts'
 import { type ApartRow, byRow, type RowReconciler } from './row-reconciler.ts'
 
@@ -86,8 +94,32 @@ test('rows on which a process worked when it ended are tried apart, and the guil
   expect(await continueRow(db, stuck!.id)).toBe(false)
   await round(await lives('two'), rowsOf(['guilty']))
   expect(tried).toHaveLength(4)
-  await expect.poll(inHand).toEqual({ unclear: 'suspect' })
+  await expect.poll(inHand).toEqual({ guilty: 'ended', unclear: 'suspect' })
   expect(worked).toEqual(['new'])
+})
+
+test('an operator who continued a row sees it run, and its end until that is purged', async () => {
+  await takeRows(db, await lives('seven'), 'sample', ['poor'])
+  const lease = await lives('seven')
+  await round(lease, rowsOf(['poor']), { poor: { kind: 'guilty', why: 'It looped.' } })
+  await expect.poll(inHand).toEqual({ poor: 'stuck' })
+  const [stuck] = await listStuckRows(db, 'g', 10)
+  const { id } = stuck!
+  const shown = () => findStuckRow(db, id)
+
+  await continueRow(db, id)
+  expect(await shown()).toMatchObject({ state: 'running', message: null, endedAt: null })
+  expect(await runningAmong(db, [id])).toEqual(new Set([id]))
+  await round(await lives('eight'), rowsOf(['poor']))
+  await expect.poll(shown).toMatchObject({ id, state: 'done', endedAt: expect.any(Date) })
+  expect(await runningAmong(db, [id])).toEqual(new Set())
+
+  // Due again, it is a row as any other.
+  await round(await lives('eight'), rowsOf(['poor']))
+  expect(worked).toEqual(['poor'])
+  expect(await shown()).toMatchObject({ id, state: 'done' })
+  await purgeRowsInHand(db, new Date('2100-01-01'), 10)
+  expect(await shown()).toBeUndefined()
 })
 
 test('a reconciler that can do without a row sets it aside itself', async () => {

@@ -684,6 +684,7 @@ CREATE TABLE `rows_in_hand` (
 	`hand` char(7) character set ascii collate ascii_bin NOT NULL,
 	`why` text,
 	`taken_at` datetime(3) NOT NULL,
+	`ended_at` datetime(3),
 	CONSTRAINT `rows_in_hand_reconciler_row_id_pk` PRIMARY KEY(`reconciler`,`row_id`),
 	CONSTRAINT `rows_in_hand_id_unique` UNIQUE(`id`)
 );

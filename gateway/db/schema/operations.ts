@@ -44,15 +44,19 @@ export const rowsInHand = mysqlTable(
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
     hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
-    /** Why it is stuck. */
+    /** Why it is stuck, or was before an operator continued it. */
     why: text('why'),
     takenAt: time('taken_at').notNull(),
+    endedAt: time('ended_at'),
   },
   (t) => [primaryKey({ columns: [t.reconciler, t.rowId] })],
 )
 
-/** `suspect`: a process ended while it worked on the row, which may be the cause. `stuck`: the row waits for an operator. */
-export type RowHand = 'held' | 'suspect' | 'stuck'
+/**
+ * `suspect`: a process ended while it worked on the row, which may be the cause. `stuck`: the row waits for an operator.
+ * `ended`: the row was stuck, and the work on it has ended since; no process works on it.
+ */
+export type RowHand = 'held' | 'suspect' | 'stuck' | 'ended'
 
 /** Sagas of cells that wait for an operator, from the last report of their cell, with their outcome since. */
 export const cellSagas = mysqlTable(

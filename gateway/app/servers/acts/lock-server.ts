@@ -29,7 +29,7 @@ export async function lockServer(
     if (server.isLocked && lockedBy === 'owner') return undefined
     return { isLocked: true, lockedBy, lockedReason: reason }
   }
-  await editServer(deps.db, context, id, decide, written(deps, context, 'lock'))
+  await editServer(deps, context, id, decide, written(deps, context, 'lock'))
 }
 
 /**
@@ -46,7 +46,7 @@ export async function unlockServer(
       enforce(context, 'os_compute_api:os-lock-server:unlock:unlock_override')
     return NOT_LOCKED
   }
-  await editServer(deps.db, context, id, decide, written(deps, context, 'unlock'))
+  await editServer(deps, context, id, decide, written(deps, context, 'unlock'))
 }
 
 function lockerOf({ projectId }: ServerRecord, context: RequestContext): 'owner' | 'admin' {

@@ -31,7 +31,9 @@ export async function chooseCells(
   for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
     const choices = await chooseNow(deps, db, required, count)
     if (!PASSING.has(choices[0]?.emptiedBy)) return choices
-    if (!(await areHostsComingBack(db, deps.cells.cells()))) return choices
+    // None is coming back where all are back: one may have come back after it was passed over.
+    if (!(await areHostsComingBack(db, deps.cells.cells())))
+      return chooseNow(deps, db, required, count)
     if (clock.elapsed() >= end)
       throw new Failure(
         'unavailable',

@@ -4,7 +4,7 @@ import type { Requester } from '../../requester.ts'
 import { refuseLocked, refuseUnbuilt } from '../acts/refuse-action.ts'
 import { showServer } from '../list/show-server.ts'
 import { limitMetadata } from './limit-metadata.ts'
-import { editServer } from './update-server.ts'
+import { type EditDeps, editServer } from './update-server.ts'
 
 export type Metadata = Readonly<Record<string, string>>
 
@@ -13,17 +13,17 @@ export type Metadata = Readonly<Record<string, string>>
  * Throws `not-found`; `conflict` for a server that is locked or not built; `over-quota` for too many.
  */
 export async function setMetadata(
-  db: Executor,
+  deps: EditDeps,
   requester: Requester,
   id: string,
   { items, keep }: { readonly items: Metadata; readonly keep: boolean },
 ): Promise<Metadata> {
   let all = items
-  await editServer(db, requester, id, async (server) => {
+  await editServer(deps, requester, id, async (server) => {
     refuseLocked(server, requester)
     refuseUnbuilt(server, 'update metadata')
     all = keep ? { ...server.metadata, ...items } : items
-    await limitMetadata(db, server, all)
+    await limitMetadata(deps.db, server, all)
     return { metadata: all }
   })
   return all
@@ -41,12 +41,12 @@ export async function showMetadataItem(
 
 /** Afterwards the server has no item of that key. Throws `not-found`, and `conflict` as `setMetadata`. */
 export async function deleteMetadataItem(
-  db: Executor,
+  deps: EditDeps,
   requester: Requester,
   id: string,
   key: string,
 ): Promise<void> {
-  await editServer(db, requester, id, (server) => {
+  await editServer(deps, requester, id, (server) => {
     itemOf(server.metadata, key)
     refuseLocked(server, requester)
     refuseUnbuilt(server, 'delete metadata')

@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { Requester } from '../../requester.ts'
 import { refuseUnbuilt } from '../acts/refuse-action.ts'
 import { showServer } from '../list/show-server.ts'
-import { editServer } from './update-server.ts'
+import { type EditDeps, editServer } from './update-server.ts'
 
 const TAG_LENGTH_MAX = 60
 /** Nova's `MAX_TAG_COUNT`. */
@@ -24,13 +24,13 @@ export async function checkTag(
  * server that is not built. A lock does not hold tags, as in Nova.
  */
 export async function replaceTags(
-  db: Executor,
+  deps: EditDeps,
   requester: Requester,
   id: string,
   asked: readonly string[],
 ): Promise<readonly string[]> {
   const tags = [...new Set(asked)]
-  await editServer(db, requester, id, (server) => {
+  await editServer(deps, requester, id, (server) => {
     refuseUnbuilt(server, 'update tags')
     return { tags }
   })
@@ -38,8 +38,8 @@ export async function replaceTags(
 }
 
 /** Afterwards the server has none. Throws as `replaceTags`. */
-export async function deleteTags(db: Executor, requester: Requester, id: string): Promise<void> {
-  await editServer(db, requester, id, (server) => {
+export async function deleteTags(deps: EditDeps, requester: Requester, id: string): Promise<void> {
+  await editServer(deps, requester, id, (server) => {
     refuseUnbuilt(server, 'delete tags')
     return server.tags.length === 0 ? undefined : { tags: [] }
   })
@@ -50,12 +50,12 @@ export async function deleteTags(db: Executor, requester: Requester, id: string)
  * one tag too many, otherwise as `replaceTags`.
  */
 export async function addTag(
-  db: Executor,
+  deps: EditDeps,
   requester: Requester,
   id: string,
   tag: string,
 ): Promise<boolean> {
-  const change = await editServer(db, requester, id, (server) => {
+  const change = await editServer(deps, requester, id, (server) => {
     refuseUnbuilt(server, 'update tag')
     refuseMalformed(tag)
     if (server.tags.includes(tag)) return undefined
@@ -68,12 +68,12 @@ export async function addTag(
 
 /** Afterwards the server does not have the tag. Throws `not-found` when it never had, else as `replaceTags`. */
 export async function deleteTag(
-  db: Executor,
+  deps: EditDeps,
   requester: Requester,
   id: string,
   tag: string,
 ): Promise<void> {
-  await editServer(db, requester, id, (server) => {
+  await editServer(deps, requester, id, (server) => {
     refuseUnbuilt(server, 'delete tag')
     refuseWithout(server.tags, id, tag)
     return { tags: server.tags.filter((each) => each !== tag) }
