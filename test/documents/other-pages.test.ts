@@ -75,6 +75,29 @@ const BARE_METAL = pageScript('docs/how-to/bare-metal.md', {
   },
 })
 
+const NETWORKS = pageScript('docs/how-to/networks.md', {
+  './weir up --network ovn': {
+    typed: './weir up --driver libvirt --network ovn --cells 1',
+    shows: /weir ssh first/,
+  },
+  './weir ssh first': { typed: './weir ssh first hostname', shows: /^first/m },
+  './weir up --host-route': { shows: /weir-public/ },
+  'openstack floating ip create public': {
+    gives: { ADDRESS: /floating_ip_address +\| (203\.0\.113\.\d+)/ },
+  },
+  './weir ssh web': { typed: './weir ssh web hostname', shows: /^web/m },
+  './weir network why 198.51.100.7 ADDRESS --protocol tcp --port 80': {
+    shows: /REACHES +yes/,
+  },
+  './weir network why ADDRESS 198.51.100.7': { shows: /REACHES +yes/ },
+  'openstack --os-cloud weir-admin network create --share --provider-network-type vlan --provider-physical-network SITE --provider-segment 7 site-7':
+    {
+      typed:
+        'openstack --os-cloud weir-admin network create --share --provider-network-type vlan --provider-physical-network public --provider-segment 7 site-7',
+      shows: /site-7/,
+    },
+})
+
 // Its one command is a test.
 pageScript('docs/how-to/ironic.md')
 
@@ -83,7 +106,21 @@ const noKeystone = noClient ?? (isFullRun ? whyNoKeystone() : undefined)
 const PROGRAMS = ['ipmi_sim', 'ipmitool', 'qemu-system-x86_64', 'cpio', 'depmod']
 const noMachines = isFullRun ? whyNoGuests(PROGRAMS) : 'only with --all'
 
+const OVN = ['libvirtd', 'qemu-system-x86_64', 'syslinux', 'ovs-vswitchd', 'ovn-northd', 'ssh']
+const noNetworks = noClient ?? whyNoGuests(OVN)
+
 describe('a page can be typed', () => {
+  test.skipIf(noNetworks !== undefined)(
+    NETWORKS.page,
+    async () => {
+      machine = owned.use(new Machine())
+      reader = new Reader({ machine }, {})
+
+      await reader.type(NETWORKS)
+    },
+    PAGE_MS,
+  )
+
   test.skipIf(noClient !== undefined)(
     TUTORIAL.page,
     async () => {
