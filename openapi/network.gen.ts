@@ -1030,8 +1030,11 @@ export interface components {
             readonly network_id?: string;
             readonly mac_address?: string;
             readonly admin_state_up?: boolean;
-            /** @enum {string} */
-            readonly status?: "ACTIVE" | "BUILD" | "DOWN";
+            /**
+             * @description N/A: of a floating IP.
+             * @enum {string}
+             */
+            readonly status?: "ACTIVE" | "BUILD" | "DOWN" | "N/A";
             readonly device_id?: string;
             readonly device_owner?: string;
             readonly fixed_ips?: readonly {

@@ -143,6 +143,7 @@ describe('an interface', () => {
     expect((await api.ask(api.demo, 'GET', `ports/${portId}`)).body['port']).toMatchObject({
       device_id: id,
       device_owner: 'network:router_interface',
+      status: 'ACTIVE',
       fixed_ips: [{ subnet_id: on.id, ip_address: `${on.prefix}.1` }],
       port_security_enabled: false,
       security_groups: [],
@@ -189,6 +190,7 @@ describe('an interface', () => {
     expect((await api.ask(api.demo, 'GET', `ports/${port}`)).body['port']).toMatchObject({
       device_id: id,
       fixed_ips,
+      status: 'ACTIVE',
     })
     const other = await router()
     expect(fault(await act(other, 'add_router_interface', { port_id: port }))).toMatchObject({
@@ -281,7 +283,10 @@ describe('a gateway', () => {
     // Of no project, so that users neither see it nor pay for it.
     expect(await api.list(api.demo, 'ports', `device_id=${id}`)).toEqual([])
     expect(await api.list(api.admin, 'ports', `device_id=${id}`)).toMatchObject([
-      { device_owner: 'network:router_gateway', project_id: '', network_id: out.network },
+      {
+        ...{ device_owner: 'network:router_gateway', project_id: '', network_id: out.network },
+        status: 'ACTIVE',
+      },
     ])
     expect((await api.ask(api.admin, 'DELETE', `networks/${out.network}`)).status).toBe(409)
     expect(

@@ -13,6 +13,11 @@ export const FLOATING_IP = 'network:floatingip'
 /** The project of ports that hold a router's gateway or a floating IP: none, as with Neutron, so that users do not see them. */
 export const NO_PROJECT = ''
 
+/** Of a router's port: OVN routes wherever a server needs it, so that no host has to plug it in. */
+export const ROUTED = 'ACTIVE'
+/** Neutron's word for the port of a floating IP, which is in no data plane. */
+const NOT_PLUGGED = 'N/A'
+
 /** The prefix of `device_owner` for devices of the network service. */
 const OF_NETWORK = 'network:'
 
@@ -55,7 +60,7 @@ export function servicePort({
     tags: [],
     macAddress: null,
     isUp: true,
-    status: 'DOWN',
+    status: device.deviceOwner === FLOATING_IP ? NOT_PLUGGED : ROUTED,
     nicIndex: 0,
     isBootMade: false,
     nicTag: null,

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Port, Subnet } from '../../../db/network.ts'
 import { holdNetwork } from '../../../db/port-inserts.ts'
-import { findPorts } from '../../../db/ports.ts'
+import { findPorts, updatePort } from '../../../db/ports.ts'
 import { networksSharedWith } from '../../../db/rbac-policies.ts'
 import {
   type AttachedSubnet,
@@ -18,7 +18,7 @@ import { changeablePort } from '../change-ports.ts'
 import type { Networks } from '../list-networks.ts'
 import { badRequest, NetworkFailure } from '../network-failure.ts'
 import { placePort } from '../place-port.ts'
-import { ROUTER_INTERFACE, servicePort } from '../service-ports.ts'
+import { ROUTED, ROUTER_INTERFACE, servicePort } from '../service-ports.ts'
 import { isOwner, visibleSubnet } from '../visible.ts'
 import { lockedRouter, ownRouter } from './find-routers.ts'
 import { alreadyOn, refuseOverlap } from './routes.ts'
@@ -146,7 +146,9 @@ async function takePort(
       `Unable to complete operation on port ${portId} for network ${networkId}. Port already has an attached device ${deviceId}.`,
     )
   const [taken] = await findPorts(tx, [portId])
-  const port = taken!
+  await updatePort(tx, { ...taken!, status: ROUTED }, new Date(clock.now()))
+  const [routed] = await findPorts(tx, [portId])
+  const port = routed!
   const all = await subnetsOfNetworks(tx, [networkId])
   const subnets = all.filter(({ id }) => port.fixedIps.some(({ subnetId }) => subnetId === id))
   if (subnets.length === 0)
