@@ -5,6 +5,7 @@ import { clientSettings, runClient, whyNoClient } from '#test/env/client-program
 import { startCloud } from '#test/env/cloud.ts'
 import { debian13 } from '#test/env/debian-13.ts'
 import { isFullRun } from '#test/env/full-run.ts'
+import { offerRouting } from '#test/env/network-objects.ts'
 import { PUBLIC_KEY } from '#test/env/sample-key.ts'
 
 const PLAYBOOK = '/usr/bin/ansible-playbook'
@@ -29,6 +30,7 @@ test.skipIf(why !== undefined)(
     const files = join(await debian13(['ansible', 'python3-openstacksdk']), LIBRARIES)
     await using cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1 })
     const { directory, accounts } = cloud.foundation
+    await offerRouting(cloud)
     // Not the folder itself: what else is in it is for another Ansible and another Python.
     const [sdk, modules, results] = ['sdk', 'modules', 'results.json'].map((name) =>
       join(directory, name),
@@ -50,6 +52,7 @@ test.skipIf(why !== undefined)(
     }
     await runClient(PLAYBOOK, [PROGRAM], settings, LIMIT_MS)
 
+    const outside = { addr: expect.stringMatching(/^203\.0\.113\./), 'OS-EXT-IPS:type': 'floating' }
     const seen = JSON.parse(readFileSync(results, 'utf8')) as object
     const server = { name: 'ans-1', status: 'ACTIVE', metadata: { a: 'b' }, key_name: 'ans-key' }
     expect(seen).toMatchObject({
@@ -58,6 +61,15 @@ test.skipIf(why !== undefined)(
       shown: { servers: [server] },
       stopped: { changed: true },
       gone: { servers: [] },
+      routed: { changed: true, router: { name: 'ans-edge' } },
+      routed_again: { changed: false },
+      reached: { changed: true },
+      reached_again: { changed: false },
+      outside: {
+        servers: [
+          { addresses: { 'ans-net': [{ addr: expect.stringMatching(/^10\.91\./) }, outside] } },
+        ],
+      },
     })
   },
 )

@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { Database } from '#common/db/database.ts'
 import { compiledDirectory } from '#deploy/paths.ts'
 import { clientSettings, runClient, type Settings, whyNoClient } from '#test/env/client-program.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
-import { reportOvn } from '#test/env/network-objects.ts'
+import { offerRouting } from '#test/env/network-objects.ts'
 
 const GO = '/usr/bin/go'
 const SOURCES = '/usr/share/gocode'
@@ -104,20 +103,6 @@ describe.skipIf(!isFullRun || why !== undefined)(
     )
   },
 )
-
-/** Afterwards a cell is known to route, and there is an external network, whose id this is. */
-async function offerRouting(cloud: Cloud): Promise<string> {
-  await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
-  await reportOvn(db)
-  const admin = cloud.as('admin')
-  const path = '/networking/v2.0'
-  const network = { name: 'public', 'router:external': true }
-  const made = await admin.post<{ network: { id: string } }>(`${path}/networks`, { network })
-  const { id } = made.body.network
-  const subnet = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24' }
-  await admin.post(`${path}/subnets`, { subnet })
-  return id
-}
 
 function settingsFor({ endpoints, foundation, catalog }: Cloud, external: string): Settings {
   return {

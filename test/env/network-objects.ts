@@ -1,4 +1,4 @@
-import type { Database } from '#common/db/database.ts'
+import { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { createNetworks, type NetworkDraft } from '#gateway/app/networks/change-networks.ts'
 import { createPorts, type NewPort } from '#gateway/app/networks/change-ports.ts'
@@ -7,6 +7,7 @@ import type { Networks } from '#gateway/app/networks/list-networks.ts'
 import type { Requester } from '#gateway/app/requester.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import type { Network, Port, Subnet } from '#gateway/db/network.ts'
+import type { Cloud } from './cloud.ts'
 import { sampleHost } from './sample-host.ts'
 
 /** Afterwards a host of a cell that is not there is known to have the network engine OVN. */
@@ -42,4 +43,18 @@ export async function createPort(
   draft: NewPort,
 ): Promise<Port> {
   return (await createPorts(networks, requester, [draft]))[0]!
+}
+
+/** Afterwards a cell is known to route, and there is an external network, whose id this is. */
+export async function offerRouting(cloud: Cloud): Promise<string> {
+  await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
+  await reportOvn(db)
+  const admin = cloud.as('admin')
+  const path = '/networking/v2.0'
+  const network = { name: 'public', 'router:external': true }
+  const made = await admin.post<{ network: { id: string } }>(`${path}/networks`, { network })
+  const { id } = made.body.network
+  const subnet = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24' }
+  await admin.post(`${path}/subnets`, { subnet })
+  return id
 }
