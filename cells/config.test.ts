@@ -21,7 +21,7 @@ test('optional filters run only where an operator names them', () => {
   expect(configWith(named).filters).toEqual(['ComputeFilter', 'NumInstancesFilter'])
 })
 
-test('a host may have 50 instances, or what the setting says, which is at least 1', () => {
+test('a host may have 50 instances, or the number of the setting, which is at least 1', () => {
   const maxWith = (value: string) =>
     configWith({ CELL_MAX_INSTANCES_PER_HOST: value }).filterSettings.maxInstancesPerHost
 
@@ -29,4 +29,12 @@ test('a host may have 50 instances, or what the setting says, which is at least 
   expect(maxWith('1')).toBe(1)
   for (const value of ['0', '-1', '1.5', 'many'])
     expect(() => maxWith(value)).toThrow(`CELL_MAX_INSTANCES_PER_HOST: ${value} is not an integer`)
+})
+
+test('an ssl: address of OVN needs the files with which the cell authenticates itself', () => {
+  const ovn = {
+    CELL_OVN_NORTHBOUND: 'ssl:192.0.2.1:6641',
+    CELL_OVN_SOUTHBOUND: 'ssl:192.0.2.1:6642',
+  }
+  expect(() => configWith(ovn)).toThrow(/CELL_OVN_CA_FILE[^]*CELL_OVN_KEY_FILE/)
 })

@@ -1,4 +1,4 @@
-import { type Env, EnvReader } from '#common/env.ts'
+import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
@@ -55,7 +55,7 @@ const PORTS_UP_TIMEOUT_S = 300
 /** Where NATS usually takes leaf nodes. */
 const UPLINK_PORT = 7_422
 
-/** What a group wishes outweighs all that the others come to. */
+/** The wish of a group outweighs the sum of the other weighers. */
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
@@ -96,11 +96,11 @@ export function configFromEnv(env: Env): CellConfig {
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))
-    throw new Error('Configuration:\n  CELL_SECRET_KEY: 64 hexadecimal digits are needed')
+    throw new SettingsError(['CELL_SECRET_KEY: 64 hexadecimal digits are needed'])
   if (config.fenceAfterS > 0 && config.fenceAfterS < FENCE_AFTER_S_MIN)
-    throw new Error(
-      `Configuration:\n  CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
-    )
+    throw new SettingsError([
+      `CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
+    ])
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
 }
 
@@ -117,7 +117,8 @@ function readOvn(read: EnvReader): OvnSettings | undefined {
   const northbound = read.optionalText('OVN_NORTHBOUND')
   if (northbound === undefined) return undefined
   const southbound = read.text('OVN_SOUTHBOUND')
-  const caFile = read.optionalText('OVN_CA_FILE')
+  const isEncrypted = [northbound, southbound].some((address) => address.startsWith('ssl:'))
+  const caFile = isEncrypted ? read.text('OVN_CA_FILE') : read.optionalText('OVN_CA_FILE')
   if (caFile === undefined) return { northbound, southbound }
   const certificateFile = read.text('OVN_CERTIFICATE_FILE')
   const keyFile = read.text('OVN_KEY_FILE')

@@ -44,8 +44,8 @@ export interface RunningCell extends AsyncDisposable {
 }
 
 /**
- * Connects, brings the database up to date, takes up what a predecessor left, and serves until disposed. What may have
- * ended a process is tried `apart`; in this process where that is absent.
+ * Connects, migrates the database, resumes a predecessor's work, and serves until disposed. Work during which a process
+ * ended is tried `apart`; without it, in this process.
  */
 export async function startCell(
   config: CellConfig,
@@ -103,6 +103,7 @@ export async function startCell(
             holder,
             nudge: networkChanged,
             feedChanged,
+            ratios: config.ratios,
           }),
         )
         .reconciler(),

@@ -2,7 +2,7 @@ import { type Env, EnvReader } from '#common/env.ts'
 
 /** How long things are kept that no longer matter. */
 export interface Retention {
-  /** What the cell answered; must outlive deleted servers at the gateway. */
+  /** How long the cell keeps its answers; longer than gateways keep deleted servers. */
   readonly operationsMs: number
   readonly sagasMs: number
   /** Changes of the feed that no gateway fetches; a gateway that misses them later reads a full copy. */

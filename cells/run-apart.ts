@@ -55,7 +55,7 @@ async function open(config: CellConfig, log: Logger) {
   return { work, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Reads the state of hosts, and writes none of it: the cell's own processes do. */
+/** Reads the state of hosts. Only the cell's own processes write it. */
 function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposable {
   const subscription = nats.subscribe(reportSubject(cellId, '*', 'alive'), {
     callback: (error, message) => {

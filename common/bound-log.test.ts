@@ -25,7 +25,7 @@ test('a log that has grown too large begins again, and the former one is kept', 
   closeSync(log)
 })
 
-test('the log of a program that does not bound it itself goes on where it is', () => {
+test('a log that its program does not bound stays where it is', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'weir-log-')), 'b.log')
   boundLogOf(file, 3)
   const log = openSync(file, 'a', 0o600)

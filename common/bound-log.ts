@@ -17,7 +17,7 @@ export function keepLogBounded(others: readonly string[] = []): void {
   }, LOOK_EVERY_MS).unref()
 }
 
-/** As `boundLog`, for a file by its name; one that is not there, or another user's, is left alone. */
+/** Like `boundLog`, for a file by its name; a file that is missing, or belongs to another user, is not touched. */
 export function boundLogOf(file: string, sizeMaxBytes: number): void {
   let log: number
   try {
@@ -44,7 +44,7 @@ export function boundLog(descriptor: number, sizeMaxBytes: number): void {
   try {
     copyFileSync(own, `${readlinkSync(own)}.1`)
   } catch {
-    // What it says next matters more than what it said.
+    // New lines matter more than old ones.
   }
   ftruncateSync(descriptor, 0)
 }

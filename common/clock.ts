@@ -3,8 +3,8 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
   /**
-   * Milliseconds since some moment, at one pace whatever the clock is set to: for differences, deadlines and ages within
-   * this process.
+   * Milliseconds since an unspecified moment, at a steady pace when the clock is set: for differences, deadlines and
+   * ages within this process.
    */
   elapsed(): number
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */

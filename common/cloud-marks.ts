@@ -3,7 +3,7 @@ import { isUuid } from './ids.ts'
 /** Begins the metadata key by which a host knows its servers in another cloud. Stored there, so it never changes. */
 export const CLOUD_MARK = 'weir:'
 
-/** What a mark says of a server: which one it is in a cloud above, and the cell there that has sent it down. */
+/** The content of a mark on a server: the server's id in a cloud above, and the cell there that sent it down. */
 export interface CloudMark {
   readonly serverId: string
   readonly cellId: string

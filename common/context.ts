@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** What follows one unit of work through every process and level: who asked, under which id, until when. */
+/** The context of one unit of work in every process and level: its user, its request id, its deadline. */
 export interface WorkContext {
   /** `req-<uuid>`, as OpenStack writes it. Its uuid is also the trace id. */
   readonly requestId: string

@@ -3,7 +3,7 @@ import type { WorkContext } from './context.ts'
 
 const storage = new AsyncLocalStorage<WorkContext>()
 
-/** Does `work`; it, and whatever it begins, is part of the work of this context. */
+/** Does `work`; the work, and all work that it begins, belongs to this context. */
 export function withinWork<T>(context: WorkContext, work: () => T): T {
   return storage.run(context, work)
 }

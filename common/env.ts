@@ -3,6 +3,15 @@ import { nearestName } from './nearest-name.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
+/** Wrong settings; the message has a line for each, with the reason. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+
+  constructor(problems: readonly string[]) {
+    super(`Configuration:\n  ${[...new Set(problems)].join('\n  ')}`)
+  }
+}
+
 /** Reads settings from an environment and collects every problem, so that an operator sees all at once. */
 export class EnvReader {
   readonly #env: Env
@@ -98,7 +107,7 @@ export class EnvReader {
       (name) => name.startsWith(this.#prefix) && !this.#known.has(name),
     )
     const problems = [...this.#problems, ...unknown.map((name) => this.#unknown(name))]
-    if (problems.length > 0) throw new Error(`Configuration:\n  ${problems.join('\n  ')}`)
+    if (problems.length > 0) throw new SettingsError(problems)
   }
 
   #unknown(name: string): string {

@@ -39,14 +39,15 @@ export function isFailure(error: unknown, ...kinds: ErrorKind[]): error is Failu
 
 const CHAIN_MAX = 10
 
-/** For logs: `a: b: c`, outermost first. Messages never repeat their cause; only this joins them. */
+/** For logs: `a: b: c.`, outermost first. Messages never repeat their cause; only this joins them. */
 export function errorChain(error: unknown): string {
   const links: string[] = []
   for (let e: unknown = error; e !== undefined && links.length < CHAIN_MAX; ) {
     links.push(linkText(e))
     e = e instanceof Error ? e.cause : undefined
   }
-  return links.join(': ')
+  const last = links.pop() ?? ''
+  return [...links.map((link) => link.replace(/\.$/, '')), last].join(': ')
 }
 
 function linkText(e: unknown): string {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { errorChain } from './errors.ts'
 import { errorFields, type Logger } from './log.ts'
 
-/** Durable work that a process has in hand, and would take up again after it has ended. */
+/** Durable work that a process is doing, and would resume after a restart. */
 export interface Task {
   /** Afterwards no process takes it up by itself. `why` is a sentence. */
   setAside(why: string): Promise<void>

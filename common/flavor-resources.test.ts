@@ -50,7 +50,7 @@ test.each([
   expect(flavorResources({ ...flavor, extraSpecs })).toEqual(resources)
 })
 
-test('what an image asks for counts where the flavor leaves it open', () => {
+test('properties of an image count where the flavor has none', () => {
   const image = { hw_cpu_policy: 'dedicated', hw_mem_page_size: '2MB' }
   const custom = (extraSpecs: Readonly<Record<string, string>>) =>
     flavorResources({ ...flavor, extraSpecs }, image).custom

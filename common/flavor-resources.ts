@@ -23,9 +23,9 @@ const MIB_PER_GIB = 1024
 const CUSTOM_CLASS = /^resources:(CUSTOM_[A-Z0-9_]+)$/
 
 /**
- * What one server of the flavor takes of a host: swap counts as disk, and an extra spec such as `resources:VCPU=0`
- * takes the place of the flavor's own amount (Nova: "Flavors", extra specs `resources`). CPUs that it has to itself are
- * not of those that are shared.
+ * The resources that one server of the flavor takes from a host: swap counts as disk, and an extra spec such as
+ * `resources:VCPU=0` replaces the flavor's own amount (Nova: "Flavors", extra specs `resources`). Dedicated CPUs are
+ * not counted among the shared ones.
  */
 export function flavorResources(
   flavor: SizedFlavor,
@@ -50,7 +50,7 @@ export function flavorResources(
   }
 }
 
-/** Undefined for text that is no amount: Nova ignores it, too. */
+/** Undefined for text that is not an amount: Nova ignores it, too. */
 function amountOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

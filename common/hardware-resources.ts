@@ -20,7 +20,7 @@ export function inWholePages(memoryMb: number, kib: number): number {
   return Math.ceil((memoryMb * KIB_PER_MIB) / kib) * (kib / KIB_PER_MIB)
 }
 
-/** True where each vCPU is to have a CPU of the host to itself. The flavor's word goes before the image's. */
+/** True where each vCPU is to have a CPU of the host to itself. Extra specs of the flavor override properties of the image. */
 export function asksForDedicatedCpus(extraSpecs: Properties, image: Properties): boolean {
   return (extraSpecs['hw:cpu_policy'] ?? image['hw_cpu_policy']) === 'dedicated'
 }

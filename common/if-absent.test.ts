@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { ifAbsent } from './if-absent.ts'
 
-test('ifAbsent() is the value for what is not there', async () => {
+test('ifAbsent() gives the fallback value for a missing file', async () => {
   expect(await readFile('/nowhere/file', 'utf8').catch(ifAbsent(''))).toBe('')
 })
 

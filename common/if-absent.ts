@@ -1,6 +1,6 @@
 /**
- * For the `catch` of what reads a file or folder: `value` where there is none. Any other failure, such as of a disk
- * or of permissions, goes on: it does not say that nothing is there.
+ * For the `catch` of reading a file or folder: `value` if the file does not exist. Any other failure, such as of the
+ * disk or of permissions, is rethrown: it does not mean that the file is missing.
  */
 export function ifAbsent<T>(value: T): (error: unknown) => T {
   return (error) => {

@@ -60,7 +60,7 @@ test('a failure is logged with its causes and kind, a bug also with its stack', 
 
   expect(errorFields(failure)).toEqual({
     kind: 'unavailable',
-    error: 'The database did not answer.: connection lost',
+    error: 'The database did not answer: connection lost',
   })
   expect(errorFields(cause)).toMatchObject({ kind: 'internal', stack: expect.any(String) })
 })

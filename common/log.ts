@@ -6,9 +6,9 @@ import { redacted } from './redact.ts'
 
 export type Logger = Pino
 
-/** A failure that repeats is told once in this time, with how often it came. */
+/** A repeated failure is logged once in this time, with the number of repeats. */
 export const TELL_EVERY_MS = 30_000
-/** Failures told apart. */
+/** Different failures whose repeats are counted. */
 const REMEMBERED_MAX = 1_000
 
 interface Told {
@@ -17,8 +17,9 @@ interface Told {
 }
 
 /**
- * One JSON line per event on standard output, or `to`. A message is a fixed string; data are fields. A line with an `error` that
- * is the same in all of its fields as one before is written twice a minute at most; `repeats` then says how many it stands for.
+ * One JSON line per event on standard output, or `to`. A message is a fixed string; data are fields. A line with an
+ * `error` that equals an earlier one in all of its fields is written twice a minute at most; `repeats` is then the
+ * number of lines that it stands for.
  */
 export function createLogger(
   name: string,
@@ -54,7 +55,7 @@ function hasError(fields: unknown): boolean {
   return typeof fields === 'object' && fields !== null && 'error' in fields
 }
 
-/** How many lines this one stands for; 0 where it is not to be written yet. */
+/** The number of lines that this one stands for; 0 if it is not written yet. */
 function repeatsOf(
   told: LRUCache<string, Told>,
   line: readonly unknown[],

@@ -1,7 +1,7 @@
 /** More letters apart than this is another word. */
 const DISTANCE_MAX = 6
 
-/** The name that was probably meant; undefined where none is like it. */
+/** The known name that is closest to a mistyped one; undefined if none is close. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   const ranked = [...names]
     .map((each) => ({ each, distance: distanceOf(name, each) }))

@@ -1,7 +1,4 @@
-/**
- * What a table holds under a name that somebody else chose: undefined for one that only every object has, such as
- * `constructor`.
- */
+/** The entry of a table under a name that a user chose: undefined for names that every object has, such as `constructor`. */
 export function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

@@ -17,7 +17,7 @@ export function askedPageSize(extraSpecs: Properties, image: Properties): string
   return own === 'large' || own === 'any' ? (image['hw_mem_page_size'] ?? own) : own
 }
 
-/** Undefined for text that is no page size. A number without unit is KiB. */
+/** Undefined for text that is not a page size. A number without unit is KiB. */
 export function readPageSize(text: string): PageSize | undefined {
   if (text === 'small' || text === 'large' || text === 'any') return text
   const [, digits, unit = 'K'] = /^([1-9]\d{0,8})(?:([kKMGT])i?[bB]?)?$/.exec(text) ?? []

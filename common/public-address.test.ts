@@ -30,7 +30,7 @@ test.each(['8.8.8.8', '2a00:1450:4001:82a::200e', '::ffff:8.8.8.8'])('%s is', (a
   expect(isPublicAddress(address)).toBe(true)
 })
 
-test('what an operator allows is as good, if it is of the same family', () => {
+test('addresses that an operator allows are accepted, within the same family', () => {
   expect(isPublicAddress('10.1.2.3', ['10.0.0.0/8'])).toBe(true)
   expect(isPublicAddress('::a01:203', ['10.0.0.0/8'])).toBe(false)
 })

@@ -30,7 +30,7 @@ const LOG_EVERY_MS = 30_000
 export interface RowOptions<Row> {
   readonly log: Logger
   readonly signal?: AbortSignal
-  /** What the log calls a row; absent: by all that is in it. */
+  /** The name of a row in the log; absent: all its properties. */
   readonly nameOf?: (row: Row) => string
 }
 

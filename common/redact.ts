@@ -1,4 +1,4 @@
-/** Names whose values are never logged, whatever their spelling: `X-Auth-Token`, `admin_pass`, `adminPass`. */
+/** Names whose values are never logged, in any spelling: `X-Auth-Token`, `admin_pass`, `adminPass`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'passwd',

@@ -25,7 +25,7 @@ test('a sealed secret opens neither for another purpose, nor changed, nor with a
   expect(() => new Secrets([randomBytes(32)]).open(sealed, 'password of a')).toThrow()
 })
 
-test('after a change of keys the old one still opens what it sealed, and the new one seals', () => {
+test('after a change of keys old secrets can still be opened, and new ones are sealed with the new key', () => {
   const sealed = new Secrets([key]).seal('old', 'x')
   const next = randomBytes(32)
   const secrets = new Secrets([next, key])
@@ -34,7 +34,7 @@ test('after a change of keys the old one still opens what it sealed, and the new
   expect(new Secrets([next]).open(secrets.seal('new', 'x'), 'x')).toBe('new')
 })
 
-test('gateways of one deployment open what any of them sealed', () => {
+test('gateways of one deployment can open secrets that any of them sealed', () => {
   const deploymentKey = 'ab'.repeat(32)
   const sealed = secretsOf(deploymentKey).seal('shared', 'x')
   expect(secretsOf(deploymentKey).open(sealed, 'x')).toBe('shared')

@@ -56,7 +56,7 @@ export class Secrets {
   }
 }
 
-/** What a key looks like in a configuration. */
+/** The form of a key in a configuration. */
 export const SECRET_KEY = /^[0-9a-f]{64}$/i
 
 /** The secrets of all that were given this key (as `SECRET_KEY` has it): the gateways of a deployment, or a cell. */

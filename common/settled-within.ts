@@ -1,6 +1,6 @@
 import { type Clock, WOKEN } from './clock.ts'
 
-/** What the promise comes to, or undefined when that takes longer than `ms`; it is not stopped then. */
+/** The value of the promise, or undefined if that takes longer than `ms`; the promise is not cancelled then. */
 export async function settledWithin<T>(
   clock: Clock,
   ms: number,

@@ -25,7 +25,7 @@ test('a program waits for a database that is away at its start, and says so once
   expect(logged.match(/waits for the database/g)).toHaveLength(1)
 })
 
-test('what else is wrong at a start ends it', async () => {
+test('any other failure at the start ends the program', async () => {
   const log = createLogger('test', 'silent')
   const start = () => Promise.reject(new Error('CELL_ID is not set'))
 

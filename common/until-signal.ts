@@ -1,4 +1,4 @@
-/** Resolves when the process is asked to stop. */
+/** Resolves when a signal tells the process to stop. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     // A timer keeps the process alive: nothing else may hold the event loop while it waits.

@@ -9,7 +9,7 @@ test('waitFor() returns the first truthy value', async () => {
   expect(value).toBe('third')
 })
 
-test('waitFor() names what was awaited and the last value seen', async () => {
+test('waitFor() names the awaited condition and the last value', async () => {
   await expect(waitFor('ACTIVE', () => '', 30)).rejects.toThrow(
     'Waited 30 ms for ACTIVE; last seen: ""',
   )

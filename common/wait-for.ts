@@ -35,7 +35,7 @@ interface Seen<T> {
   readonly cause?: unknown
 }
 
-/** Undefined when the deadline passes first: the limit holds whatever the probe does. */
+/** Undefined when the deadline passes first; the limit holds even if the probe hangs. */
 async function probeOnce<T>(
   probe: () => T | Promise<T>,
   deadline: number,

@@ -1,6 +1,6 @@
 import { Failure } from './errors.ts'
 
-/** The outcome of `work`, or a failure after `ms`. The work itself goes on: only for what cannot be aborted. */
+/** The outcome of `work`, or a failure after `ms`. The work itself continues: only for work that cannot be aborted. */
 export async function withDeadline<T>(
   ms: number,
   work: Promise<T>,

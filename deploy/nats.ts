@@ -29,9 +29,9 @@ interface Settings extends NatsPorts {
 const READY_LIMIT_MS = 30_000
 
 /**
- * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. One that runs already is
- * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one. With an
- * uplink it dials out to another server, and goes on where that cannot be reached.
+ * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. A server that runs already is
+ * left unchanged. Keys and port are kept there (0600); a port that another program has taken is replaced by a free one.
+ * With an uplink the server dials out to another server, and works while that cannot be reached.
  */
 export async function startNats(
   directory: string,

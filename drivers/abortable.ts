@@ -1,5 +1,5 @@
 /**
- * Waits for `work`, or throws the signal's reason as soon as it aborts. The work itself goes on, and its result is
+ * Waits for `work`, or throws the signal's reason as soon as it aborts. The work itself continues, and its result is
  * ignored.
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -14,10 +14,10 @@ export type CloudLogin =
       readonly projectDomain: string
     }
 
-/** Asked for every token, so that a file which is replaced while the host runs is heeded. Throws for one that is no login. */
+/** Read for every token, so that a file replaced while the host runs has effect. Throws for content that is not a login. */
 export type LoginSource = () => CloudLogin
 
-/** What a login is sealed for. */
+/** The purpose under which a login is sealed. */
 const PURPOSE = 'login of a cloud'
 
 /** From `login_file`, which is sealed with `login_key_file` if there is one; else from the settings themselves. */

@@ -8,8 +8,8 @@ export interface Downstream {
    */
   chain(id: InstanceId, signal: AbortSignal): Promise<readonly string[]>
   /**
-   * How deep the clouds below go, for a question that came through these cells. Throws `conflict` where one of them has
-   * such a cell, or one of this host's cloud: they form a ring.
+   * The depth of the clouds below, for a query that came through these cells. Throws `conflict` if one of the clouds
+   * has such a cell, or a cell of this host's cloud: they form a ring.
    */
   clouds(via: readonly string[], signal: AbortSignal): Promise<CloudsBelow>
 }

@@ -16,11 +16,12 @@ import type { Topology } from './topology.ts'
 import type { Uptime } from './uptime.ts'
 
 /**
- * What a compute backend can do: a core that every driver has, and optional parts that are present exactly where the backend has
- * the ability. Every method is idempotent, honours `signal` at each await, and knows no cells, databases or HTTP.
+ * The abilities of a compute backend: a core that every driver has, and optional parts that are present exactly where
+ * the backend has the ability. Every method is idempotent, honours `signal` at each await, and knows no cells,
+ * databases or HTTP.
  *
- * Failures: `unavailable` means the outcome is unknown (backend silent, connection lost): the caller asks again.
- * Any other failure of `spawn` means that nothing of the instance is left on the host.
+ * Failures: `unavailable` means that the outcome is unknown (no answer of the backend, connection lost), and the caller
+ * repeats the request. Any other failure of `spawn` means that no part of the instance is left on the host.
  */
 export interface Driver extends AsyncDisposable {
   readonly name: DriverName
@@ -29,13 +30,13 @@ export interface Driver extends AsyncDisposable {
    * type is `fake`, and it refuses images whose property `hypervisor_type` is not `fake`.
    */
   readonly simulated: boolean
-  /** What the host offers in all, whatever is used. Throws `unavailable` while the backend is down. */
+  /** The total resources of the host, without regard to usage. Throws `unavailable` while the backend is down. */
   inventory(signal: AbortSignal): Promise<HostInventory>
   /** Afterwards the instance runs. Spawning one that already exists makes it run and changes nothing else. */
   spawn(spec: InstanceSpec, signal: AbortSignal): Promise<void>
   /** Afterwards nothing of the instance is left: no guest, disk, lease, port. Destroying an absent one is a no-op. */
   destroy(id: InstanceId, signal: AbortSignal): Promise<void>
-  /** Every instance that carries this driver's owner stamp, and no other, whatever its power state. */
+  /** Every instance that carries this driver's owner stamp, and no other, in any power state. */
   list(signal: AbortSignal): Promise<readonly InstanceReport[]>
   /** Afterwards the guest runs. Throws `not-found` when the instance does not exist. */
   start(id: InstanceId, signal: AbortSignal): Promise<void>
@@ -105,6 +106,7 @@ export const CAPABILITIES = [
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
+/** The optional parts that the driver has. */
 export function capabilitiesOf(driver: Driver): readonly Capability[] {
   return CAPABILITIES.filter((part) => driver[part] !== undefined)
 }
@@ -139,7 +141,7 @@ export interface RescueSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** How long the guest may take to shut down by itself. */
   readonly graceMs: number
-  /** What the rescued guest's administrator logs in with; null: as it is. */
+  /** The password for the administrator of the rescued guest; null: that of the image. */
   readonly adminPassword: string | null
 }
 
@@ -157,20 +159,20 @@ export interface Interfaces {
 
 export interface Firewall {
   /**
-   * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named passes only what its guest needs to get an address. Ports that are not here or are busy are
-   * passed over: returned are the ids of the others, the rest has to be told again.
+   * Afterwards these ports have these addresses and pass the traffic of these rules; other ports keep theirs. A port
+   * that was never named passes only the packets that its guest needs to get an address. Ports that are not on this
+   * host, or are busy, are skipped: the ids of the others are returned, and the skipped ports must be sent again.
    */
   apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
 
 export interface PortFilter {
   readonly instance: InstanceId
-  /** What it sends must come from its MAC and one of its addresses. */
+  /** The guest may send only from its MAC address and from one of its addresses. */
   readonly nic: NicSpec
-  /** What passes, besides answers to it; null: everything, from any address. */
+  /** The permitted traffic, besides replies; null: all traffic, from any address. */
   readonly rules: readonly FilterRule[] | null
-  /** The security groups that the rules are of; one may have none. Absent: not told. */
+  /** The security groups of the rules; a group may have no rules. Absent: not given. */
   readonly groupIds?: readonly string[]
 }
 
@@ -190,7 +192,7 @@ export interface FilterRule {
 }
 
 export interface Snapshot {
-  /** The root disk as it is at one moment, as an image that needs nothing else. The guest goes on meanwhile. */
+  /** The root disk as it is at one moment, as an image without a backing file. The guest keeps running. */
   take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
 }
 
@@ -243,7 +245,7 @@ export interface Owner {
   readonly hostId: HostId
 }
 
-/** What a driver is given besides its own settings. */
+/** The environment of a driver, besides its own settings. */
 export interface DriverEnvironment {
   readonly owner: Owner
   /** A folder of the host's own, kept over restarts. */
@@ -306,7 +308,7 @@ export interface HostInventory {
 
 export interface InstanceSpec {
   readonly id: InstanceId
-  /** What the user called it; never used as a name on the host. */
+  /** The user's name for the instance; never used as a name on the host. */
   readonly displayName: string
   readonly hostname: string
   readonly projectId: string
@@ -316,15 +318,15 @@ export interface InstanceSpec {
   readonly nics: readonly NicSpec[]
   /** Path inside the drive -> content; absent when the guest gets none. */
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
-  /** What the user sent, for backends that tell the guest themselves. */
+  /** The user's request, for backends that pass it to the guest themselves. */
   readonly asked: AskedOfGuest
-  /** What the user said besides, for backends that keep it; absent: nothing. */
+  /** Further properties that the user set, for backends that keep them; absent: none. */
   readonly remarks?: PassthroughAttributes
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
 }
 
-/** What a config drive is made from. */
+/** The content for a config drive. */
 export interface AskedOfGuest {
   readonly metadata: Readonly<Record<string, string>>
   readonly keypair: KeypairSpec | null
@@ -365,7 +367,7 @@ export interface ImageSpec extends ImageFile {
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
-  /** What the guest is started from instead of what its disk begins with; absent: nothing. */
+  /** The kernel with which the guest is started; absent: the boot loader of its disk. */
   readonly kernel?: ImageFile
   readonly ramdisk?: ImageFile
 }
@@ -381,7 +383,7 @@ export interface NicSpec {
     readonly gateway: string | null
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
-    /** Of the subnet, besides the gateway; absent: none. */
+    /** The routes of the subnet besides the gateway; absent: none. */
     readonly hostRoutes?: readonly { readonly destination: string; readonly nexthop: string }[]
   }[]
   /** By which the guest finds it; absent: none. */

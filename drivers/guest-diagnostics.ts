@@ -50,6 +50,6 @@ export interface CrashDump {
 }
 
 export interface Diagnostics {
-  /** What the guest has used so far. Throws `conflict` when it is not running. */
+  /** The usage of the guest so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
 }

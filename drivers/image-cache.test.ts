@@ -82,7 +82,7 @@ describe('ImageCache', () => {
     expect(await readFile(path, 'utf8')).toBe('late')
   })
 
-  test('prepare() clears what interrupted fetches left, and nothing else', async () => {
+  test('prepare() removes the files of interrupted fetches, and no others', async () => {
     const whole = 'c'.repeat(64)
     await writeFile(join(folder, whole), 'x')
     await writeFile(join(folder, `${whole}.part-1`), 'x')
@@ -92,7 +92,7 @@ describe('ImageCache', () => {
     expect(await readdir(folder)).toEqual([whole])
   })
 
-  test('purge() keeps what is used, and unused images while there is room', async () => {
+  test('purge() keeps images in use, and unused images while there is room', async () => {
     const names = ['1', '2'].map((digit) => digit.repeat(64))
     for (const [index, name] of names.entries()) {
       await writeFile(join(folder, name), 'x')

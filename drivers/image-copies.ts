@@ -7,7 +7,7 @@ export interface ImageCopies {
 }
 
 export interface ImageCopy {
-  /** What the backend calls it; null where it is a file of the host. */
+  /** The backend's name for the copy; null for a file of the host. */
   readonly name: string | null
   readonly sizeBytes: number
 }

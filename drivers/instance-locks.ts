@@ -39,7 +39,7 @@ export class InstanceLocks {
     }
   }
 
-  /** As `run`, after ending whatever of the instance may be preempted: it throws `conflict`. */
+  /** Like `run`, after ending all preemptible work on the instance, which then throws `conflict`. */
   async runDestroy<T>(id: InstanceId, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     for (const work of this.#preemptible.get(id) ?? [])
       work.abort(new Failure('conflict', `Instance ${id} was destroyed meanwhile.`))

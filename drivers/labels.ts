@@ -3,8 +3,8 @@ import type { PassthroughAttributes } from './passthrough-attributes.ts'
 
 export interface Labels {
   /**
-   * Afterwards the backend shows the instance so. False for one that is not there or is busy, which has to be told again.
-   * What was never ours to name, such as metadata of an instance that was taken in, stays.
+   * Afterwards the backend shows the instance with these labels. False for an instance that is missing or busy; its
+   * labels must be sent again. Metadata that Weir never set, such as that of an adopted instance, stays.
    */
   apply(id: InstanceId, labels: InstanceLabels, signal: AbortSignal): Promise<boolean>
 }

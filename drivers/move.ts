@@ -10,7 +10,7 @@ export interface Move {
   pack(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
   /** Afterwards nothing that was packed is left, and the guest runs if it is to. */
   unpack(id: InstanceId, runs: boolean, signal: AbortSignal): Promise<void>
-  /** What can be read now: of a guest that is not packed no more than it may change while it runs. */
+  /** The files that can be read now; of a guest that is not packed, only those that it cannot change while it runs. */
   files(id: InstanceId, signal: AbortSignal): Promise<readonly MoveFile[]>
   /** Throws `not-found` for a file there is not. */
   read(id: InstanceId, part: FilePart, signal: AbortSignal): Promise<Uint8Array>

@@ -15,7 +15,7 @@ export interface Nodes {
   maintain(name: string, reason: string | null, signal: AbortSignal): Promise<NodeReport>
   /** Afterwards the host does not have the node. Throws `conflict` while a server has it. */
   remove(name: string, signal: AbortSignal): Promise<void>
-  /** What the machine measures of itself now. Throws `not-found`, `unavailable` when its BMC is silent. */
+  /** The present sensor readings of the machine. Throws `not-found`, `unavailable` when its BMC does not answer. */
   sensors(name: string, signal: AbortSignal): Promise<readonly SensorReading[]>
 }
 
@@ -57,7 +57,7 @@ export interface NodeReport extends Pick<NewNode, 'name' | 'macAddress' | 'usesE
   readonly parts: MachineParts | null
 }
 
-/** What a machine is made of, as its own kernel sees it. */
+/** The parts of a machine, as its own kernel sees them. */
 export interface MachineParts {
   readonly cpus: number
   readonly cpuModel: string

@@ -1,4 +1,4 @@
-/** What a user said of a server that no guest or scheduler of ours heeds; another cloud keeps it. */
+/** Attributes that a user set on a server and that have no effect in Weir; another cloud stores them. */
 export interface PassthroughAttributes {
   readonly description: string | null
   readonly tags: readonly string[]

@@ -8,7 +8,7 @@ type Factory = (
   logger: Logger | undefined,
 ) => Promise<Driver>
 
-/** Each loads its driver when it is asked for it: all of them are most of what a compute would load. */
+/** Each driver is loaded when it is first used: loading all would dominate the start of a compute. */
 const FACTORIES: Readonly<Record<DriverName, () => Promise<Factory>>> = {
   baremetal: async () => {
     const { createBaremetalDriver } = await import('./baremetal/driver.ts')

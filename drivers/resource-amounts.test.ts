@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { resourceAmounts } from './resource-amounts.ts'
 
-test('amounts are read by class, and what is none is named with its setting', () => {
+test('amounts are read by class, and an error names the setting and the invalid amount', () => {
   const read = resourceAmounts('resources', ['PCPU=8', 'CUSTOM_HUGEPAGE_MB=65536'])
 
   expect(Object.fromEntries(read)).toEqual({ PCPU: 8, CUSTOM_HUGEPAGE_MB: 65_536 })

@@ -1,4 +1,8 @@
-/** How much there is of further classes of Placement, from `PCPU=8` pairs; throws one error that names a wrong one. */
+import { SettingsError } from '#common/env.ts'
+/**
+ * The amounts of further resource classes of Placement, from pairs such as `PCPU=8`. Throws an error that names the
+ * invalid pair.
+ */
 export function resourceAmounts(
   name: string,
   pairs: readonly string[],
@@ -7,7 +11,7 @@ export function resourceAmounts(
     pairs.map((pair) => {
       const [resourceClass = '', total = ''] = pair.split('=')
       if (!/^(?:PCPU|CUSTOM_[A-Z0-9_]+)$/.test(resourceClass) || !/^\d{1,9}$/.test(total))
-        throw new Error(`Configuration:\n  ${name}: ${pair} is not like CUSTOM_GOLD=2`)
+        throw new SettingsError([`${name}: ${pair} is not like CUSTOM_GOLD=2`])
       return [resourceClass, Number(total)]
     }),
   )

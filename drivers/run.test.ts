@@ -44,7 +44,7 @@ describe('run()', () => {
     expect(stdout.endsWith('line\nend\n')).toBe(true)
   })
 
-  test('nothing of our environment reaches the child unless it is given', async () => {
+  test('the child gets no variables of our environment unless they are given', async () => {
     expect((await run('env', [], LIMIT)).stdout).toMatch(/^PATH=.*\nLC_ALL=C\n$/)
     expect((await run('env', [], { ...LIMIT, env: { A: '1' } })).stdout).toBe('A=1\n')
   })

@@ -20,9 +20,9 @@ const OUTPUT_BYTES_MAX = 64 * 1024
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
- * Runs a command to its end, never through a shell, and returns what it said, cut to the newest 64 KiB each.
- * Throws `unsupported` when the command is not installed, `unavailable` when it took too long, the signal's reason
- * when aborted, and `internal` with the command's words as detail when it failed.
+ * Runs a command to its end, never through a shell, and returns its output, each stream cut to its newest 64 KiB.
+ * Throws `unsupported` when the command is not installed, `unavailable` when it took too long, the signal's reason when
+ * aborted, and `internal` with the command's output as detail when it failed.
  */
 export async function run(
   command: string,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { storageFailure } from './storage-failure.ts'
 
-test('a disk that is full is a lack of room, and what is not of the disk stays as it is', async () => {
+test('a full disk becomes a failure for lack of room, and other errors stay unchanged', async () => {
   const full = await open('/dev/full', 'w')
   const error = await full.write('x').catch(storageFailure)
   await full.close()

@@ -14,7 +14,7 @@ const FAILURES: Readonly<Record<string, readonly ['no-capacity' | 'internal', st
 /** How programs say ENOSPC and EDQUOT, in the C locale. */
 const NO_ROOM = /No space left on device|Disk quota exceeded/
 
-/** The failure that an error of the host's file system stands for, a program's too; any other error is returned as it is. */
+/** The failure for an error of the host's file system, also one of a program; any other error is returned unchanged. */
 export function storageFailure(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const isWithoutRoom = isFailure(error, 'internal') && NO_ROOM.test(error.detail ?? '')

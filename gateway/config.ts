@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { CREDENTIAL_LIFETIME_S } from '#common/bus/credential.ts'
-import { type Env, EnvReader } from '#common/env.ts'
+import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
 import type { Lockout } from './app/identity/login-throttle.ts'
@@ -25,7 +25,7 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined
   /** Where cells and hosts elsewhere reach this deployment; without it, where links lead. */
   readonly joinUrl: string | undefined
-  /** HTTPS besides HTTP; undefined: none. */
+  /** The HTTPS listener beside HTTP; undefined: none. */
   readonly tls: TlsListener | undefined
   /** Addresses and CIDR blocks whose X-Forwarded-* headers count. */
   readonly trustedProxies: readonly string[]
@@ -57,7 +57,7 @@ export interface GatewayConfig {
   readonly imageImport: ImportRules
   /** The largest frame that networks carry. */
   readonly networkMtuMax: number
-  /** This process among all gateways; the same after a restart, so that it goes on with its own work at once. */
+  /** The name of this process among all gateways; the same after a restart, so that it continues its own work at once. */
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
@@ -183,7 +183,7 @@ export function configFromEnv(env: Env): GatewayConfig {
   trustedProxies(config.trustedProxies)
   assertImportRules(config.imageImport)
   if (!SECRET_KEY.test(config.secretKey))
-    throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
+    throw new SettingsError(['GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed'])
   assertUrl('PUBLIC_URL', config.publicUrl)
   assertUrl('JOIN_URL', config.joinUrl)
   assertUrl('IDENTITY_URL', config.externalIdentity?.url)
@@ -219,5 +219,5 @@ function assertUrl(name: string, text: string | undefined): void {
   const url = URL.parse(text)
   const isPlain =
     url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  if (!isPlain) throw new Error(`Configuration:\n  GATEWAY_${name}: ${text} is not an http(s) URL`)
+  if (!isPlain) throw new SettingsError([`GATEWAY_${name}: ${text} is not an http(s) URL`])
 }

@@ -66,8 +66,8 @@ export interface Gateway extends AsyncDisposable {
 }
 
 /**
- * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. What may have
- * ended a process is tried `apart`; in this process where that is absent.
+ * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. Work during
+ * which a process ended is tried `apart`; without it, in this process.
  */
 export async function createGateway(config: GatewayConfig, apart?: Apart): Promise<Gateway> {
   await using parts = new AsyncDisposableStack()

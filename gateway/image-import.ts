@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { EnvReader } from '#common/env.ts'
+import { type EnvReader, SettingsError } from '#common/env.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 
 const PORT_MAX = 65_535
@@ -20,12 +20,12 @@ export function readImportRules(read: EnvReader): ImportRules {
   }
 }
 
-/** Throws a plain Error naming the entry that is no port or no CIDR block. */
+/** Throws a SettingsError for an entry that is not a port or not a CIDR block. */
 export function assertImportRules({ ports, networks }: ImportRules): void {
   const port = ports.find((each) => !Number.isInteger(each) || each < 1 || each > PORT_MAX)
   if (port !== undefined)
-    throw new Error('Configuration:\n  GATEWAY_IMAGE_IMPORT_PORTS: a list of ports is needed')
+    throw new SettingsError(['GATEWAY_IMAGE_IMPORT_PORTS: a list of ports is needed'])
   const network = networks.find((each) => !ipaddr.isValidCIDR(each))
   if (network !== undefined)
-    throw new Error(`Configuration:\n  GATEWAY_IMAGE_IMPORT_NETWORKS: ${network} is no CIDR block`)
+    throw new SettingsError([`GATEWAY_IMAGE_IMPORT_NETWORKS: ${network} is no CIDR block`])
 }

@@ -15,7 +15,7 @@ export interface Observation {
 /** How often the event loop's lag is looked at: each look wakes the process, also one that has nothing to do. */
 export const LAG_PRECISION_MS = 200
 
-/** What one gateway counts about itself; each gateway in a process has its own registry. */
+/** The metrics of one gateway; each gateway in a process has its own registry. */
 export interface Metrics {
   readonly registry: Registry
   /** `startedAt` is a `performance.now()`. */

@@ -29,14 +29,14 @@ export function observeMissing(
         for (const { id, name } of cells.cells()) gauge.set({ cell: name }, missing.get(id) ?? 0)
         stuck.set((await countStuck(db)) + (await countStuckRows(db)) + stuckIn(cells))
       } catch (error) {
-        // What else is measured is wanted most while the database is away.
+        // The other metrics are most needed while the database is unavailable.
         log.warn(errorFields(error), 'missing servers not counted')
       }
     },
   })
 }
 
-/** What a lost cell had begun is not gone on with. */
+/** Sagas of a lost cell are not continued. */
 function stuckIn(cells: ComputeDeps['cells']): number {
   const serving = cells.cells().filter(({ isLost }) => !isLost)
   return serving.reduce((sum, { summary }) => sum + (summary?.stuckSagas ?? 0), 0)

@@ -3594,7 +3594,7 @@ export interface components {
             readonly href: string;
             readonly type?: string;
         };
-        /** @description Where the next page is; absent on the last one. */
+        /** @description The link to the next page; absent on the last page. */
         readonly PageLinks: readonly {
             /** @constant */
             readonly rel: "next";
@@ -4826,15 +4826,15 @@ export interface components {
     parameters: {
         /** @description The UUID of a server. */
         readonly serverId: string;
-        /** @description The most items to answer with; the configured maximum applies as well. */
+        /** @description The maximum number of items; the configured maximum applies as well. */
         readonly limit: number;
         /** @description The id of the last item of the previous page. */
         readonly marker: string;
-        /** @description Only what changed at or after this time. */
+        /** @description Only objects that changed at or after this time. */
         readonly changesSince: string;
-        /** @description Only what changed at or before this time. */
+        /** @description Only objects that changed at or before this time. */
         readonly changesBefore: string;
-        /** @description The user whose items are meant; administrators only. */
+        /** @description The owner of the items; administrators only. */
         readonly userId: string;
         readonly flavorId: string;
         readonly imageId: string;
@@ -5460,7 +5460,7 @@ export interface operations {
                 readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -5531,7 +5531,7 @@ export interface operations {
                 readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6211,7 +6211,7 @@ export interface operations {
     readonly listHypervisors: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6247,7 +6247,7 @@ export interface operations {
     readonly listHypervisorsDetail: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6446,9 +6446,9 @@ export interface operations {
                 readonly type?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6487,9 +6487,9 @@ export interface operations {
                 readonly type?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6745,13 +6745,13 @@ export interface operations {
     readonly listInstanceActions: {
         readonly parameters: {
             readonly query?: {
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
             };
             readonly header?: never;
@@ -6814,9 +6814,9 @@ export interface operations {
     readonly listKeypairs: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
+                /** @description The owner of the items; administrators only. */
                 readonly user_id?: components["parameters"]["userId"];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -6872,7 +6872,7 @@ export interface operations {
     readonly showKeypair: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
+                /** @description The owner of the items; administrators only. */
                 readonly user_id?: components["parameters"]["userId"];
             };
             readonly header?: never;
@@ -6903,7 +6903,7 @@ export interface operations {
     readonly deleteKeypair: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
+                /** @description The owner of the items; administrators only. */
                 readonly user_id?: components["parameters"]["userId"];
             };
             readonly header?: never;
@@ -6933,13 +6933,13 @@ export interface operations {
                 readonly source_compute?: string;
                 readonly status?: string;
                 readonly migration_type?: string;
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
                 readonly user_id?: string;
                 readonly project_id?: string;
@@ -9758,7 +9758,7 @@ export interface operations {
             readonly query?: {
                 /** @description Lists those of all projects. Any value has this effect; administrators only. */
                 readonly all_projects?: string;
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description How many to skip at the beginning. */
                 readonly offset?: number;
@@ -10595,9 +10595,9 @@ export interface operations {
                 /** @description Deleted servers only; administrators only. */
                 readonly deleted?: string;
                 readonly soft_deleted?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
                 /** @description All of these tags, separated by commas. */
                 readonly tags?: string;
@@ -10612,7 +10612,7 @@ export interface operations {
                 readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
                 /** @description asc or desc per sort key. */
                 readonly sort_dir?: readonly string[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -10747,9 +10747,9 @@ export interface operations {
                 /** @description Deleted servers only; administrators only. */
                 readonly deleted?: string;
                 readonly soft_deleted?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
                 /** @description All of these tags, separated by commas. */
                 readonly tags?: string;
@@ -10764,7 +10764,7 @@ export interface operations {
                 readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
                 /** @description asc or desc per sort key. */
                 readonly sort_dir?: readonly string[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -10951,9 +10951,9 @@ export interface operations {
                 /** @description Deleted servers only; administrators only. */
                 readonly deleted?: string;
                 readonly soft_deleted?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
                 /** @description All of these tags, separated by commas. */
                 readonly tags?: string;
@@ -10968,7 +10968,7 @@ export interface operations {
                 readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
                 /** @description asc or desc per sort key. */
                 readonly sort_dir?: readonly string[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -11103,9 +11103,9 @@ export interface operations {
                 /** @description Deleted servers only; administrators only. */
                 readonly deleted?: string;
                 readonly soft_deleted?: string;
-                /** @description Only what changed at or after this time. */
+                /** @description Only objects that changed at or after this time. */
                 readonly "changes-since"?: components["parameters"]["changesSince"];
-                /** @description Only what changed at or before this time. */
+                /** @description Only objects that changed at or before this time. */
                 readonly "changes-before"?: components["parameters"]["changesBefore"];
                 /** @description All of these tags, separated by commas. */
                 readonly tags?: string;
@@ -11120,7 +11120,7 @@ export interface operations {
                 readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
                 /** @description asc or desc per sort key. */
                 readonly sort_dir?: readonly string[];
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -11511,7 +11511,7 @@ export interface operations {
                 readonly end?: string;
                 /** @description Whether to list the servers; only 1 means yes. */
                 readonly detailed?: string;
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
@@ -11546,7 +11546,7 @@ export interface operations {
                 readonly start?: string;
                 /** @description A time in UTC without zone; now when absent. */
                 readonly end?: string;
-                /** @description The most items to answer with; the configured maximum applies as well. */
+                /** @description The maximum number of items; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];

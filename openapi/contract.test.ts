@@ -25,7 +25,7 @@ function failureOf(act: () => unknown): string {
 }
 
 describe('validateBody()', () => {
-  test('gives the documented spelling of what Nova also accepts', () => {
+  test('gives the documented spelling of values that Nova accepts in other spellings', () => {
     const body = { server: { ...SERVER, flavorRef: 1, min_count: '2', config_drive: 'True' } }
     expect(compute.operation('createServer').request('2.1').validateBody(body)).toEqual({
       server: { name: 'one', flavorRef: '1', min_count: 2, config_drive: true },
@@ -219,7 +219,7 @@ describe('compilation', () => {
 })
 
 describe('document()', () => {
-  test('has no annotation and only what exists at its microversion', () => {
+  test('has no annotation, and only the members of its microversion', () => {
     const document = compute.document('2.1')
     expect(JSON.stringify(document)).not.toMatch(/"x-/)
     expect(document['info']).toMatchObject({ version: '2.1' })

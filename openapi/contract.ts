@@ -27,8 +27,8 @@ export interface Contract {
   /** Throws a plain Error when the document has no such operation. */
   operation(id: string): Operation
   /**
-   * The action a body asks for on an action path. Throws `invalid` when the body names no action, an unknown one
-   * or several, and `not-found` when it is no object, or the microversion lacks it, as Nova does.
+   * The action that a body names on an action path. Throws `invalid` when the body names none, an unknown one or
+   * several, and `not-found` when it is not an object, or the microversion lacks the action, as Nova does.
    */
   action(path: string, version: Microversion, body: unknown): Operation
   /** The plain OpenAPI 3.1 document of one microversion, as an object to be written as JSON. */
@@ -39,7 +39,7 @@ export interface Contract {
   readonly compiled: number
 }
 
-/** Reads a document and makes it callable; nothing is compiled until it is asked for. */
+/** Reads a document and makes it callable; each part is compiled at its first use. */
 export function loadContract(name: DocumentName): Contract {
   const annotated = loadDocument(name)
   const breakpoints = breakpointsOf(annotated)

@@ -898,7 +898,7 @@ export interface components {
             readonly largest: components["schemas"]["Resources"];
             /** @description The amounts of all hosts that servers use; null if the cell does not report them. */
             readonly used: components["schemas"]["Resources"] | null;
-            /** @description What all hosts have. */
+            /** @description The capacity of all hosts. */
             readonly total: components["schemas"]["Resources"] | null;
             /** @description The usable amounts of all hosts, including overcommit. */
             readonly limits: components["schemas"]["Resources"] | null;
@@ -996,7 +996,7 @@ export interface components {
             readonly kind: string;
             /** @enum {string} */
             readonly state: "running" | "done" | "failed" | "cancelled";
-            /** @description What it is about. */
+            /** @description The id of the object that it concerns. */
             readonly subject_id: string;
             /** @description Its name, if it has one. */
             readonly subject: string;
@@ -1025,7 +1025,7 @@ export interface components {
             readonly at: components["schemas"]["Time"];
             readonly user_id: string;
             readonly user_name: string;
-            /** @description That of the token. */
+            /** @description The project of the token. */
             readonly project_id: string | null;
             /** @description The service, and the name of the operation in its document. */
             readonly action: string;
@@ -1266,7 +1266,7 @@ export interface components {
             };
             content: {
                 readonly "application/problem+json": {
-                    /** @description What kind of problem it is. */
+                    /** @description The kind of problem. */
                     readonly type: string;
                     readonly title: string;
                     /** @description The HTTP status. */
@@ -1359,7 +1359,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The versions of the API. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1388,7 +1388,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The cells. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1416,7 +1416,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The cell. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1522,7 +1522,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. Its Link header names the next page, if there is one. */
+            /** @description A page of hosts. The Link header names the next page, if there is one. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1553,7 +1553,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The host. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1726,7 +1726,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The unmanaged guests of the host. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1804,7 +1804,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The number of clouds below this one, on the longest path. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1832,7 +1832,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The drivers of the hosts. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1860,7 +1860,7 @@ export interface operations {
                 readonly cell?: string;
                 /** @description The name of a host. */
                 readonly host?: string;
-                /** @description The id of a project. */
+                /** @description The id or the name of a project. */
                 readonly project?: string;
                 /** @description As the compute API shows it. */
                 readonly status?: "BUILD" | "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED" | "RESCUE" | "VERIFY_RESIZE" | "SHELVED" | "SHELVED_OFFLOADED" | "SOFT_DELETED" | "ERROR" | "REBOOT" | "HARD_REBOOT" | "PASSWORD" | "REBUILD" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE";
@@ -1875,7 +1875,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of servers. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1906,7 +1906,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The place of the server, and the decisions about it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2001,7 +2001,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The ids of the server in the clouds above and below. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2144,7 +2144,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of operations. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2177,7 +2177,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The operation. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2269,7 +2269,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description A page of audit records. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2359,7 +2359,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. Its Link header names the next page, if there is one. */
+            /** @description A page of intents. The Link header names the next page, if there is one. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2411,7 +2411,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The join tokens, without their secrets. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2656,7 +2656,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description Whether packets reach the other end, and the conditions for it. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3053,7 +3053,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The usage and the limits of the project. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -1551,7 +1551,7 @@ export interface components {
             readonly id?: components["schemas"]["Text"];
             readonly name?: components["schemas"]["Text"];
         };
-        /** @description An id, or a name and the domain it is unique in. */
+        /** @description An id, or a name and the domain in which it is unique. */
         readonly NameOrId: {
             readonly id?: components["schemas"]["Text"];
             readonly name?: components["schemas"]["Text"];
@@ -1615,7 +1615,7 @@ export interface components {
                 };
                 readonly roles?: readonly components["schemas"]["Reference"][];
                 readonly catalog?: components["schemas"]["Catalog"];
-                /** @description Where the token was lent by a trust. */
+                /** @description Present if the token was obtained through a trust. */
                 readonly "OS-TRUST:trust"?: {
                     readonly id: string;
                     readonly trustor_user: components["schemas"]["UserId"];
@@ -2316,17 +2316,17 @@ export interface components {
     };
     parameters: {
         readonly userId: string;
-        /** @description The token that is meant, which may be the one that asks. */
+        /** @description The token in question, which may be that of the request. */
         readonly subjectToken: string;
         readonly projectId: string;
         readonly domainIdInPath: string;
         readonly groupId: string;
         readonly roleId: string;
-        /** @description At most so many; the link `next` leads to the others. */
+        /** @description The maximum number of items; the link `next` leads to the others. */
         readonly limit: number;
-        /** @description Only what comes after the one of this id. */
+        /** @description The id of the last item of the previous page. */
         readonly marker: string;
-        /** @description Only the one of exactly this name. */
+        /** @description Only objects with exactly this name. */
         readonly name: string;
         readonly nameContains: string;
         readonly nameIcontains: string;
@@ -2334,11 +2334,11 @@ export interface components {
         readonly nameIstartswith: string;
         readonly nameEndswith: string;
         readonly nameIendswith: string;
-        /** @description Only those of this domain. */
+        /** @description Only objects of this domain. */
         readonly domainId: string;
-        /** @description Only those that are, or are not, enabled. */
+        /** @description Only enabled objects (true), or only disabled ones (false). */
         readonly enabled: components["schemas"]["Flag"];
-        /** @description Leave the catalog out. Any value counts. */
+        /** @description Leaves the catalog out. Any value counts. */
         readonly nocatalog: boolean | string;
         /** @description Only those of this type. */
         readonly type: string;
@@ -2486,11 +2486,11 @@ export interface operations {
     readonly listApplicationCredentials: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -2623,9 +2623,9 @@ export interface operations {
     readonly listAccessRules: {
         readonly parameters: {
             readonly query?: {
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -2701,11 +2701,11 @@ export interface operations {
     readonly showToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description Leave the catalog out. Any value counts. */
+                /** @description Leaves the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header: {
-                /** @description The token that is meant, which may be the one that asks. */
+                /** @description The token in question, which may be that of the request. */
                 readonly "X-Subject-Token": components["parameters"]["subjectToken"];
             };
             readonly path?: never;
@@ -2733,7 +2733,7 @@ export interface operations {
     readonly createToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description Leave the catalog out. Any value counts. */
+                /** @description Leaves the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header?: never;
@@ -2767,7 +2767,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header: {
-                /** @description The token that is meant, which may be the one that asks. */
+                /** @description The token in question, which may be that of the request. */
                 readonly "X-Subject-Token": components["parameters"]["subjectToken"];
             };
             readonly path?: never;
@@ -2957,9 +2957,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly parent_region_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3133,13 +3133,13 @@ export interface operations {
     readonly listServices: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 /** @description Only those of this type. */
                 readonly type?: components["parameters"]["type"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3283,9 +3283,9 @@ export interface operations {
                 /** @description Only those of this service. */
                 readonly service_id?: components["parameters"]["serviceId"];
                 readonly region_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3428,9 +3428,9 @@ export interface operations {
                 readonly user_id?: string;
                 /** @description Only those of this type, such as ec2. */
                 readonly type?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -3693,7 +3693,7 @@ export interface operations {
     readonly listDomains: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -3701,11 +3701,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -4737,7 +4737,7 @@ export interface operations {
     readonly listGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -4745,11 +4745,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
             };
             readonly header?: never;
@@ -4889,7 +4889,7 @@ export interface operations {
     readonly listGroupUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -4897,9 +4897,9 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -4993,9 +4993,9 @@ export interface operations {
                 readonly service_id?: components["parameters"]["serviceId"];
                 readonly region_id?: string;
                 readonly resource_name?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5177,11 +5177,11 @@ export interface operations {
                 readonly region_id?: string;
                 readonly resource_name?: string;
                 readonly project_id?: string;
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5338,9 +5338,9 @@ export interface operations {
                 readonly type__istartswith?: string;
                 readonly type__endswith?: string;
                 readonly type__iendswith?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -5499,7 +5499,7 @@ export interface operations {
     readonly listProjects: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5507,13 +5507,13 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
                 /** @description Only those directly below this one. */
                 readonly parent_id?: string;
@@ -5675,7 +5675,7 @@ export interface operations {
     readonly listUserProjects: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5683,11 +5683,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -5902,7 +5902,7 @@ export interface operations {
     readonly listRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -5910,11 +5910,11 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
             };
             readonly header?: never;
@@ -6182,9 +6182,9 @@ export interface operations {
                 readonly trustor_user_id?: string;
                 /** @description Only those given to this user. */
                 readonly trustee_user_id?: string;
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
@@ -6341,7 +6341,7 @@ export interface operations {
     readonly listUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -6349,13 +6349,13 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
-                /** @description Only those of this domain. */
+                /** @description Only objects of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled objects (true), or only disabled ones (false). */
                 readonly enabled?: components["parameters"]["enabled"];
             };
             readonly header?: never;
@@ -6523,7 +6523,7 @@ export interface operations {
     readonly listUserGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Only the one of exactly this name. */
+                /** @description Only objects with exactly this name. */
                 readonly name?: components["parameters"]["name"];
                 readonly name__contains?: components["parameters"]["nameContains"];
                 readonly name__icontains?: components["parameters"]["nameIcontains"];
@@ -6531,9 +6531,9 @@ export interface operations {
                 readonly name__istartswith?: components["parameters"]["nameIstartswith"];
                 readonly name__endswith?: components["parameters"]["nameEndswith"];
                 readonly name__iendswith?: components["parameters"]["nameIendswith"];
-                /** @description At most so many; the link `next` leads to the others. */
+                /** @description The maximum number of items; the link `next` leads to the others. */
                 readonly limit?: components["parameters"]["limit"];
-                /** @description Only what comes after the one of this id. */
+                /** @description The id of the last item of the previous page. */
                 readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;

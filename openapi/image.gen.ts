@@ -719,7 +719,7 @@ export interface components {
             readonly protected: boolean;
             readonly os_hidden: boolean;
             readonly tags: readonly string[];
-            /** @description Where the content is; absent while there is none. */
+            /** @description The store of the content; absent while there is no content. */
             readonly stores?: string;
             /** Format: date-time */
             readonly created_at: string;

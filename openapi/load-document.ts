@@ -69,7 +69,7 @@ function asNode(value: unknown): Node {
   return isNode(value) ? value : {}
 }
 
-/** `x-faults: [400, 404]` on an operation or action stands for responses that are `#/components/responses/Fault`. */
+/** `x-faults: [400, 404]` on an operation or action is short for responses that are `#/components/responses/Fault`. */
 function expandFaults(node: Node): Node {
   const entries = Object.entries(node).map(([key, value]) => [
     key,

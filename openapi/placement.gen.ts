@@ -440,7 +440,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The resource providers that match. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -468,7 +468,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The resource provider. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -495,7 +495,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The inventories of the provider, by resource class. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -528,7 +528,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The inventory of this resource class. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -555,7 +555,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The usage of the provider, by resource class. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -585,7 +585,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The UUIDs of the aggregates. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -615,7 +615,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The names of the traits. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -645,7 +645,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The allocations, by consumer. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -680,7 +680,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The allocations, by provider. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -726,7 +726,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The candidates, and summaries of their providers. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -785,7 +785,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The usage of the project or user, by resource class. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -818,7 +818,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The names of the traits that match. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -867,7 +867,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The resource classes. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -897,7 +897,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer. */
+            /** @description The resource class. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -24,7 +24,7 @@ export function processSubject(cell: CellId, processId: string, operation: CellO
   return `cell.${cell}.process.${processId}.v${WIRE_VERSION}.${operation}`
 }
 
-/** Everything that is asked of that process, in whatever version of the contract. */
+/** The subjects of all requests to that process, in any version of the contract. */
 export function processSubjects(cell: CellId, processId: string): string {
   return `cell.${cell}.process.${processId}.>`
 }

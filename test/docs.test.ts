@@ -46,7 +46,7 @@ test('docs/reference/states.md shows the states and transitions of the code', as
   await expect(renderStates()).toMatchFileSnapshot('../docs/reference/states.md')
 })
 
-test('docs/reference/drivers.md shows what each driver can', async () => {
+test('docs/reference/drivers.md shows the abilities of each driver', async () => {
   const page = await readFile('docs/reference/drivers.md', 'utf8')
   const [before, , after] = page.split(TABLE_MARK)
   const written = [before, `\n\n${await renderDrivers()}\n`, after].join(TABLE_MARK)
@@ -68,7 +68,7 @@ test('docs/reference/settings.md names every variable that a program reads', asy
     expect(asked.length).toBeGreaterThan(5)
     expect(asked.filter((name) => !isNamed(page, name))).toEqual([])
   }
-  // A compute's environment is copied before it is read: what must be set is known from what is missing.
+  // A compute's environment is copied before it is read, so the required settings are those that its error names.
   const missing = /COMPUTE_\w+/g
   const needed = String(errorOf(() => computeConfig({}))).match(missing) ?? []
   expect(needed.length).toBeGreaterThan(5)
@@ -157,7 +157,7 @@ function headingsOf(page: string): ReadonlySet<string> {
   return new Set(anchors)
 }
 
-/** What is asked of an environment in which nothing is set but whether there is TLS and an operator. */
+/** The variables read from an environment in which only TLS and an operator are set. */
 function variablesOf(prefix: string, read: (env: Env) => unknown): readonly string[] {
   const asked = new Set<string>()
   const present = ['GATEWAY_TLS_CERTIFICATE_FILE', 'GATEWAY_NATS_OPERATOR_SEED']

@@ -67,7 +67,7 @@ test('every command of ./weir that a document names exists, with the options it 
   expect(broken).toEqual([])
 })
 
-test('every page that tells a reader to type something is typed by a test', async () => {
+test('every page with commands for readers is typed by a test', async () => {
   const pages = await readdir('docs', { recursive: true })
   const told = pages.filter((name) => /^(how-to|tutorial)\/.*\.md$/.test(name))
   const tests = (await readdir(PAGES)).filter((name) => name.endsWith('.test.ts'))

@@ -24,7 +24,7 @@ test('expressions stand in the files as they are: none is made from a text', () 
   expect(made).toEqual([])
 })
 
-describe('what finds them', () => {
+describe('the search for attacks', () => {
   test.each([
     ['two ways to take one character', /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*version=[123]\s/i],
     ['a search for an end from every beginning', /\/+$/],

@@ -170,7 +170,7 @@ describe('text', () => {
     expect([...known].filter((path) => !lines.some((each) => each.path === path))).toEqual([])
   })
 
-  test('only main files and what starts programs read the environment of the process', () => {
+  test('only main files and programs that start others read the environment of the process', () => {
     const mayRead = /(^|\/)(main|apart)\.ts$|^deploy\/|^test\//
     const broken = offenders(
       product,

@@ -5,8 +5,8 @@ import { storageFailure } from '#drivers/storage-failure.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 
 /**
- * What a driver's work becomes on the wire: an expected failure, a full disk among them, is an answer; `unavailable`, an
- * abort, and a bug leave the outcome unknown and are thrown, so that the cell asks again.
+ * The answer on the wire for a driver's work. An expected failure, a full disk among them, is an answer. `unavailable`,
+ * an abort and a bug leave the outcome unknown and are thrown, so that the cell asks again.
  */
 export async function answerOf(
   work: () => Promise<HostAnswer>,
@@ -18,7 +18,11 @@ export async function answerOf(
   } catch (thrown) {
     const error = storageFailure(thrown)
     if (signal.aborted)
-      throw new Failure('unavailable', 'The work was cut short.', { cause: error })
+      throw new Failure(
+        'unavailable',
+        'The work was cancelled before its end: the host is stopping, or a newer request replaced it.',
+        { cause: error },
+      )
     if (isFailure(error, 'unavailable')) throw error
     const isExpected = isFailure(error) && error.kind !== 'internal'
     const fields = { request_id: currentWork()?.requestId, ...errorFields(error) }

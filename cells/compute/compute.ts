@@ -34,7 +34,7 @@ export interface Compute {
   readonly startedAt: number
   /** Longer work is answered with 'working', and asked after again. */
   readonly answerWithinMs: number
-  /** How many guests one report names; the rest is asked for. */
+  /** The most guests in one report; the cell requests the others. */
   readonly reportedGuestsMax: number
   /** As last seen; null until the backend has been seen once. */
   lastInventory: HostInventory | null

@@ -19,7 +19,7 @@ import { serveHost } from './serve.ts'
 import { serveLookups } from './serve-lookups.ts'
 import { serveNodes } from './serve-nodes.ts'
 
-/** What a compute is made of besides its configuration. */
+/** The parts of a compute besides its configuration. */
 export interface ComputeParts {
   readonly createDriver: (environment: DriverEnvironment, log: Logger) => Promise<Driver>
   readonly images: ImageSource & ImageFiller

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { Capability, Driver } from '#drivers/driver.ts'
 
-/** An optional part of a driver. Throws `unsupported` where it is not there. */
+/** An optional part of a driver. Throws `unsupported` if the driver lacks it. */
 export function driverPart<C extends Capability>(
   driver: Driver,
   capability: C,
@@ -10,7 +10,7 @@ export function driverPart<C extends Capability>(
   if (found === undefined)
     throw new Failure(
       'unsupported',
-      `Driver '${driver.name}' lacks what this needs: ${capability}.`,
+      `Driver '${driver.name}' lacks the ability '${capability}', which this request needs.`,
     )
   return found as NonNullable<Driver[C]>
 }

@@ -8,7 +8,7 @@ import { type ReconcilerReport, RunningReconciler } from '#common/reconciler.ts'
 import type { Driver } from '#drivers/driver.ts'
 
 export interface FenceOptions {
-  /** What must outlive this process. */
+  /** The file for state that must outlive this process. */
   readonly file: string
   readonly driver: Driver
   readonly clock: Clock
@@ -25,7 +25,7 @@ interface Kept {
 }
 
 const LOOK_EVERY_MS = 500
-/** Where nothing is to be stopped, whatever happens. */
+/** The interval of checks while the fence is off. */
 const IDLE_MS = 60_000
 const BACKEND_TIMEOUT_MS = 20_000
 /**

@@ -1,5 +1,3 @@
-import { installFastResolver } from '#common/install-fast-resolver.ts'
+import { runProgram } from '#common/run-program.ts'
 
-installFastResolver()
-const { run } = await import('./run.ts')
-await run(process.env)
+await runProgram(process.env, () => import('./run.ts'))

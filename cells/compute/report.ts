@@ -3,6 +3,7 @@ import { POWER_STATES } from '#common/states/instance-states.ts'
 import { capabilitiesOf, type HostInventory, type InstanceReport } from '#drivers/driver.ts'
 import type { HostReport } from '#openapi/wire/host.ts'
 import type { Compute } from './compute.ts'
+import { driverPart } from './driver-part.ts'
 
 const BACKEND_TIMEOUT_MS = 20_000
 
@@ -81,4 +82,12 @@ function wireInventory(
 /** Gateways offer routers and floating IPs where some host has it. */
 function networkCapability({ networkEngine }: Compute['driver']): readonly string[] {
   return networkEngine === undefined ? [] : [`network-${networkEngine}`]
+}
+
+const UPTIME_TIMEOUT_MS = 5_000
+
+/** How long this machine has been up, as its `uptime` prints it. Throws `unsupported` where the driver cannot tell. */
+export async function uptime({ driver }: Compute): Promise<{ text: string }> {
+  const text = await driverPart(driver, 'uptime').read(AbortSignal.timeout(UPTIME_TIMEOUT_MS))
+  return { text: text.trimEnd() }
 }

@@ -8,7 +8,7 @@ import { reportSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
 import { hostReport } from './report.ts'
 
-/** What a reporter needs of its connection. */
+/** The part of a connection that a reporter uses. */
 type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
 
 const ALIVE_EVERY_MS = 1_500
@@ -70,7 +70,7 @@ export class Reporter implements AsyncDisposable {
     return Promise.resolve()
   }
 
-  /** What the bus refuses, being too large or closing, is said again by the next look. */
+  /** A message that the bus refuses, as too large or while closing, is repeated by the next look. */
   #publish(what: 'report' | 'alive' | 'power', payload: object): void {
     if (this.#nats.isClosed()) return
     const { cellId, id } = this.#compute.host

@@ -22,8 +22,7 @@ import {
 import { changeNic, filterPorts } from './guests/nics.ts'
 import { spawn } from './guests/spawn.ts'
 import { unmanagedGuests } from './guests/unmanaged-guests.ts'
-import { hostReport } from './report.ts'
-import { uptime } from './uptime.ts'
+import { hostReport, uptime } from './report.ts'
 
 type Handlers = {
   readonly [O in HostOperation]: (

@@ -13,7 +13,7 @@ import { faultOf, type Instance, instanceView } from './instance.ts'
 /** As Nova's computes name it, which clients know. */
 const BUILD_EVENT = 'compute__do_build_and_run_instance'
 
-/** What the work of a cell on a server is called in events. Throws for what no host takes part in. */
+/** Nova's name for the work of a cell on a server, as events have it. Throws for work without a host. */
 export function eventName(work: WorkName): string {
   const name = work === 'build' ? BUILD_EVENT : SERVER_ACTIONS[work].event
   if (name === null) throw new Error(`${work} has no event`)

@@ -47,7 +47,7 @@ export interface HostWork<O extends WorkOperation> {
   readonly isWanted: () => Promise<boolean>
 }
 
-/** What came of work asked of a host: its answer, or the reason why none is waited for. */
+/** The outcome of work on a host: its answer, or the reason for which the cell no longer waits. */
 export type HostOutcome =
   | Exclude<HostAnswer, { state: 'working' }>
   | { readonly state: 'unwanted' }

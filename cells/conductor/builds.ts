@@ -10,10 +10,10 @@ export interface Attempt {
 }
 
 /**
- * What running boots are to build. The row is the copy that counts, and is what a saga taken up after a crash
- * reads; this one spares the usual boot reading and opening it. The row is sealed as a whole: user data and
- * password are secrets, and so are what the image is fetched with and whatever metadata a user hides something in. What may
- * be known afterwards is sealed apart, and stays.
+ * The build requests of running boots. The row in the database counts, and a saga that is resumed after a crash reads
+ * it; this copy spares the usual boot the reading and decrypting. The row is sealed as a whole: user data, passwords
+ * and image tickets are secrets, and users may hide secrets in metadata. The part without secrets is sealed apart and
+ * kept.
  */
 export class Builds {
   readonly #secrets: Secrets
@@ -47,7 +47,7 @@ export class Builds {
     return { ...this.#open<InstanceRecord>(sealed.record, purpose(attempt)), ...secrets }
   }
 
-  /** What an instance that is here was built from; undefined for one that is not. */
+  /** The build request of an instance in this cell; undefined for one that is not here. */
   async record(db: Executor, attempt: Attempt): Promise<InstanceRecord | undefined> {
     const sealed = await findSealedBuild(db, attempt)
     return sealed && this.#open<InstanceRecord>(sealed.record, purpose(attempt))

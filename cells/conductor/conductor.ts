@@ -10,7 +10,7 @@ import type { AllocationRatios } from '../placement/ratios.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
 import type { Builds } from './builds.ts'
 
-/** What the cell's sagas and handlers work with. */
+/** The services that the cell's sagas and handlers use. */
 export interface Conductor {
   readonly cellId: CellId
   /** Zone of hosts that name none. */

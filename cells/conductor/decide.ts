@@ -17,14 +17,14 @@ export interface Decision {
   trace(end: Pick<TraceEnd, 'lostClaims' | 'chosen'>): Trace
 }
 
-/** What a decision goes by besides the build and the hosts. */
+/** The facts of a decision besides the build and the hosts. */
 export interface Circumstances {
   /** Hosts that have failed to build this server. */
   readonly triedHosts: ReadonlySet<string>
   readonly neighbours: Neighbours
 }
 
-/** What of a build decides where it can go. */
+/** The part of a build that decides where it can be placed. */
 export type Placeable = CellAsk<'placement.explain'>
 
 /** Where the servers are that a build's place depends on. */

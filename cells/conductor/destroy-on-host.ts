@@ -36,5 +36,5 @@ export async function destroyOnHost(
   if (outcome.state !== 'failed') return
   const reason = reasonOf(outcome)
   await refused?.(reason)
-  throw new Failure('unavailable', `The host could not destroy it: ${reason}`)
+  throw new Failure('unavailable', `The host could not destroy the guest: ${reason}`)
 }

@@ -34,7 +34,7 @@ export interface PlacedOn {
   readonly zone: string
 }
 
-/** Nova's code of whatever goes wrong on a host. */
+/** Nova's code for any failure on a host. */
 const FAULT_CODE = 500
 
 /** A fault that a user is shown; `details` are for operators. `createdAt` in milliseconds since the epoch. */

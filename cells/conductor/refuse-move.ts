@@ -12,7 +12,7 @@ import { endedEvent } from './action-event.ts'
 import type { Conductor } from './conductor.ts'
 import { faultOf, type Instance, instanceView } from './instance.ts'
 
-/** A change of host that is asked for as such. */
+/** A requested change of host. */
 export type Move = Extract<CellAct, { isAwaited: boolean }>
 
 export interface RefusedMove {

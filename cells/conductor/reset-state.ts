@@ -8,9 +8,9 @@ import { type Instance, instanceView } from './instance.ts'
 import { INTERRUPTIBLE } from './interruptible.ts'
 
 /**
- * Afterwards the cell believes the instance to be so, and whatever was being done to its guest no longer counts.
- * Returns undefined when the instance changed meanwhile. Throws `conflict` for one that is being built, moved or
- * deleted: that must come to its end.
+ * Afterwards the cell takes the instance to be in this state, and a result of earlier work on its guest no longer
+ * counts. Returns undefined when the instance has changed in the meantime. Throws `conflict` for an instance that is
+ * being built, moved or deleted: that work must end first.
  */
 export async function resetState(
   { db, feedChanged }: Conductor,

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, HostNetwork, Inventory } from '#openapi/wire/host.ts'
 import type { Host, Provider } from '../hosts/host.ts'
 import { hosts } from './schema/hosts.ts'
 import { customResources, resourceProviders } from './schema/placement.ts'
@@ -152,6 +152,15 @@ async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<rea
   return rows.map(({ host, provider }) => fromRow(host, provider, custom))
 }
 
+/** Every host that is not forgotten, and how it is joined to networks, by id. */
+export async function hostNetworks(db: Executor): Promise<ReadonlyMap<HostId, HostNetwork | null>> {
+  const rows = await db.orm
+    .select({ id: hosts.hostId, network: hosts.network })
+    .from(hosts)
+    .where(eq(hosts.isDeleted, false))
+  return new Map(rows.map(({ id, network }) => [id as HostId, network as HostNetwork | null]))
+}
+
 /** Adds the host, as version 1; false when it is there already. */
 export async function insertHost(db: Executor, host: Host): Promise<boolean> {
   const [result] = await db.orm
@@ -180,6 +189,7 @@ function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isBelieved'> {
     capabilities: [...host.capabilities],
     aggregates: [...host.aggregates],
     inventory: host.inventory ?? sql`null`,
+    network: host.network ?? sql`null`,
   }
 }
 
@@ -195,6 +205,7 @@ function fromRow(
     capabilities: row.capabilities as string[],
     aggregates: row.aggregates as HostAggregate[],
     inventory: row.inventory as Inventory | null,
+    network: row.network as HostNetwork | null,
     startedAt: row.startedAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
     provider: provider === null ? null : providerFrom(provider, custom.get(hostId as HostId)),

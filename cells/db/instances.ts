@@ -166,14 +166,14 @@ export function queueInstance(tx: Tx, instance: Instance, sealed: SealedBuild): 
   tx.queue(INSERT, { ...instance, ...instance.placed, sealedRecord, sealedSecrets })
 }
 
-/** What an instance is built from, in two parts. */
+/** The build request of an instance, in two parts. */
 export interface SealedBuild {
   readonly record: string
   /** Null once they are no longer needed. */
   readonly secrets: string | null
 }
 
-/** What a saga leaves an instance like. `keepsSecrets`: a host may still have to be asked to build it. */
+/** The change that a saga makes to an instance. `keepsSecrets`: a host may still need the secrets of the build. */
 export interface InstanceChange {
   readonly to: Instance
   readonly keepsSecrets?: boolean
@@ -246,7 +246,7 @@ export async function findInstance(db: Executor, id: InstanceId): Promise<Instan
   return row === undefined ? undefined : fromRow(row)
 }
 
-/** What the attempt is, or was, built from, as it was stored; undefined where the cell does not have it. */
+/** The stored build request of the attempt; undefined if the cell does not have it. */
 export async function findSealedBuild(
   db: Executor,
   { id, attempt }: Pick<Instance, 'id' | 'attempt'>,

@@ -50,7 +50,7 @@ function changes(put: Partial<NetworkState>, removed: NetworkChanges['removed'] 
 const write = (generation: number, what: NetworkChanges) =>
   db.transaction((tx) => writeNetworkChanges(tx, generation, what))
 
-test('what is put is read back, replaced and removed, each kind for itself', async () => {
+test('objects of each kind are stored, replaced and removed separately', async () => {
   const [a, b, host] = [network('a'), network('b'), remoteHost()]
   await write(1, changes({ networks: [a, b], remoteHosts: [host] }))
   expect(await readNetworkState(db)).toEqual({

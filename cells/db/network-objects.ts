@@ -89,7 +89,7 @@ export async function networkVersion(db: Executor): Promise<number> {
   return row?.version ?? 0
 }
 
-/** All of it, as the gateways said it last. */
+/** The whole network state, as the gateways last sent it. */
 export async function readNetworkState(db: Executor): Promise<NetworkState> {
   const { kind, body } = networkObjects
   const rows = await db.orm.select({ kind, body }).from(networkObjects)

@@ -13,7 +13,7 @@ export type BuildOutcome = 'accepted' | 'refused' | 'deleted'
 /** How an accepted attempt ended in this cell. */
 export type AttemptEnd = 'deleted' | 'not-built'
 
-/** What the cell has committed itself to about one attempt. */
+/** The answer to which the cell has committed itself for one attempt. */
 export interface AttemptRecord {
   readonly attempt: number
   readonly outcome: BuildOutcome
@@ -153,6 +153,7 @@ export function queueBuildRecord(tx: Tx, record: BuildRecord, otherwise: () => E
   tx.queue(INSERT_BUILD, recordValues(record), { rows: 1, otherwise })
 }
 
+/** The recorded outcome of a build attempt; undefined if the cell has none. */
 export async function findBuildRecord(
   db: Executor,
   { serverId, attempt }: Pick<OperationRef, 'serverId' | 'attempt'>,
@@ -214,6 +215,7 @@ export async function insertOperation(
   await tx.run(INSERT_OTHER, { ...operation, ...record })
 }
 
+/** The recorded outcome of an operation other than a build. */
 export async function findOperation(
   db: Executor,
   operation: OperationRef,

@@ -95,7 +95,8 @@ export class FeedRelay implements AsyncDisposable {
       if (wasNudged && !nats.isClosed()) nats.publish(innerSubject(cellId, 'feed-changed'))
       return
     }
-    // What a predecessor numbered and did not send, gateways miss by the position in the next heartbeat.
+    // Rows that a predecessor numbered but did not publish: gateways notice the gap by the position in the next
+    // heartbeat.
     this.#last ??= (await readFeedState(db)).last
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
       const rows = await numberFeed(db, this.#last, BATCH_ROWS)

@@ -75,8 +75,8 @@ export async function hostSetAggregates(
 }
 
 /**
- * Afterwards the host's service is enabled or not, and declared down or not, as the operator says. One that is no longer
- * declared down is looked at: what was evacuated from it meanwhile must not go on running there.
+ * Afterwards the host's service is enabled or disabled, and declared down or not, as the operator requests. A host that
+ * is no longer declared down is audited: a server that was evacuated from it must not keep running there.
  */
 export async function hostSetService(
   cell: Cell,

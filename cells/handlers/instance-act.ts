@@ -108,7 +108,7 @@ async function begin(
   try {
     refuseInState(instance, act.name)
     if (act.name === 'resize') refuseHostDown(conductor, instance)
-    // What the state table lets begin over another's task takes the instance from it, where that does no harm.
+    // An act that the state table lets begin over another's task takes the instance from it, where that is harmless.
     if (instance.sagaId !== null && !INTERRUPTIBLE.has(instance.taskState))
       throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
   } catch (error) {
@@ -190,8 +190,8 @@ function refuseUnable({ hosts }: Conductor, { placed }: Instance, act: ActName):
 }
 
 /**
- * Nova's answer to a new password tells whether the guest took it (`set_admin_password` is asked and not cast), so
- * the saga's end is waited for. Throws `conflict` with what went wrong; a guest that takes longer is not waited for.
+ * Nova's answer to a new password says whether the guest took it (`set_admin_password` is a call, not a cast), so this
+ * waits for the end of the saga. Throws `conflict` with the reason; it does not wait for a guest that takes longer.
  */
 async function outcomeOf(
   { db, clock }: Conductor,

@@ -74,7 +74,7 @@ test('a repeat is answered with the server as it is by then', async () => {
   expect(again).toHaveProperty('trace', 'trace' in first ? first.trace : undefined)
 })
 
-test('a build that no host can take is refused, for good', async () => {
+test('a build that no host can take stays refused when it is repeated', async () => {
   const operation = operationOn()
   const build = sampleBuild({ zone: 'nowhere' })
 
@@ -221,7 +221,7 @@ test('hosts that all fail end in not-built, with nothing left and never an error
   })
 })
 
-test('a process that does not know what it is asked says so at once', async () => {
+test('a process refuses an unknown request at once', async () => {
   const { processId } = one.cell
   const known = processSubject(cell.id, processId, 'instance.audit')
   const asked = (subject: string) =>

@@ -133,7 +133,7 @@ async function refuse(
   return { outcome: 'refused', reason, trace }
 }
 
-/** What this attempt was answered before, as it is now. */
+/** The earlier answer to this attempt, with its present state. */
 async function answerAgain({ conductor }: Cell, { operation }: Ask): Promise<BuildAnswer> {
   for (let read = 0; read < READS_MAX; read += 1) {
     const record = await findBuildRecord(conductor.db, operation)

@@ -20,7 +20,7 @@ const TRIES_MAX = 5
 /** Less than a gateway waits for an answer. */
 const DESTROY_WAIT_MS = 5_000
 
-/** Afterwards the server is being deleted, or the cell has nothing of it and will accept no build of this attempt. */
+/** Afterwards the server is being deleted, or the cell has no record of the server and will accept no build of this attempt. */
 export async function instanceDelete(
   cell: Cell,
   { operation, hostId }: Ask,
@@ -30,7 +30,7 @@ export async function instanceDelete(
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const instance = await findInstance(db, operation.serverId as InstanceId)
     const isHere = instance !== undefined && instance.attempt <= operation.attempt
-    // What goes is of an older attempt; this one must not be built after that either.
+    // The deleted server is of an older attempt; the newer attempt must not be built afterwards either.
     if (isHere && instance.attempt < operation.attempt) await refuseBuilds(cell, operation)
     if (isHere && instance.taskState === 'deleting')
       return { outcome: 'deleting', view: instanceView(instance) }
@@ -76,8 +76,8 @@ async function recordDeleted(
 }
 
 /**
- * A server that a restored database does not know may still run where it was seen last. What this does not reach in time,
- * the next audit of that host does.
+ * A server that a restored database does not have may still run on the host where it was last. A host that this does
+ * not reach in time is audited later.
  */
 async function destroyUnknown(
   { conductor }: Cell,

@@ -9,7 +9,7 @@ import { instanceView } from '../conductor/instance.ts'
 import { findInstance } from '../db/instances.ts'
 import { heldBy } from '../placement/release.ts'
 
-/** What the cell has written down of a server: its row, what it was built from, and the hosts on which room is held for it. */
+/** The records of the cell about a server: its row, its build request, and the hosts with allocations for it. */
 export async function instanceAudit(
   { conductor: { db, builds } }: Cell,
   { serverId, withRecord }: CellAsk<'instance.audit'>,
@@ -41,7 +41,7 @@ export async function instanceConsoleLog(
   return askHost(conductor, instance.placed.hostId, 'console-log', ask, work)
 }
 
-/** What the guest has used. Throws `conflict`, as Nova's compute does, unless it runs. */
+/** The usage of the guest. Throws `conflict`, as Nova's compute does, unless the guest runs. */
 export async function instanceDiagnostics(
   { conductor }: Cell,
   ask: CellAsk<'instance.diagnostics'>,

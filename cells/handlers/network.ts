@@ -4,6 +4,7 @@ import { listNetworkObjects, writeNetworkChanges } from '../db/network-objects.t
 
 const PAGE_MAX = 1_000
 
+/** A page of the ids and digests of the cell's network objects, after a position. */
 export async function networkList(
   { conductor }: Cell,
   { after }: CellAsk<'network.list'>,
@@ -12,6 +13,10 @@ export async function networkList(
   return { objects: objects.slice(0, PAGE_MAX), isLast: objects.length <= PAGE_MAX }
 }
 
+/**
+ * Afterwards the cell has these network objects, and its reconciler is awake. Throws `conflict` for another writer's
+ * generation.
+ */
 export async function networkApply(
   { conductor }: Cell,
   { generation, changes }: CellAsk<'network.apply'>,

@@ -5,6 +5,7 @@ import type { Cell } from '../cell.ts'
 
 const LISTED_MAX = 100
 
+/** The oldest stuck sagas of the cell, at most a hundred, and those of these ids in any state. */
 export async function sagaListStuck(
   { conductor }: Cell,
   { ids }: CellAsk<'saga.list-stuck'>,

@@ -42,7 +42,7 @@ export const FAILED_ON_HOST = 'The server has failed on its host.'
 const BY_POWER: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
 
-/** What an instance is when its host is believed: in the state that its guest is in. */
+/** The state of an instance according to its guest, for a host that is believed. */
 export function stateOnHost(
   { vmState }: Pick<Instance, 'vmState'>,
   powerState: number,
@@ -54,8 +54,8 @@ export function stateOnHost(
 }
 
 /**
- * Compares a host's guests with the cell's rows of them (nova: `_sync_instance_power_state`). An instance that a saga
- * holds is left alone.
+ * Compares a host's guests with the cell's rows of them (nova: `_sync_instance_power_state`). Instances held by a saga
+ * are skipped.
  */
 export function auditFindings(
   instances: readonly Instance[],

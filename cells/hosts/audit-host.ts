@@ -25,9 +25,9 @@ const PAGES_MAX = 200
 
 /**
  * Afterwards the cell's rows agree with the host's guests. A report may be older than the cell's last change, so when
- * one disagrees the host is asked again, after the rows were read: its answer about an instance that has not changed
- * since is the truth. Without a report the host is asked at once. Once after a restore of the database the host is
- * believed where it would otherwise be told to stop a guest.
+ * one disagrees, the host is asked again after the rows were read: its answer about an instance that has not changed
+ * since is the truth. Without a report the host is asked at once. Once after a restore of the database, the cell
+ * believes the host instead of telling it to stop a guest.
  */
 export async function auditHost(
   cell: Cell,
@@ -46,7 +46,7 @@ export async function auditHost(
   const left = await forEachRow(findings, { log, nameOf: nameOfFinding }, (finding) =>
     isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding),
   )
-  // What a saga holds was not compared: one that the backup had under way may yet end in a state that is old.
+  // An instance held by a saga was not compared: a saga that the backup had in progress may still end in an old state.
   const areAllSettled = instances.every(({ sagaId }) => sagaId === null)
   if (isBelieved && areAllSettled && left === 0) await endBelief(conductor.db, hostId)
   if (findings.length > 0) conductor.feedChanged()
@@ -105,7 +105,7 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       const vmState = stateOf(powerState)
       return believe(cell, finding.instance, { vmState, powerState, fault: null })
     }
-    // A server its user has stopped is not billed for; Nova stops such a guest, too.
+    // A server stopped by its user is not billed; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')
     case 'unknown':
@@ -183,8 +183,8 @@ async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId)
 }
 
 /**
- * Removes a guest whose server has settled on another host since this one was fenced, in a way that lets it come back.
- * What a move that waits to be confirmed has left here is what it may be reverted to.
+ * Removes a guest whose server has settled on another host since this one was fenced, in a way that can be undone. The
+ * remains of a move that waits for confirmation are kept, because the move may be reverted to them.
  */
 async function removeIfElsewhere(
   conductor: Conductor,

@@ -20,7 +20,7 @@ test('a host that has as many instances as it may have has nothing free', () => 
   expect(largestOf({ instances: 1, aggregates })).toEqual(nothing)
 })
 
-test('what an operator allows counts only where the filter runs, what a backend takes always', () => {
+test('the limit of an operator counts only while its filter runs, the limit of a backend always', () => {
   expect(largestOf({ instances: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 3, instancesMax: 3 }, [])).toEqual(nothing)

@@ -7,7 +7,7 @@ import type { Host } from './host.ts'
 
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** What gateways choose cells by. Only hosts that could take a server now count as free. */
+/** The summary by which gateways choose cells. Only hosts that could take a server now count as free. */
 export function cellSummary(
   hosts: readonly Host[],
   states: readonly HostState[],
@@ -51,7 +51,7 @@ function isFull(state: HostState, { filters, filterSettings }: Scheduling): bool
   )
 }
 
-/** A host whose inventory shrank below what is used has nothing free. */
+/** A host whose inventory shrank below its usage has nothing free. */
 function freeOf({ limits, used }: HostState): Resources {
   return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
 }

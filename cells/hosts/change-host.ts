@@ -14,7 +14,7 @@ const TRIES_MAX = 5
  * return the host itself: then nothing happens. `also` is part of the same commit. Throws `not-found`.
  */
 export async function changeHost(
-  { db, ratios, feedChanged }: Conductor,
+  { db, ratios, feedChanged }: Pick<Conductor, 'db' | 'ratios' | 'feedChanged'>,
   id: HostId,
   change: (host: Host) => Host,
   also: (tx: Tx) => Promise<void> = async () => {},

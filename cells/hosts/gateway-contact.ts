@@ -1,6 +1,6 @@
 import type { Clock } from '#common/clock.ts'
 
-/** When this process last heard a gateway: each of its questions is one. */
+/** The time of the last message from a gateway: each request of a gateway is one. */
 export class GatewayContact {
   readonly #clock: Clock
   #at: number | undefined
@@ -13,7 +13,7 @@ export class GatewayContact {
     this.#at = this.#clock.elapsed()
   }
 
-  /** Milliseconds since then; undefined when none was heard since this was asked last. */
+  /** Milliseconds since the last message; undefined if none has come since the last call. */
   takeAge(): number | undefined {
     const at = this.#at
     this.#at = undefined

@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
-import { PeersHeard } from '#common/bus/peers-heard.ts'
+import { MessageLimiter } from '#common/bus/message-limiter.ts'
 import { workContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
@@ -13,8 +13,8 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
+import { KeyedQueue } from './keyed-queue.ts'
 import { notifySiblings } from './notify-siblings.ts'
-import { OneInHand } from './one-in-hand.ts'
 import { recordReport } from './record-report.ts'
 
 /** One process of the cell writes down what all of them hear. */
@@ -23,40 +23,44 @@ const QUEUE = 'conductor'
  * Of one host. A host that comes back with a thousand guests sends a report for each; dropped ones are in its next
  * full report.
  */
-const WORDS_PER_SECOND = 200
+const MESSAGES_PER_SECOND = 200
 
-/** A guest that ends is mostly being deleted. A moment later it need not be looked at any more, or all such guests at once. */
+/** A guest that ends is mostly being deleted. A moment later it needs no audit, or shares one with others. */
 const DOUBT_AFTER_MS = 100
 
 type Power = Static<typeof InstancePower>
-type Heed = (message: Msg) => Promise<void>
+type Handle = (message: Msg) => Promise<void>
 
-/** Hears the cell's hosts until disposed: notes who lives, records what they report, and audits their guests. */
+/** Receives the messages of the cell's hosts until disposed: records their liveness and reports, and audits their guests. */
 export class HostListener implements AsyncDisposable {
   readonly #cell: Cell
   readonly #hostsChanged: () => void
   readonly #subscriptions: readonly Subscription[]
-  readonly #peers: PeersHeard
-  readonly #inHand: OneInHand<string, Msg>[] = []
+  readonly #limiter: MessageLimiter
+  readonly #queues: KeyedQueue<string, Msg>[] = []
   readonly #audited = new Set<HostId>()
-  /** What was last said of guests that may have ended by themselves. */
+  /** The last report about guests that may have ended by themselves. */
   readonly #doubted = new Map<string, Power>()
   #doubting: Promise<void> = Promise.resolve()
-  /** Hosts that have reported since this began to listen, or are being asked to. */
+  /** Hosts that have reported since this process subscribed, or have been asked to. */
   readonly #reported = new Set<HostId>()
 
-  /** `hostsChanged` is called when what the cell could take may have become another. */
+  /** `hostsChanged` is called when the free resources of the cell may have changed. */
   constructor(cell: Cell, hostsChanged: () => void) {
     this.#cell = cell
     this.#hostsChanged = hostsChanged
-    this.#peers = new PeersHeard(cell.conductor.clock, cell.conductor.log, WORDS_PER_SECOND)
+    this.#limiter = new MessageLimiter(
+      cell.conductor.clock,
+      cell.conductor.log,
+      MESSAGES_PER_SECOND,
+    )
     this.#subscriptions = [
-      this.#hearLife(),
+      this.#followLiveness(),
       this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
-      this.#hearOfReports(),
+      this.#followReports(),
       this.#subscribe('power', InstancePower, async (power) => this.#doubt(power), QUEUE),
-      this.#listenOneInHand(innerSubject(cell.conductor.cellId, 'hosts-changed'), 1, () =>
+      this.#listenQueued(innerSubject(cell.conductor.cellId, 'hosts-changed'), 1, () =>
         cell.conductor.hosts.refresh(),
       ),
     ]
@@ -70,25 +74,25 @@ export class HostListener implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const subscription of this.#subscriptions)
       if (!subscription.isClosed()) subscription.unsubscribe()
-    await Promise.all(this.#inHand.map((each) => each.end()))
+    await Promise.all(this.#queues.map((each) => each.end()))
     await this.#doubting
   }
 
-  /** Every process hears who lives, at once, however much else there is to do. */
-  #hearLife(): Subscription {
+  /** Every process records the liveness of hosts at once, before all other work. */
+  #followLiveness(): Subscription {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', 'alive')
     return this.#listen(subject, (message) => {
       try {
-        const { hostId, down } = this.#said(HostAlive, message)
+        const { hostId, down } = this.#parsed(HostAlive, message)
         this.#cell.conductor.hosts.heard(hostId as HostId, down)
       } catch (error) {
-        this.#notHeeded(message, error)
+        this.#logDropped(message, error)
       }
     })
   }
 
-  /** Every process hears that a host has reported, and one of them reads what. */
-  #hearOfReports(): Subscription {
+  /** Every process notes that a host has reported; one of them reads the report. */
+  #followReports(): Subscription {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', 'report')
     return this.#listen(subject, ({ subject: from }) => this.#reported.add(hostOf(from) as HostId))
   }
@@ -96,50 +100,52 @@ export class HostListener implements AsyncDisposable {
   #subscribe<T extends TSchema>(
     what: 'alive' | 'report' | 'power',
     schema: T,
-    heed: (said: Static<T>) => Promise<void>,
+    handle: (said: Static<T>) => Promise<void>,
     queue?: string,
   ): Subscription {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
-    const read: Heed = async (message) => heed(this.#said(schema, message))
-    // A report says all there is; of what guests do each says something else.
-    const waitingMax = what === 'power' ? WORDS_PER_SECOND : 1
-    return this.#listenOneInHand(subject, waitingMax, read, queue)
+    const read: Handle = async (message) => handle(this.#parsed(schema, message))
+    // A report replaces earlier ones; messages about power states each concern other guests.
+    const waitingMax = what === 'power' ? MESSAGES_PER_SECOND : 1
+    return this.#listenQueued(subject, waitingMax, read, queue)
   }
 
-  #listenOneInHand(subject: string, waitingMax: number, heed: Heed, queue?: string): Subscription {
-    const inHand = new OneInHand<string, Msg>(waitingMax, (message) => this.#heed(message, heed))
-    this.#inHand.push(inHand)
-    return this.#listen(subject, (message) => inHand.take(hostOf(message.subject), message), queue)
+  #listenQueued(subject: string, waitingMax: number, handle: Handle, queue?: string): Subscription {
+    const waiting = new KeyedQueue<string, Msg>(waitingMax, (message) =>
+      this.#handle(message, handle),
+    )
+    this.#queues.push(waiting)
+    return this.#listen(subject, (message) => waiting.add(hostOf(message.subject), message), queue)
   }
 
   #listen(subject: string, take: (message: Msg) => void, queue?: string): Subscription {
     return this.#cell.conductor.nats.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
-        if (error === null && this.#peers.hears(hostOf(message.subject))) take(message)
+        if (error === null && this.#limiter.admits(hostOf(message.subject))) take(message)
       },
     })
   }
 
-  async #heed(message: Msg, heed: Heed): Promise<void> {
+  async #handle(message: Msg, handle: Handle): Promise<void> {
     try {
-      await heed(message)
+      await handle(message)
     } catch (error) {
-      this.#notHeeded(message, error)
+      this.#logDropped(message, error)
     }
   }
 
-  #notHeeded({ subject }: Msg, error: unknown): void {
-    this.#peers.notHeeded(hostOf(subject), { subject, ...errorFields(error) })
+  #logDropped({ subject }: Msg, error: unknown): void {
+    this.#limiter.logDropped(hostOf(subject), { subject, ...errorFields(error) })
   }
 
-  #said<T extends TSchema>(schema: T, message: Msg): Static<T> {
+  #parsed<T extends TSchema>(schema: T, message: Msg): Static<T> {
     const said = checked(schema, message.json(), message.subject)
     assertOwn(message.subject, said as object)
     return said
   }
 
-  /** A host that reported before anybody here listened would report again only a minute later. */
+  /** A host that reported before this process subscribed would repeat its report only a minute later. */
   async #meet(hostId: HostId): Promise<void> {
     if (this.#reported.has(hostId)) return
     this.#reported.add(hostId)
@@ -198,7 +204,7 @@ export class HostListener implements AsyncDisposable {
   }
 }
 
-/** The bus lets a host speak below its own id only, so the subject says who speaks. */
+/** The bus lets a host publish only on subjects with its own id, so the subject names the sender. */
 function assertOwn(subject: string, said: object): void {
   if (!('hostId' in said) || said.hostId === hostOf(subject)) return
   throw new Failure('forbidden', 'A host reported data of another host.')

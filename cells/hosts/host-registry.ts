@@ -11,7 +11,7 @@ import { hostsAsRead } from './hosts-as-read.ts'
 export interface HostRegistryOptions {
   readonly db: Executor
   readonly clock: Clock
-  /** A host unheard of for longer is down. */
+  /** A host without a report for longer than this is down. */
   readonly silentAfterMs: number
 }
 
@@ -23,8 +23,8 @@ interface Heard {
 }
 
 /**
- * The hosts of the cell as this process knows them: their rows as last read, and when each was last heard. A hint for
- * scheduling; claims decide about capacity.
+ * The hosts of the cell as this process knows them: their rows as last read, and the time of their last reports. A hint
+ * for scheduling only; claims decide about capacity.
  */
 export class HostRegistry {
   readonly #options: HostRegistryOptions
@@ -59,31 +59,31 @@ export class HostRegistry {
     return this.#hosts.get(id)
   }
 
-  /** Notes a sign of life. */
+  /** Records a report of the host. */
   heard(id: HostId, down: string | null): void {
     const { clock } = this.#options
     this.#heard.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
   }
 
-  /** When the host was last heard, by this process or by the one that wrote its row. */
+  /** The time of the host's last report to this process, or to the process that wrote its row. */
   lastSeenAt(host: Host): number {
     return Math.max(host.lastSeenAt, this.#heard.get(host.id)?.at ?? 0)
   }
 
-  /** Why the backend cannot be used, as last heard. */
+  /** Why the backend cannot be used, according to the last report. */
   downReason(host: Host): string | null {
     const heard = this.#heard.get(host.id)
     return heard === undefined ? host.down : heard.down
   }
 
-  /** A process that has only just begun to listen gives every host that was up the time to be heard. */
+  /** A process that has just subscribed gives every host that was up the time to report. */
   isUp(host: Host): boolean {
     if (host.isForcedDown || this.downReason(host) !== null) return false
     const { clock, silentAfterMs } = this.#options
     const heardAt = this.#heard.get(host.id)?.elapsedAt ?? Number.NEGATIVE_INFINITY
     const since = host.isUp ? Math.max(heardAt, this.#openedAt) : heardAt
     if (clock.elapsed() - since <= silentAfterMs) return true
-    // Written by another process: a time to come is of a clock that was set back since.
+    // Written by another process: a time in the future comes from a clock that has been set back since.
     return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs
   }
 

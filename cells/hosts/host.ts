@@ -1,5 +1,5 @@
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, HostView, Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, HostNetwork, HostView, Inventory } from '#openapi/wire/host.ts'
 import { type AllocationRatios, ratiosOf } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 
@@ -21,6 +21,8 @@ export interface Host {
   readonly disabledReason: string | null
   readonly isForcedDown: boolean
   readonly inventory: Inventory | null
+  /** Null: it is joined to no network engine. */
+  readonly network: HostNetwork | null
   readonly startedAt: number
   readonly lastSeenAt: number
   readonly provider: Provider | null
@@ -43,7 +45,7 @@ const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
-  const { id, provider, capabilities, aggregates, ...shown } = host
+  const { id, provider, capabilities, aggregates, network, ...shown } = host
   const machines = host.inventory?.machines
   return {
     hostId: id,
@@ -56,6 +58,7 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
         ? NOTHING
         : { ...usedOf(provider, machines), instances: provider.instances },
     metadata: {},
+    ...(network !== null && { network }),
   }
 }
 

@@ -27,6 +27,7 @@ const enabled: Host = {
   disabledReason: null,
   isForcedDown: false,
   inventory: null,
+  network: null,
   startedAt: 0,
   lastSeenAt: 0,
   provider: null,

@@ -32,22 +32,12 @@ afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const signal = () => AbortSignal.timeout(5_000)
 
-async function activeServer(): Promise<OperationRef> {
-  const operation = operationOn()
-  await cell.ask('instance.build', { operation, build: sampleBuild() })
-  await cell.waitForFeed(
-    'instance',
-    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
-  )
-  return operation
-}
-
 async function settled({ serverId }: OperationRef) {
   const instance = await findInstance(running.cell.conductor.db, serverId as InstanceId)
   return [instance?.vmState, instance?.taskState, instance?.powerState, instance?.sagaId]
 }
 
-test('a new host appears by itself, with what it offers and the ratios it is overcommitted by', async () => {
+test('a new host registers itself, with its resources and its overcommit ratios', async () => {
   const { view } = await cell.waitForFeed('host', ({ view }) => view.hostId === host.id)
 
   expect(view).toMatchObject({
@@ -73,7 +63,7 @@ test('a host that reported before any process of the cell ran is met by its sign
 })
 
 test('usage is shown after a boot, in the snapshot at once and in the feed soon', async () => {
-  await activeServer()
+  await cell.activeServer()
 
   const snapshot = await cell.ask('snapshot.read', { afterInstance: null, limit: 100 })
   const { hosts } = await cell.ask('snapshot.hosts', { afterHost: null })
@@ -83,7 +73,7 @@ test('usage is shown after a boot, in the snapshot at once and in the feed soon'
   await cell.waitForFeed('host', ({ view }) => view.used.instances === 1)
 })
 
-test('the heartbeat sums up what the cell could take', async () => {
+test('the heartbeat sums up the free resources of the cell', async () => {
   const beats: CellHeartbeat[] = []
   cell.gateway.subscribe(eventSubject(cell.id, 'heartbeat'), {
     callback: (_error, message) => {
@@ -109,7 +99,7 @@ test('the heartbeat sums up what the cell could take', async () => {
 })
 
 test('a guest that stopped behind our back is stopped, and the feed says so', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
 
   await host.driver.stop(operation.serverId as InstanceId, 0, signal())
 
@@ -121,7 +111,7 @@ test('a guest that stopped behind our back is stopped, and the feed says so', as
 })
 
 test('a guest that its backend counts as failed is in error with the reason, until it does no more', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   const id = operation.serverId as InstanceId
   const fault = 'The disk is gone.'
   const report = { id, powerState: 'nostate', fault } as const
@@ -144,7 +134,7 @@ const ownStop = ({ serverId: id }: OperationRef) =>
   cell.waitForFeed('action-event', ({ event: e }) => e.serverId === id && e.action === 'stop')
 
 test('a guest that is gone is stopped, without a power state', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   await host.driver.destroy(operation.serverId as InstanceId, signal())
 
   await auditHost(running.cell, host.id)
@@ -180,7 +170,7 @@ test('a host with more guests than one report names is asked for the others', as
 })
 
 test('once after a restore, a guest that runs though its server is stopped stays so', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   const { db } = running.cell.conductor
   const stop = () =>
     cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name: 'stop' } })
@@ -198,7 +188,7 @@ test('once after a restore, a guest that runs though its server is stopped stays
 })
 
 test('a guest that runs though its server is stopped is stopped again', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   await cell.ask('instance.act', {
     operation: { ...operation, id: newId() },
     act: { name: 'stop' },
@@ -218,10 +208,10 @@ test('a guest that runs though its server is stopped is stopped again', async ()
 })
 
 test('a server whose host went off under it is started again, in the state it had all along', async () => {
-  const awake = await activeServer()
-  const stopped = await activeServer()
-  const paused = await activeServer()
-  const resized = await activeServer()
+  const awake = await cell.activeServer()
+  const stopped = await cell.activeServer()
+  const paused = await cell.activeServer()
+  const resized = await cell.activeServer()
   const small = sampleBuild()
   await cell.ask('instance.act', { operation: { ...stopped, id: newId() }, act: { name: 'stop' } })
   await cell.ask('instance.act', { operation: { ...paused, id: newId() }, act: { name: 'pause' } })
@@ -250,8 +240,8 @@ test('a server whose host went off under it is started again, in the state it ha
   expect(states).not.toContain('stopped')
 })
 
-test('a process of the cell asks for what hosts it knows reported before it listened', async () => {
-  const operation = await activeServer()
+test('a new process of the cell asks known hosts for the reports that it missed', async () => {
+  const operation = await cell.activeServer()
   host.driver.loseHost()
 
   await using _two = await cell.addProcess('two', { hostSilentAfterMs: 2_500 })
@@ -263,15 +253,15 @@ test('a process of the cell asks for what hosts it knows reported before it list
   await expect.poll(isOn).toBe(true)
 })
 
-test('a report that is older than what has happened since changes nothing', async () => {
-  const operation = await activeServer()
+test('a report that is older than a later change has no effect', async () => {
+  const operation = await cell.activeServer()
 
   await auditHost(running.cell, host.id, [])
 
   expect(await settled(operation)).toEqual(['active', null, 1, null])
 })
 
-test('a host that falls silent is down and gets no servers, and is up again when it is heard', async () => {
+test('a host without reports is down and gets no servers, and is up again at its next report', async () => {
   const { directory } = await testServices()
   const options = {
     name: 'mute',

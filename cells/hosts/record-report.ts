@@ -70,6 +70,7 @@ function afterReport(
     disabledReason: seen?.disabledReason ?? null,
     isForcedDown: seen?.isForcedDown ?? false,
     inventory,
+    network: seen?.network ?? null,
     startedAt: report.startedAt,
     lastSeenAt: clock.now(),
     isDeleted: false,
@@ -95,7 +96,7 @@ function isSame(a: Resources, b: Resources): boolean {
   return [...Object.values(differences), ...Object.values(custom)].every((by) => by === 0)
 }
 
-/** What can be claimed: of whole machines nothing but those. */
+/** The amounts that can be claimed; for whole machines, only the machines. */
 function totalOf({ vcpus, memoryMb, diskGb, machines, resources }: Inventory): Resources {
   if (machines === undefined)
     return { vcpus, memoryMb, diskGb, ...(resources && { custom: resources }) }

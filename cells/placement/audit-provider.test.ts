@@ -74,7 +74,7 @@ describe('auditProvider()', () => {
     expect(await generation()).toBe(before)
   })
 
-  test('counts servers by what all of them hold, and not by a resource class that some hold', async () => {
+  test('counts servers by resource classes that every server holds, not by classes that some hold', async () => {
     const provider = newId<HostId>()
     const total = { vcpus: 8, memoryMb: 100, diskGb: 10, custom: { CUSTOM_GPU: 1 } }
     await db.transaction((tx) => putInventory(tx, { provider, name: 'h', total, ratios: RATIOS }))
@@ -146,7 +146,7 @@ describe('deleteProvider()', () => {
   })
 })
 
-test('orphanedConsumers() finds what holds a place though it is neither a server nor the migration of one', async () => {
+test('orphanedConsumers() finds allocations whose consumer is neither a server nor a migration of one', async () => {
   const [server, orphan, migration] = [newId<string>(), newId<string>(), newId<string>()]
   for (const consumer of [server, orphan, migration]) await usedProvider(consumer)
   await db.orm.insert(instances).values({

@@ -123,7 +123,7 @@ test.each([
   },
 )
 
-test('a queued release gives back what was read, or fails where that is no longer all', async () => {
+test('a queued release returns the amounts that were read, or fails if they have changed', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   const elsewhere = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   const [consumer, other] = [newId<string>(), newId<string>()]
@@ -181,7 +181,7 @@ test('an inventory that shrank below the used amount accepts nothing more', asyn
   expect((await usageOf(provider)).counted).toEqual([6, 10, 1])
 })
 
-test('of many claims of a custom class at once as many succeed as there are, and each gives back what it took', async () => {
+test('simultaneous claims of a custom class succeed up to its total, and each release returns its amount', async () => {
   const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
   const provider = await provide({ ...nothing, custom: { CUSTOM_GOLD: 3, CUSTOM_TIN: 1 } })
   const custom = async () => {
@@ -216,7 +216,7 @@ test('of many claims of a custom class at once as many succeed as there are, and
   expect(await custom()).toEqual({ CUSTOM_GOLD: [0, 2], CUSTOM_TIN: [1, 0] })
 })
 
-test('whatever is claimed and released at once, nothing is overbooked and the counters stay true', async () => {
+test('under any simultaneous claims and releases no provider is overbooked and the counters are exact', async () => {
   const amount = fc.integer({ min: 0, max: 4 })
   const amounts = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
   await fc.assert(

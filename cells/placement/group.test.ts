@@ -82,7 +82,7 @@ test('however many servers join an affinity group at once, all are on one host',
   expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[placed[0], 8]]))
 })
 
-test('a group forgets what left it, and is free again once empty', async () => {
+test('a group forgets servers that left it, and allows any host again once it is empty', async () => {
   const [first, second] = (await hosts(2)) as [HostId, HostId]
   const apart = group('anti-affinity')
   const together = group('affinity')
@@ -99,7 +99,7 @@ test('a group forgets what left it, and is free again once empty', async () => {
   expect(await boot(together, [second])).toBe(second)
 })
 
-test('what a group counts wrongly is counted again', async () => {
+test('wrong counters of a group are corrected', async () => {
   const [one, two] = await hosts(2)
   const rule = group('anti-affinity', 5)
   await boot(rule, [one!])

@@ -56,7 +56,7 @@ export async function release(tx: Tx, consumer: string): Promise<void> {
   giveBackAll(tx, held)
 }
 
-/** What the consumer holds now. */
+/** The present allocations of the consumer. */
 export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]> {
   return HELD.all(db, consumer)
 }

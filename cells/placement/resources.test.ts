@@ -13,7 +13,7 @@ const flavor = {
   extraSpecs: {},
 } as unknown as Parameters<typeof resourcesOf>[0]['flavor']
 
-test('a limit is what there is times its ratio, rounded down; custom classes are never overcommitted', () => {
+test('a limit is the total times its ratio, rounded down; custom classes are never overcommitted', () => {
   const ratios = { vcpus: 1.5, memoryMb: 2, diskGb: 0.5 }
 
   expect(limitsOf({ vcpus: 3, memoryMb: 100, diskGb: 9 }, ratios)).toEqual({

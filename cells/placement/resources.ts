@@ -10,7 +10,7 @@ export interface Resources {
   readonly custom?: Readonly<Record<string, number>>
 }
 
-/** What every host offers some of, and a claim counts in columns of their own. */
+/** The resource classes of every host, which have columns of their own in claims. */
 export type CountedResource = Exclude<keyof Resources, 'custom'>
 
 /** Placement's names, in the order of the columns they are kept in. */
@@ -20,7 +20,7 @@ export const RESOURCE_CLASSES = {
   diskGb: 'DISK_GB',
 } as const satisfies Record<CountedResource, string>
 
-/** What a server takes of its host: a flavor without root disk takes what its image asks. */
+/** The resources that a server takes from its host; for a flavor without a root disk, the disk of its image. */
 export function resourcesOf({
   flavor,
   image,

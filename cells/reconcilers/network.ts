@@ -1,36 +1,39 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
+import type { HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn/engine.ts'
+import type { Conductor } from '../conductor/conductor.ts'
 import { queueFeedRow } from '../db/feed.ts'
+import { hostNetworks } from '../db/hosts.ts'
 import { networkVersion, readNetworkState } from '../db/network-objects.ts'
 import { queuePortBindings } from '../db/port-bindings.ts'
+import { changeHost } from '../hosts/change-host.ts'
 
-/** Where the databases of the cell's OVN are, as its tools write addresses. */
+/** The addresses of the cell's OVN databases, as its tools write them. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
 
-interface Parts {
+interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged'> {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
-  /** Of this process, by which the cell's processes tell who writes. */
+  /** The name of this process as a holder of the lease. */
   readonly holder: string
-  /** Has the next round begin soon. */
+  /** Makes the next round begin soon. */
   readonly nudge: () => void
-  /** Called when there are changes for the gateways. */
-  readonly feedChanged: () => void
 }
 
-/** A change is noticed at once where this process took it, and else so late. */
+/** How late a change is noticed that another process of the cell took; this process notices its own at once. */
 const EVERY_MS = 1_000
 const LEASE_NAME = 'network'
 const LEASE_TTL_MS = 5_000
 
 /**
- * Writes into OVN what the gateways said that the cell's networks are to be. One process of the cell does, under a
- * lease; OVN keeps what was written while none does.
+ * Writes the networks that the gateways want into the cell's OVN. One process of the cell does this, under a lease; OVN
+ * keeps its rows while none does.
  */
 export class NetworkWriter implements AsyncDisposable {
   readonly #settings: OvnSettings
@@ -39,7 +42,9 @@ export class NetworkWriter implements AsyncDisposable {
   #engine: OvnEngine | undefined
   /** Bindings that the gateways do not know yet, by port. */
   readonly #bindings = new Map<string, PortBinding>()
-  /** Of the state that the engine was given last. */
+  /** The hosts of the cell as the gateways know them. */
+  #hosts = ''
+  /** The version of the state that the engine was last given. */
   #version: number | undefined
 
   constructor(settings: OvnSettings, parts: Parts) {
@@ -74,16 +79,17 @@ export class NetworkWriter implements AsyncDisposable {
       },
     })
     await this.#report()
+    await this.#reportHosts(this.#engine)
     const version = await networkVersion(db)
     if (version === this.#version) return { holder: 1, version }
     const state = await readNetworkState(db)
     await this.#engine.apply(state, signal)
-    // Of a change in between the next round sees a later version.
+    // A change in the meantime raises the version, which the next round sees.
     this.#version = version
     return { holder: 1, version, ports: state.ports.length }
   }
 
-  /** Afterwards the feed and the cell's boots have the bindings that changed. */
+  /** Afterwards the feed and the cell's boots have the changed bindings. */
   async #report(): Promise<void> {
     const changed = [...this.#bindings.values()]
     if (changed.length === 0) return
@@ -98,10 +104,32 @@ export class NetworkWriter implements AsyncDisposable {
       if (this.#bindings.get(binding.portId) === binding) this.#bindings.delete(binding.portId)
   }
 
+  /** Afterwards the gateways know where the tunnels of each host end, and which networks of the site it reaches. */
+  async #reportHosts(engine: OvnEngine): Promise<void> {
+    const hosts = engine.hosts().map(({ chassis, encapAddress, physicalNetworks }) => {
+      return {
+        id: chassis as HostId,
+        network: { encapAddress, physicalNetworks: [...physicalNetworks] },
+      }
+    })
+    const seen = JSON.stringify(hosts)
+    if (seen === this.#hosts) return
+    const joined = new Map(hosts.map(({ id, network }) => [id, network]))
+    const known = await hostNetworks(this.#parts.db)
+    for (const [id, before] of known) {
+      const network = joined.get(id) ?? null
+      if (!isDeepStrictEqual(network, before))
+        await changeHost(this.#parts, id, (host) => ({ ...host, network }))
+    }
+    // A host of which the cell does not know yet is looked for again.
+    if (hosts.every(({ id }) => known.has(id))) this.#hosts = seen
+  }
+
   async #close(): Promise<void> {
     const engine = this.#engine
     this.#engine = undefined
     this.#version = undefined
+    this.#hosts = ''
     await engine?.[Symbol.asyncDispose]()
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import { sagas } from '#common/saga/schema.ts'
 import { usageOf } from '#test/env/cell-engine.ts'
-import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { operationOn } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
 import { readFeedState } from '../db/feed.ts'
@@ -29,18 +29,8 @@ const LONG = 86_400_000
 const kept = { operationsMs: LONG, sagasMs: LONG, feedMs: LONG, feedRowsMax: 1_000_000 }
 const orm = () => running.cell.conductor.db.orm
 
-async function activeServer() {
-  const operation = operationOn()
-  await cell.ask('instance.build', { operation, build: sampleBuild() })
-  await cell.waitForFeed(
-    'instance',
-    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
-  )
-  return operation
-}
-
 test('purge forgets old answers and sagas, but never those of a server that is still there', async () => {
-  const staying = await activeServer()
+  const staying = await cell.activeServer()
   const gone = operationOn()
   await cell.ask('instance.delete', { operation: gone })
 
@@ -56,8 +46,8 @@ test('purge forgets old answers and sagas, but never those of a server that is s
   expect(await orm().select().from(sagas).where(eq(sagas.state, 'done'))).toEqual([])
 })
 
-test('the feed keeps what no gateway has applied, and tells of a gap once that is too much', async () => {
-  await activeServer()
+test('the feed keeps rows that no gateway has applied, and reports a gap once there are too many', async () => {
+  await cell.activeServer()
   const { db } = running.cell.conductor
   const { incarnation } = running.cell
   const { last } = await readFeedState(db)
@@ -78,7 +68,7 @@ test('the feed keeps what no gateway has applied, and tells of a gap once that i
   expect((await read(last)).isGap).toBe(false)
 })
 
-test('the audit gives back what no server holds and corrects counters that drifted', async () => {
+test('the audit releases allocations without a server and corrects counters that drifted', async () => {
   const orphan = newId()
   const createdAt = new Date(Date.now() - 3_600_000)
   await orm()

@@ -13,7 +13,7 @@ const EVERY_MS = 10_000
 const LEASE_NAME = 'purge'
 const LEASE_TTL_MS = 60_000
 const BATCH = 500
-/** A round is bounded, so that it never holds up anything else for long; the next goes on. */
+/** A round is bounded, so that it never delays other work for long; the next round continues. */
 const BATCHES_MAX = 20
 
 /** Removes what has outlived its retention from every table that grows. */

@@ -56,7 +56,7 @@ describe.each([
   })
 })
 
-test('BackendInstancesFilter lets one more than there are pass where there may be more, and anything where that is not said', () => {
+test('BackendInstancesFilter passes hosts below the limit of their backend, and hosts without one', () => {
   const name = 'BackendInstancesFilter'
   expect(refusal(name, { instances: 1, instancesMax: 2 }, {})).toBeUndefined()
   expect(refusal(name, { instances: 900 }, {})).toBeUndefined()
@@ -96,7 +96,7 @@ describe('NumInstancesFilter', () => {
     expect(of(9, { ssd: 'true' }, max(' 9 '), max('100'))).toBe(reason)
   })
 
-  test('what is not a whole number in an aggregate does not count', () => {
+  test('aggregate values that are not whole numbers are ignored', () => {
     for (const value of ['many', '', '-1', '1.5', '4,5', '0x9', '1e1'])
       expect([value, of(2, max(value)), of(3, max(value))]).toEqual([
         value,
@@ -269,7 +269,7 @@ describe('aggregates', () => {
     expect(extraSpecs(aggregates({ ssd: 'y' }), specs('ssd', 'constructor x'))).toBeDefined()
   })
 
-  test('an aggregate of tenants keeps others away, whatever follows the key', () => {
+  test('an aggregate of tenants refuses others, with any suffix of the key', () => {
     const of = (...all: readonly Record<string, string>[]) =>
       refusal('AggregateMultiTenancyIsolation', aggregates(...all))
 

@@ -2,7 +2,7 @@ import type { HostId } from '#common/ids.ts'
 import type { HostAggregate } from '#openapi/wire/host.ts'
 import type { Resources } from '../placement/resources.ts'
 
-/** What the scheduler knows of a host. `used` is a hint that may lag; only the claim decides. */
+/** A host as the scheduler sees it. `used` is a hint that may lag; only the claim decides. */
 export interface HostState {
   readonly hostId: HostId
   readonly name: string
@@ -17,7 +17,7 @@ export interface HostState {
   readonly hypervisorHostname: string
   readonly architecture: string
   readonly imageFormats: readonly string[]
-  /** What may be in use at most, overcommit included. */
+  /** The most that may be in use, overcommit included. */
   readonly limits: Resources
   readonly used: Resources
   /** As claims count: a server has a second one while its resize waits to be confirmed. */

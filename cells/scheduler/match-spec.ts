@@ -1,4 +1,7 @@
-/** How a value of a host stands to the one wanted, whose parts are apart by one space, by the operators that extra specs may begin with (nova `extra_specs_ops`). */
+/**
+ * The comparisons of a host's value with a wanted one, by the operator with which an extra spec begins (nova
+ * `extra_specs_ops`). The parts of a wanted value are separated by one space.
+ */
 const OPERATORS: Readonly<Record<string, (value: string, wanted: string) => boolean>> = {
   // Nova's oldest operator, which means "at least".
   '=': (value, wanted) => Number(value) >= Number(wanted),

@@ -2,7 +2,7 @@ import type { HostId } from '#common/ids.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../placement/resources.ts'
 
-/** What a host is looked for. */
+/** A request for a host. */
 export interface PlacementRequest {
   readonly resources: Resources
   readonly image: {

@@ -208,7 +208,7 @@ test.each([
   expect(selectHosts(hosts, request(), made).hosts.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
 })
 
-test('of more hosts than are ever tried the ten best stay, in order, whatever the order they come in', () => {
+test('among more hosts than are tried the ten best remain, in order, for any order of the input', () => {
   const used = (instances: number) => host(`h${String(instances).padStart(2, '0')}`, { instances })
   const fewest = schedulingFrom(
     { schedulingPolicy: 'filter', filters: [], filterSettings, weights: { instances: 1 } },
@@ -249,7 +249,7 @@ test('three examples of each refusal are kept, and all are counted', () => {
   expect(compute?.examples.map(({ candidate }) => candidate)).toEqual(['a', 'b', 'c'])
 })
 
-test('whatever the hosts, all selected fit, none is selected twice, and every host is counted', () => {
+test('for any hosts, all selected ones fit, none is selected twice, and every host is counted', () => {
   const amount = fc.integer({ min: 0, max: 20 })
   const resources = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
   const anyHost = fc.record({ limits: resources, used: resources, isUp: fc.boolean() })

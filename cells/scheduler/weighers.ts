@@ -6,7 +6,7 @@ import type { Weigher } from './weigher.ts'
 const free = (amount: CountedResource) => (host: HostState) =>
   host.limits[amount] - host.used[amount]
 
-/** How many servers of the request's group the host holds, where the group is of this policy. */
+/** The number of servers of the request's group on the host, if the group has this policy; 0 otherwise. */
 function members(policy: 'soft-affinity' | 'soft-anti-affinity') {
   return ({ hostId }: HostState, { group }: PlacementRequest): number =>
     group?.policy === policy ? (group.members.get(hostId) ?? 0) : 0

@@ -39,7 +39,7 @@ export type ApartMessage =
   /** Its loop turns. */
   | { readonly kind: 'beat' }
   | { readonly kind: 'ended'; readonly nth: number; readonly answer: Json }
-  /** What it needs failed it: it can be tried again. */
+  /** A service that the task needs failed: the task can be tried again. */
   | { readonly kind: 'failed'; readonly nth: number }
   /** An exception escaped from this task, and ends the process. */
   | { readonly kind: 'guilty'; readonly nth: number; readonly why: string }
@@ -52,7 +52,7 @@ const MEMORY_MAX_MB = 1_024
 /** Of the limit: buffers are not in the heap. */
 const HEAP_SHARE = 0.5
 const STOP_MAX_MS = 5_000
-/** What a machine, a service manager or an operator ends a process with, whatever it does. */
+/** Signals with which the machine, a service manager or an operator ends a process; they are not the fault of its work. */
 const FROM_OTHERS: readonly string[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']
 
 /** One process apart and what it was given, until it has ended. */
@@ -105,7 +105,7 @@ export class ApartProcess implements AsyncDisposable {
       })
       this.#child.once('exit', (code, signal) => {
         const why = this.#why ?? reasonOf(code, signal)
-        // What it said at its end may still be on the way.
+        // The last output of the process may not have arrived yet.
         if (this.#child.connected) this.#child.once('disconnect', () => over(why))
         else over(why)
       })

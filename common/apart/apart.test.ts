@@ -76,7 +76,7 @@ test.each(POISONS)(
   },
 )
 
-test('a process that is killed from outside says nothing of its tasks', async () => {
+test('a process that is killed from outside proves nothing about its tasks', async () => {
   const pidFile = join(folder, 'pid')
   const tells = `(await import('node:fs')).writeFileSync('${pidFile}', String(process.pid)); ${WAITS}`
   await using apart = open(programOf('killed', tells))

@@ -12,7 +12,7 @@ const PROCESSES_MAX = 4
 export class Apart implements AsyncDisposable {
   readonly #options: ApartOptions
   readonly #processes = new Set<ApartProcess>()
-  /** Takes whatever comes. */
+  /** Takes work of all kinds. */
   #common: ApartProcess | undefined
   readonly #waiting: (readonly Given[])[] = []
   #isStopped = false

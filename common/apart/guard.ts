@@ -5,7 +5,7 @@ import { workerData } from 'node:worker_threads'
 const LOOK_MS = 100
 const MEBIBYTE = 2 ** 20
 
-/** What the process is held to. */
+/** The limits of the process. */
 export interface GuardTerms {
   readonly parent: number
   readonly memoryMaxMb: number

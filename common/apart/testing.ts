@@ -1,6 +1,6 @@
 import type { Json } from '../saga/saga.ts'
 
-/** What a task can do to its process. */
+/** The ways in which a task can harm its process. */
 export const POISONS = ['exit', 'throw', 'loop', 'heap', 'buffers'] as const
 export type Poison = (typeof POISONS)[number]
 

@@ -16,7 +16,7 @@ export interface Ask {
   readonly payload: unknown
   readonly work: WorkContext
   readonly timeoutMs: number
-  /** Who is asked, for messages: "Cell north". */
+  /** The recipient's name for messages, such as "Cell north". */
   readonly whom: string
 }
 

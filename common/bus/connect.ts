@@ -59,7 +59,7 @@ function dial(
     pingInterval: PING_MS,
     maxPingOut: 2,
     waitOnFirstConnect: true,
-    // A refused credential is renewed, or replaced by hand, while this goes on.
+    // Meanwhile a refused credential is renewed, or replaced by hand.
     ignoreAuthErrorAbort: true,
     // Otherwise every request makes an error beforehand, in case it will be wanted: a tenth of a request's cost.
     noAsyncTraces: true,
@@ -69,8 +69,8 @@ function dial(
 }
 
 /**
- * How long the client waits between two tries. By itself it compares with the wall clock when it last tried: set back by an
- * hour, that clock would keep it off the bus for as long. Once so much steady time has passed it is told to try now.
+ * How long the client waits between two tries. The client itself computes this with the time of day: if the clock is
+ * set back by an hour, it would stay off the bus for that long. This function counts steady time instead.
  */
 function steadyDelay(wait: () => number): () => number {
   let triedAt = -Infinity

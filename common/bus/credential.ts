@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { encodeUser, fmtCreds, type User } from '@nats-io/jwt'
 import { fromSeed } from '@nats-io/nkeys'
 
-/** What a user's JWT of the bus says. */
+/** The claims in a user's JWT of the bus. */
 export interface UserClaims {
   /** Public nkey of the user (`U…`). */
   readonly sub: string
@@ -69,7 +69,7 @@ export function endAfter(lifetimeS: number): number {
   return Math.floor(Date.now() / 1_000) + lifetimeS
 }
 
-/** What the holder of a credential signs with its key to have it renewed. No nonce of NATS begins so. */
+/** The text that the holder of a credential signs with its key to renew it. No nonce of NATS begins like this. */
 export function renewalProof(jwt: string): Uint8Array {
   return new TextEncoder().encode(`weir renew ${jwt}`)
 }

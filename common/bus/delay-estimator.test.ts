@@ -20,7 +20,7 @@ test('clocks that differ by hours make no message late, and a message that was h
   }
 })
 
-test('what was held up for long is late, however long nothing came before it', () => {
+test('a message that was delayed for long is late, even after a long silence', () => {
   const from = sender(new DelayEstimator(), 'one', 0)
   from(0)
 

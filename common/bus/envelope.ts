@@ -1,13 +1,13 @@
 import { ERROR_KINDS, type ErrorKind, Failure } from '../errors.ts'
 
-/** What every reply on the bus is wrapped in, so that a failure keeps its kind from level to level. */
+/** The wrapper of every reply on the bus, so that a failure keeps its kind from level to level. */
 export type Envelope =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly kind: ErrorKind; readonly message: string }
 
 const KINDS: ReadonlySet<string> = new Set(ERROR_KINDS)
 
-/** The value of a reply; throws the failure it carries, or `unavailable` for something that is no reply of ours. */
+/** The value of a reply; throws the failure that it carries, or `unavailable` for an unknown form of reply. */
 export function openEnvelope(envelope: unknown): unknown {
   const e = envelope as Partial<Record<'ok' | 'value' | 'kind' | 'message', unknown>> | null
   if (e?.ok === true) return e.value

@@ -27,6 +27,7 @@ export function workHeaders(work: WorkContext, timeoutMs: number): MsgHdrs {
   return hdrs
 }
 
+/** The work to which a message belongs, by its headers. */
 export function workOf(hdrs: MsgHdrs | undefined): WorkContext {
   const via = hdrs?.get(VIA) ?? ''
   return workContext({

@@ -91,7 +91,7 @@ test('a credential is due at half its life, and one without an end at once', asy
   expect(isRenewalDue({ ...credential, claims: { ...endless, iat } }, 0)).toBe(true)
 })
 
-test('a file that is no credentials file is named', async () => {
+test('an error names a file that is not a credentials file', async () => {
   const file = await fileWith('nonsense')
 
   expect(() => readCredential(file)).toThrow(`${file} is not a credentials file`)

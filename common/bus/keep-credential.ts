@@ -141,7 +141,7 @@ export class CredentialKeeper {
     const nats = this.#nats
     if (nats === undefined || nats.isClosed()) return false
     if (readCredential(this.#kept.file).jwt === this.#used) return false
-    // What was sent is with the bus before the connection is closed; what was subscribed to is opened again.
+    // Sent messages reach the bus before the connection is closed; subscriptions are opened again.
     await nats.flush()
     await nats.reconnect()
     return true

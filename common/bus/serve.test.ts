@@ -73,7 +73,7 @@ test('a question too large for the bus is refused, and is not taken for silence'
   await expect(ask(nats, question(long))).rejects.toMatchObject({ kind: 'internal' })
 })
 
-test('what was sent to a server that ends is answered, by it or by another of its queue', async () => {
+test('a request to a server that ends is answered, by it or by another of its queue', async () => {
   const subject = 'test.ending'
   const credentialsFile = await bus.cellCredentialsFile(cellId)
   const other = await connectBus({ url: bus.url, credentialsFile, name: 'other' }, log)

@@ -44,7 +44,8 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
   })
   return {
     async [Symbol.asyncDispose]() {
-      // What the bus had sent before it heard would be lost otherwise, and waited for until its deadline.
+      // Without this, requests that the bus sent before the subscription was active would be lost, and their callers
+      // would wait until the deadline.
       if (!nats.isClosed()) await settledWithin(systemClock, LAST_WORD_MS, subscription.drain())
       subscription.unsubscribe()
       await Promise.allSettled(open)

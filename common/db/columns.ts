@@ -14,8 +14,8 @@ export const token = (name: string, length = 64) =>
   })(name)
 
 /**
- * Like `token`, but never null, and in the same room whatever it says; empty where there is nothing to say. A row that
- * grows is rewritten elsewhere in its page, and pages are full of rows: that costs a page of the log every few times.
+ * Like `token`, but never null and of a fixed width; '' stands for no value. A row that grows is moved within its page,
+ * and in a full page this costs a page of the redo log.
  */
 export const fixedToken = (name: string, length: number) =>
   customType<{ data: string; driverData: string }>({
@@ -29,7 +29,7 @@ export const text255 = (name: string) => varchar(name, { length: 255 })
 export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
 
 /**
- * True of a time that lies at least a minute ahead although the database's clock wrote it: the clock was set back since. A wait
- * that counts from such a time would last as long as the clock had been ahead.
+ * True for a time at least a minute in the future that the database's own clock wrote: the clock was set back since. A
+ * wait that counts from such a time would last as long as the clock had been ahead.
  */
 export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`

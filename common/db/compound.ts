@@ -1,8 +1,8 @@
-/** What must be true of a statement in a compound. */
+/** The expectation of a statement in a compound. */
 export interface Expected {
   /** As many rows must match. */
   readonly rows: number
-  /** What the transaction fails with where they do not. */
+  /** The failure of the transaction if it is not met. */
   readonly otherwise: () => Error
 }
 
@@ -40,7 +40,7 @@ function assertion(place: number): string {
   return ` if row_count() <> ? then signal sqlstate '45000' set message_text = '${MARK}${place}'; end if;`
 }
 
-/** What the part that did not match its rows wants thrown; undefined when something else failed. */
+/** The failure of the part that did not match its rows; undefined when something else failed. */
 export function failedExpectation(error: unknown, parts: readonly Bound[]): Error | undefined {
   const { code, message } = error as { readonly code?: string; readonly message?: string }
   if (code !== SIGNAL || message?.startsWith(MARK) !== true) return undefined

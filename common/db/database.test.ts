@@ -111,7 +111,7 @@ test('queued statements run in their turn, before the next statement that is awa
   expect(await db.rows(all, {})).toHaveLength(3 + many.length)
 })
 
-test('a queued statement that does not match its rows ends the transaction, whatever its caller catches', async () => {
+test('a queued statement that does not match its rows ends the transaction, even if its caller catches errors', async () => {
   const drop = statement(builder.delete(things).where(eq(things.id, sql.placeholder('id'))))
   const expected = { rows: 1, otherwise: () => new Failure('conflict', 'It is gone.') }
   const gone = { kind: 'conflict', message: 'It is gone.' }

@@ -1,6 +1,6 @@
 import type { Pool } from 'mysql2'
 
-/** Of a prepared statement what mysql2 keeps of it: its own text, how each value and each column was described. */
+/** The data that mysql2 keeps about a prepared statement: its text, and the descriptions of its values and columns. */
 interface Kept {
   query: string
   columns: readonly unknown[]

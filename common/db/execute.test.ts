@@ -49,7 +49,7 @@ test('compounds of any number of statements leave nothing prepared', async () =>
   await db.orm.delete(notes)
 })
 
-test('a compound writes and reads what its statements alone would', async () => {
+test('a compound has the results of its statements one by one', async () => {
   const written = {
     id: 'all',
     text: `what? it's "so" \\ '; drop table notes; -- ü🙂`,

@@ -22,7 +22,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 /** mysql2 gives these no code. */
 const UNAVAILABLE_TEXTS = ['Queue limit reached.', 'Pool is closed.', 'closed state']
 
-/** What the database says when it has no room for a row, an index, its log or a temporary table. */
+/** Codes of the database for a lack of room for a row, an index, its log or a temporary table. */
 const FULL: ReadonlySet<string> = new Set([
   'ER_DISK_FULL',
   'ER_RECORD_FILE_FULL',
@@ -44,13 +44,9 @@ export function databaseFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const code = codeOf(error)
   if (code === NOT_COMPARABLE)
-    return new Failure(
-      'invalid',
-      'An id or filter of this request has characters that no id or filter can have.',
-      {
-        cause: error,
-      },
-    )
+    return new Failure('invalid', 'An ID or filter in this request contains invalid characters.', {
+      cause: error,
+    })
   const text = error instanceof Error ? error.message : ''
   if ((code !== undefined && FULL.has(code)) || FULL_TEXT.test(text))
     return new Failure('unavailable', 'The database cannot store more: its disk is full.', {
@@ -111,7 +107,7 @@ export function isTableThere(error: unknown): boolean {
   return codeOf(error) === 'ER_TABLE_EXISTS_ERROR'
 }
 
-/** The driver's error is the cause of the failure made of it. */
+/** The driver's error becomes the cause of the failure. */
 function driverError(error: unknown): unknown {
   let e = error
   for (let depth = 0; depth < 3 && e instanceof Error; depth += 1) {

@@ -14,7 +14,7 @@ export interface RowsInsert<Column extends string> {
 export interface RowsInsertOptions {
   /** The same expression in every row, by column. */
   readonly fixed?: Readonly<Record<string, SQL>>
-  /** What to assign where the key is taken, in this order; absent: such a row is an error. */
+  /** The assignments for a row whose key exists, in this order; absent: such a row is an error. */
   readonly onDuplicate?: SQL
 }
 

@@ -30,9 +30,9 @@ test('the first statements of all come first, and the same insert of all is one'
 })
 
 test.each([
-  ['what is selected', 'insert into `a` select ? from dual'],
-  ['what a taken key is set to', 'insert into `a` values (?) on duplicate key update `x` = ?'],
-  ['a change', 'update `a` set `x` = ?'],
+  ['an insert from a select', 'insert into `a` select ? from dual'],
+  ['an upsert', 'insert into `a` values (?) on duplicate key update `x` = ?'],
+  ['an update', 'update `a` set `x` = ?'],
 ])('%s stays a statement of each', (_, text) => {
   expect(interleaveStatements([[{ text, values: [1] }], [{ text, values: [2] }]])).toEqual([
     { text, values: [1] },

@@ -14,8 +14,8 @@ const SIZES = [1, 2, 4, 8, 16] as const
 const SIZE_MAX = 16
 
 /**
- * Looks for rows by their key. Those looked for in one turn of the event loop are asked for with one statement: a round
- * trip costs the process, and the database, more than a row does. One that comes alone is asked for alone, and no later.
+ * Looks up rows by their key. Keys requested in one turn of the event loop share a statement: a round trip costs the
+ * process, and the database, more than a row does. A single key is looked up alone, and no later.
  */
 export class Lookup<Row> {
   readonly #statements: ReadonlyMap<number, Statement>

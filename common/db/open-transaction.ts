@@ -17,7 +17,7 @@ import type { Statement } from './statement.ts'
 /** How many rows the statement before it matched: of a compound the driver tells only the sum. */
 const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
 
-/** What a transaction needs of its database. */
+/** The part of a database that a transaction uses. */
 export interface TransactionIo {
   /** A connection of its own. */
   connect(): Promise<PoolConnection>

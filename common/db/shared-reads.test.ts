@@ -16,7 +16,7 @@ function reader() {
   return { begun, turn, ask: (name = 'a', on = db) => reads.read(on, name, work) }
 }
 
-test('what comes in one turn is one read, and what comes meanwhile is the next', async () => {
+test('requests of one turn share a read, and requests during a read share the next', async () => {
   const { begun, turn, ask } = reader()
   const first = [ask(), ask()]
   await turn()

@@ -7,8 +7,8 @@ interface Line<T> {
 }
 
 /**
- * Reads of the same that come in one turn of the event loop, or while one is under way, are one: the next. So each is
- * answered by what was asked of the database after it came, and however many come at once make two reads.
+ * Equal reads that begin in one turn of the event loop, or while one runs, share the next read. So each gets data read
+ * after it began, and any number at once cause two reads.
  */
 export class SharedReads<T> {
   readonly #lines = new WeakMap<Executor, Map<string, Line<T>>>()

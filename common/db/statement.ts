@@ -17,7 +17,7 @@ export interface Statement {
 /** Freezes a drizzle query whose variable parts are `sql.placeholder(name)`; every placeholder must be bound. */
 export function statement(query: { toSQL(): { sql: string; params: unknown[] } }): Statement {
   const { sql: text, params } = query.toSQL()
-  // Some go as text with their values in place of each question mark, whatever that stands in.
+  // A statement that is sent as text gets its values in place of every question mark, even of one within a string.
   if (text.split('?').length - 1 !== params.length)
     throw new Error(`A statement has a question mark that is no placeholder: ${text}`)
   const slots = params.map(slotOf)

@@ -263,7 +263,7 @@ test('a step whose usual way turns out wrong is run the other way, and nothing i
   expect(await leftOf(failed)).toEqual(allOf(failed))
 })
 
-test('a remote that is silent is asked again, and its saga rests between tries', async () => {
+test('a step whose remote does not answer is repeated, and its saga rests between tries', async () => {
   const id = newId()
   world.silentFor = 2
   await using engine = await open(saga)
@@ -305,7 +305,7 @@ test('a process that lost its saga to another changes nothing more', async () =>
   expect(await leftOf(id)).toEqual(allOf(id))
 })
 
-test('an undo that fails for good leaves the saga stuck for an operator', async () => {
+test('an undo that keeps failing leaves the saga stuck for an operator', async () => {
   const id = newId()
   const steps = saga.steps.map((step) => {
     if (step.name === 'activate' && step.kind === 'local')

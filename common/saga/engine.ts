@@ -47,9 +47,12 @@ export interface SagaStart<Params> extends FirstTransaction {
 /** A saga whose first transaction has committed. */
 export interface SagaRun {
   readonly id: SagaId
-  /** What a step of the first transaction gave; undefined for a step that was not in it. */
+  /** The output of a step of the first transaction; undefined for any other step. */
   output<T extends Json>(step: string): T | undefined
-  /** Settles when this process is through with it; 'handed-over' when it goes on later or elsewhere. */
+  /**
+   * Settles when this process has finished with the saga; 'handed-over' when the saga continues later or in another
+   * process.
+   */
   readonly finished: Promise<SagaOutcome | 'handed-over'>
 }
 
@@ -85,7 +88,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     this.#byName = new Map(options.sagas.map((saga) => [saga.name, saga]))
   }
 
-  /** Takes the process's lease, so that whatever a predecessor of the same name still does is fenced off. */
+  /** Takes the process's lease, which fences off a predecessor of the same name that may still run. */
   static async open<Deps>(options: SagaEngineOptions<Deps>): Promise<SagaEngine<Deps>> {
     const lease = await seizeLease(options.db, options.processName, newId(), LEASE_TTL_MS)
     const engine = new SagaEngine(options, lease, false)
@@ -98,7 +101,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     return new SagaEngine(options, lease, true)
   }
 
-  /** Of this process: what it has in hand is fenced by it. */
+  /** The lease of this process, which fences its sagas. */
   get lease(): Lease {
     return { ...this.#lease }
   }
@@ -109,8 +112,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   }
 
   /**
-   * Commits the saga with everything up to its first remote step, then goes on without the caller. A failure of
-   * that first transaction leaves nothing behind and is thrown here.
+   * Commits the saga with all steps up to its first remote step, and continues it in the background. A failure of that
+   * first transaction leaves nothing behind and is thrown here.
    */
   async start<Params>(saga: Saga<Deps, Params>, start: SagaStart<Params>): Promise<SagaRun> {
     const [run] = await this.startTogether(saga, [start], start)
@@ -266,7 +269,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       return outcome
     } catch (error) {
       this.#letGo.add(id)
-      // The database or the lease is gone: the next holder of the lease goes on from the log.
+      // The database or the lease is gone: the next holder of the lease continues from the log.
       if (!this.#stop.signal.aborted) {
         const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
         log[level]({ saga: id, name, ...errorFields(error) }, 'saga handed over')

@@ -80,7 +80,7 @@ function doneApart(task: ApartSaga): Promise<SagaOutcome | 'handed-over'> {
   return executeApart({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
 }
 
-test('sagas in hand when a process ended are tried apart, and their rows say how the trial ended', async () => {
+test('sagas on which a process worked when it ended are tried apart, and their rows have the result', async () => {
   const [innocent, guilty, left] = [newId<string>(), newId<string>(), newId<string>()]
   const processName = newId<string>()
   await using first = await open(processName)
@@ -120,7 +120,7 @@ test('sagas in hand when a process ended are tried apart, and their rows say how
   expect(new Set(tried)).toEqual(new Set([innocent, guilty, left]))
 })
 
-test('what an operator continues is tried apart', async () => {
+test('a saga that an operator continues is tried apart', async () => {
   const subject = newId<string>()
   const tried: Json[] = []
   const apart = {
@@ -140,7 +140,7 @@ test('what an operator continues is tried apart', async () => {
   expect(tried).toEqual([expect.objectContaining({ kind: 'saga', id })])
 })
 
-test('a saga apart outwaits a remote that is silent, and one that is no longer its process’s is left alone', async () => {
+test('a saga apart waits for a remote that does not answer, and stops when its process no longer holds it', async () => {
   const [own, lost] = [newId<string>(), newId<string>()]
   const processName = newId<string>()
   await using first = await open(processName)

@@ -25,8 +25,8 @@ export interface ApartDeps<Deps> {
 }
 
 /**
- * Takes the saga to its end, however long its remotes are silent: 'handed-over' only where it is no longer that
- * process's, or has ended. Throws where the database is away.
+ * Takes the saga to its end, however long its remotes do not answer. 'handed-over' only if it no longer belongs to that
+ * process, or has ended. Throws while the database is unavailable.
  */
 export async function executeApart<Deps>(
   { db, deps, sagas, clock, log }: ApartDeps<Deps>,

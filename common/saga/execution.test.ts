@@ -123,7 +123,7 @@ const wake = (subject: string) =>
 
 const settled = (subject: string) => expect.poll(async () => (await rowOf(subject)).state)
 
-test('a remote that stays silent is asked four times, and its saga then rests for three seconds', async () => {
+test('a step is tried four times while its remote does not answer, and its saga then rests for three seconds', async () => {
   const saga = sagaOf([local('first'), remote('ask', { run: failing('unavailable') })])
   await using engine = await open(saga)
 
@@ -139,7 +139,7 @@ test('a remote that stays silent is asked four times, and its saga then rests fo
   expect(logged.at(-1)).toMatchObject({ level: 'info', message: 'saga rests' })
 })
 
-test('an undo that stays silent rests, and goes on from there', async () => {
+test('an undo whose remote does not answer rests, and continues from there', async () => {
   const undo = failing('unavailable', 4)
   const saga = sagaOf([
     remote('build', { undo: async () => void (await undo()) }),
@@ -312,7 +312,7 @@ test('a saga whose name is unknown here is logged and left alone', async () => {
   })
 })
 
-test('what the steps of the first transaction gave is known to who began the saga', async () => {
+test('the caller that began the saga gets the results of its first transaction', async () => {
   const saga = sagaOf([local('first'), remote('build'), local('last')])
   await using engine = await open(saga)
   const start = { subject: 's', params: { id: 'x' }, work: workContext({}) }
@@ -366,7 +366,7 @@ test('a database that does not say for five seconds whether it has committed lea
   expect(pauses).toHaveLength(26)
 })
 
-test('a process that stops ends its wait for a remote, and the next one goes on at once', async () => {
+test('a process that stops ends its wait for a remote, and the next process continues at once', async () => {
   const processName = newId<string>()
   let isAsked = false
   let isAborted = false

@@ -44,7 +44,7 @@ type AnyStep = Step<unknown, never>
 const PAUSES_MS = [100, 300, 1_000]
 export const REST_MS = 3_000
 
-/** What else commits together with the beginning of sagas. */
+/** Changes that commit together with the beginning of sagas. */
 export interface FirstTransaction {
   /** Runs first. */
   readonly before?: (tx: Tx) => Promise<void> | void
@@ -57,9 +57,9 @@ const SETTLE_MAX_MS = 5_000
 const SETTLE_PAUSE_MS = 200
 
 /**
- * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where
- * the connection ends before the commit is answered, the database is asked: a caller that got a failure could not
- * know that the work goes on.
+ * Commits each saga's row with its local steps up to the first remote one, which the log then has as started. If the
+ * connection ends before the commit is answered, the database is asked: a caller that got a failure could not know that
+ * the work continues.
  */
 export async function firstTransaction(
   db: Transactional,
@@ -173,7 +173,7 @@ async function commit(
     })
     return undefined
   } catch (error) {
-    // What the last step queued fails with the commit, and is that step's failure.
+    // A statement that the last step queued fails with the commit, and counts as that step's failure.
     const isLost = error instanceof SagaLost || isFailure(error, 'unavailable')
     if (failed === undefined || isLost) throw error
     return { step: failed, error, before: known }

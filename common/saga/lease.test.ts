@@ -90,7 +90,7 @@ const isFree = async (name: string) => {
   return taken !== undefined
 }
 
-test('a lease that is held is asked for seldom, and lost as soon as it is asked for after another took it', async () => {
+test('a held lease is rarely renewed, and is lost at the renewal after another process took it', async () => {
   const { seen, statementsOf, lease } = counting()
   const held = lease('held')
 

@@ -78,7 +78,7 @@ export async function acquireLease(
   return lease?.holder === who ? lease : undefined
 }
 
-/** What a lease is held by. */
+/** The name, holder and duration of a lease. */
 export interface LeaseTerms {
   readonly name: string
   readonly holder: string

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-test('what was in hand when a process ended is a suspect until it has taken a step, and not what rested or was let go of', async () => {
+test('a saga on which a process worked when it ended is a suspect until its next step; resting and released sagas are not', async () => {
   const processName = newId()
   const [held, resting, stepped] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
   const ids = [held, resting, stepped]
@@ -56,7 +56,7 @@ test('what was in hand when a process ended is a suspect until it has taken a st
   expect((await adopt()).found).toEqual({ [held]: true, [resting]: false, [stepped]: false })
 })
 
-test('a saga that rests goes on although the clock of the database was an hour ahead when its pause began', async () => {
+test('a resting saga continues although the clock of the database was an hour ahead when its pause began', async () => {
   const processName = newId()
   const lease = await seizeLease(db, processName, newId(), 10_000)
   const [ahead, resting] = [newId<SagaId>(), newId<SagaId>()]

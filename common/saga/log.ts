@@ -21,7 +21,7 @@ export interface SagaRecord {
 
 /** A saga taken up again. */
 export interface AdoptedSaga extends SagaRecord {
-  /** It was in hand when a process ended, and may be why. */
+  /** A process ended while it worked on the saga, which may be the cause. */
   readonly isSuspect: boolean
   readonly log: readonly LogRow[]
 }
@@ -75,7 +75,7 @@ const HOLD = statement(
 
 const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))
 
-/** Waits for a transaction that is about to insert the row, and may not have heard that its client is gone. */
+/** Waits for a transaction that is about to insert the row, and may not have noticed that its client is gone. */
 const BEGUN = statement(
   builder.select({ id: sagas.id }).from(sagas).where(eq(sagas.id, id)).for('update'),
 )
@@ -98,7 +98,7 @@ export function queueSaga(
   tx.queue(INSERT, { ...saga, owner, generation, state, params, hand, log: log ?? [] })
 }
 
-/** What becomes of a saga's row. */
+/** The next state of a saga's row. */
 export interface Hold {
   readonly state: SagaState
   /** Not taken up again before; 0 when absent. */
@@ -133,7 +133,7 @@ export async function markSaga(
   if (affectedRows !== 1) throw new SagaLost(saga)
 }
 
-/** The saga has ended, or another process has taken it: whatever this one still does to it is rolled back. */
+/** The saga has ended, or another process has taken it: all further writes of this process to it are rolled back. */
 export class SagaLost extends Failure {
   constructor(saga: SagaId) {
     super('conflict', `Saga ${saga} has ended or belongs to another process.`)
@@ -157,7 +157,7 @@ function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params, log,
   }
 }
 
-/** A process is at what goes on without a pause. */
+/** A saga that continues without a pause is being worked on by a process. */
 function handOf(state: SagaState, pauseMs: number): SagaHand {
   return (state === 'running' || state === 'unwinding') && pauseMs === 0 ? 'held' : 'free'
 }

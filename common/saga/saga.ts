@@ -2,7 +2,7 @@ import type { WorkContext } from '../context.ts'
 import type { Tx } from '../db/database.ts'
 import type { SagaId } from '../ids.ts'
 
-/** Whatever can stand in a JSON column. */
+/** Any value that a JSON column can hold. */
 export type Json =
   | null
   | boolean
@@ -12,8 +12,8 @@ export type Json =
   | { readonly [key: string]: Json }
 
 /**
- * Work of several steps that must not be left half done. Everything random or timed is chosen before it starts and
- * stands in `params`; steps share nothing but the outputs of earlier ones. A changed step list raises `version`.
+ * Work of several steps that must not be left half done. Every random or timed value is chosen before it starts and is
+ * part of `params`; steps share only the outputs of earlier ones. A changed step list raises `version`.
  */
 export interface Saga<Deps, Params> {
   readonly name: string
@@ -50,8 +50,8 @@ export interface LocalStep<Deps, Params> extends StepBase<Deps, Params> {
 }
 
 /**
- * Changes something elsewhere. Idempotent: after a crash it runs again. A failure of kind `unavailable` means the
- * outcome is unknown: the step is asked again until it answers. Any other failure means it did not happen.
+ * Changes something elsewhere. Idempotent: after a crash it runs again. A failure of kind `unavailable` means that the
+ * outcome is unknown: the step is repeated until it has an answer. Any other failure means that nothing was changed.
  */
 export interface RemoteStep<Deps, Params> extends StepBase<Deps, Params> {
   readonly kind: 'remote'

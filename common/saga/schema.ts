@@ -12,11 +12,11 @@ export const sagas = mysqlTable(
     name: token('name').notNull(),
     version: int('version').notNull(),
     state: fixedToken('state', 9).notNull(),
-    /** What the saga is about, usually a server; for operators. */
+    /** The object of the saga, usually a server; for operators. */
     subject: token('subject').notNull(),
     params: json('params').notNull(),
     work: json('work').notNull(),
-    /** What was started and what came out, in order, but for what ended it well: `LogRow`s, to which the owner only adds. */
+    /** `LogRow`s of started steps and their results, in order, without a successful end; the owner only appends. */
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
@@ -24,7 +24,10 @@ export const sagas = mysqlTable(
     hand: fixedToken('hand', 7).$type<SagaHand>().notNull().default('free'),
     /** Why it is stuck. */
     why: text('why'),
-    /** Not taken up before this: a remote that did not answer is asked again later. Of one that is over: its end. */
+    /**
+     * Not resumed before this time: a remote that did not answer is asked again later. For a saga that is over, the
+     * time of its end.
+     */
     resumeAt: time('resume_at').notNull(),
     createdAt: time('created_at').notNull(),
   },

@@ -15,7 +15,7 @@ export interface ShownSaga {
   readonly why: string | null
   readonly requestId: string | null
   readonly startedAt: Date
-  /** When it ended or got stuck; null while it goes on. */
+  /** When it ended or got stuck; null while it is in progress. */
   readonly endedAt: Date | null
 }
 

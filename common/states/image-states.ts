@@ -15,7 +15,7 @@ export type ImageStatus = (typeof IMAGE_STATUSES)[number]
 export const IMAGE_VISIBILITIES = ['public', 'private', 'shared', 'community'] as const
 export type ImageVisibility = (typeof IMAGE_VISIBILITIES)[number]
 
-/** What a project made of an image that was shared with it; only accepted ones are in its lists. */
+/** The answer of a project to an image that was shared with it; only accepted images are in its lists. */
 export const IMAGE_MEMBER_STATUSES = ['pending', 'accepted', 'rejected'] as const
 export type ImageMemberStatus = (typeof IMAGE_MEMBER_STATUSES)[number]
 

@@ -62,7 +62,7 @@ export const TASKS = [
 ] as const
 export type Task = (typeof TASKS)[number]
 
-/** What clients see as a server's root device, as Nova says it before any host is known; a guest may name its own otherwise. */
+/** The root device of a server, as Nova names it before a host is known; a guest may have another name for it. */
 export const ROOT_DEVICE = '/dev/vda'
 
 /** Nova's power_state numbers, which clients see as OS-EXT-STS:power_state. */
@@ -77,7 +77,7 @@ export const POWER_STATES = {
 export type PowerState = keyof typeof POWER_STATES
 export type PowerNumber = (typeof POWER_STATES)[PowerState]
 
-/** What the API calls a server's status, as far as its states can come to. */
+/** The statuses that the API can show for the states of a server. */
 export type ApiStatus =
   | 'BUILD'
   | 'ACTIVE'
@@ -149,7 +149,7 @@ const STATUS_OF_TASK: Readonly<Partial<Record<VmState, Shown>>> = {
   error: REBUILD,
 }
 
-/** What the API calls `status`: computed, never stored, so the two columns cannot disagree with it. */
+/** The `status` of the API: computed, never stored, so the two columns cannot disagree with it. */
 export function apiStatus(vm: VmState, task: Task | null): ApiStatus {
   const byTask = task === null ? undefined : STATUS_OF_TASK[vm]?.[task]
   return byTask ?? STATUS_OF_VM_STATE[vm]

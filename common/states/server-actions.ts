@@ -1,13 +1,13 @@
 import type { Task, VmState } from './instance-states.ts'
 
-/** What an action on a server needs, shows and leads to. */
+/** The states from which an action may begin, the task that it shows, and the state that it leads to. */
 export interface ServerActionRule {
   /** Nova's name of the action, in refusals and, where `recorded` names no other, in `server event list`. */
   readonly name: string
   /** Null: it leaves no record of its own. */
   readonly recorded?: string | null
   readonly from: readonly VmState[] | 'any'
-  /** Tasks of others it may begin over, besides none. */
+  /** Tasks of other actions over which it may begin, besides no task. */
   readonly over?: readonly Task[] | 'any'
   /** True when it may begin only while one of `over` is under way. */
   readonly onlyOver?: boolean
@@ -19,7 +19,7 @@ export interface ServerActionRule {
   readonly during: Task | null
   /** The vm state once it is done; null: as it was before, or as the outcome decides. */
   readonly to: VmState | null
-  /** What the step on a host is called in events, as Nova's computes name it; null: there is none. */
+  /** The name of the step on a host in events, as Nova's computes use it; null: there is no such step. */
   readonly event: string | null
 }
 

@@ -48,7 +48,7 @@ export async function signIn(endpoint: string, account: Account): Promise<Sessio
   return { endpoint, token }
 }
 
-/** The JSON answer of a call that succeeded; throws a `Failure` with the service's own words otherwise. */
+/** The JSON answer of a successful call; otherwise throws a `Failure` with the message of the service. */
 export async function callApi<Answer>(session: Session, call: Call): Promise<Answer> {
   const { statusCode, text } = await send(session.endpoint, call, session.token)
   if (statusCode >= 300) throw refusal(`${call.method} ${call.path}`, statusCode, text)

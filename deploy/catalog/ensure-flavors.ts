@@ -29,7 +29,7 @@ interface FlavorBody {
   readonly extraSpecs?: Readonly<Record<string, string>>
 }
 
-/** What the simulated machines of a demo are called. */
+/** The resource class of a demo's simulated machines. */
 export const DEMO_MACHINE_CLASS = 'CUSTOM_DEMO'
 
 /** A whole machine of the demo's, and nothing else. */

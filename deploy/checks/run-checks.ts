@@ -9,7 +9,7 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', process.execPath, 'node_modules/.bin/tsc', '-p', '.'],
 ]
 
-/** Runs every check, whatever the others say, and returns the names of those that failed. */
+/** Runs every check, also after failed ones, and returns the names of those that failed. */
 export async function runChecks(progress: (line: string) => void): Promise<readonly string[]> {
   const failed: string[] = []
   for (const [name, command, ...args] of CHECKS) {

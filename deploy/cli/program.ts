@@ -20,6 +20,8 @@ export function createProgram(operator: Operator): Command {
   const program = new Command('weir')
     .description('A cascading federation gateway for compute.')
     .version(`weir ${readRelease()}`, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show help')
+    .helpCommand('help [command]', 'Show help for a command')
     .enablePositionalOptions()
     .showHelpAfterError('(./weir --help shows every command)')
     .exitOverride()

@@ -30,7 +30,7 @@ export async function readJoinTokenOption(file: string | undefined, env: Env): P
   if (token !== undefined && token.trim() !== '') return token.trim()
   throw new Failure(
     'invalid',
-    `There is no join token: give the file it is in with --token-file, - for standard input, or set ${JOIN_TOKEN}.`,
+    `A join token is needed: give its file with --token-file (- reads standard input), or set ${JOIN_TOKEN}.`,
   )
 }
 

@@ -10,7 +10,7 @@ export async function runCommand(operator: Operator, words: readonly string[]): 
     await createProgram(operator).parseAsync(words, { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) {
-      // It has told what it had to. Help is no error.
+      // The message has been written. Help is not an error.
       if (error.exitCode !== 0) operator.endsAs('usage')
       return
     }

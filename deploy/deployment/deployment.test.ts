@@ -42,7 +42,7 @@ test('saveState() and loadState() are inverse, and only the owner may read the f
   expect(statSync(layout.stateFile).mode & 0o777).toBe(0o600)
 })
 
-test('loadState() refuses what another version wrote', () => {
+test('loadState() refuses the state of another version', () => {
   writeFileSync(layout.stateFile, '{"version": 2}')
 
   expect(() => loadState(layout)).toThrow('version 2')

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import { type DeploymentState, launchedCells } from './state.ts'
 
-/** What `./weir up` was asked for; what was not said is undefined. */
+/** The options of `./weir up`; undefined for those that were not given. */
 export interface UpOptions {
   readonly driver?: LaunchedDriver | 'auto'
   readonly network?: 'host' | 'ovn'

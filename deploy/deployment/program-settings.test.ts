@@ -38,7 +38,7 @@ test('a program gets its own settings, and none that the deployment sets', () =>
   )
 })
 
-test('settingsDigest() is of what the files say that a program is pointed to, and of one that is not there', () => {
+test('settingsDigest() includes the content of files that settings name, and whether they exist', () => {
   const directory = mkdtempSync(join(tmpdir(), 'weir-digest-'))
   const file = join(directory, 'ca.pem')
   const settings = { COMPUTE_DRIVER_CA_FILE: file }

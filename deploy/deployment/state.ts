@@ -9,7 +9,7 @@ import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import type { Layout } from './layout.ts'
 import type { ProgramSettings } from './program-settings.ts'
 
-/** What one deployment consists of. Written when it is planned; only `processes` and `isReady` change later. */
+/** The parts of one deployment. Written when it is planned; only `processes` and `isReady` change later. */
 export interface DeploymentState {
   readonly version: typeof STATE_VERSION
   readonly driver: ChosenDriver
@@ -22,7 +22,7 @@ export interface DeploymentState {
   readonly cells: readonly CellRecord[]
   /** Where cells and clients of other machines are served; absent: nowhere. */
   readonly exposed?: ExposedAddress
-  /** Set where this is a cell of a deployment elsewhere: there is no gateway here then. */
+  /** Set for a cell of a deployment elsewhere, which has no gateway here. */
   readonly joined?: JoinedDeployment
   /** Set where this is one host of a cell elsewhere: there is neither gateway nor cell here then. */
   readonly host?: JoinedHost
@@ -72,7 +72,7 @@ export interface ChosenDriver {
 }
 
 export interface StartedProgram extends ProcessIdentity {
-  /** Of what it was told when it started. */
+  /** The digest of the settings with which the program was started. */
   readonly settingsDigest: string
 }
 

@@ -22,7 +22,7 @@ export interface RunningDockerEngine {
   shutDown(): Promise<void>
   /** Ends the engine as a crash does: its containers run on until it starts again. */
   kill(): Promise<void>
-  /** Ends everything of the engine, and exactly that. What it has stored stays. */
+  /** Ends every process of the engine, and no others. Its data stays. */
   stop(): Promise<void>
 }
 
@@ -30,9 +30,9 @@ const STEP_MS = 10_000
 const READY_MS = 30_000
 const END_MS = 30_000
 const LOG_TAIL_CHARS = 2_000
-/** Where an engine looks for the sockets of its plugins, whatever its settings say. */
+/** Where an engine looks for the sockets of its plugins, in spite of its settings. */
 const PLUGINS = '/run/docker/plugins'
-/** The engine goes on when the shell that started it ends. */
+/** The engine keeps running when the shell that started it ends. */
 const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
 
 /**

@@ -33,7 +33,7 @@ async function put(layout: Layout, name: string, lifetimeS: number): Promise<str
   return file
 }
 
-test('what has ended is named, with the one command that helps', async () => {
+test('an expired credential is named, with the command that renews it', async () => {
   const layout = await folder()
   await put(layout, 'uplink.creds', DAY_S)
   const now = Date.now()

@@ -43,5 +43,5 @@ function remedy(name: string, { cells, host }: DeploymentState): string {
     host === undefined
       ? ['cell', cells[0]?.name]
       : ['host', `${host.cell.name} --host ${host.name}`]
-  return `have ./weir cell token create ${subject} --renew run at the gateway, and join with that token again, here: ./weir ${what} join --gateway URL --token-file FILE`
+  return `run ./weir cell token create ${subject} --renew at the gateway, then join again here with that token: ./weir ${what} join --gateway URL --token-file FILE`
 }

@@ -54,13 +54,13 @@ export async function examineHypervisor(): Promise<Finding> {
   return { is: 'note', what: `real servers through libvirt, emulated and slow: ${why}` }
 }
 
-/** What each purpose is, and which command installs what it misses. */
+/** The text for each purpose, and the command that installs its missing packages. */
 const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] = [
   ['base', 'MariaDB and NATS', './weir up'],
-  ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
+  ['libvirt', 'libvirt, QEMU and tools for guest images', './weir up'],
   ['ovn', 'Open vSwitch and OVN, for --network ovn', './weir up --network ovn'],
   ['docker', 'a Docker engine, for --driver docker', './weir up'],
-  ['baremetal', 'what machines boot from the network', './weir up --driver baremetal'],
+  ['baremetal', 'boot files for bare metal', './weir up --driver baremetal'],
   ['machines', 'simulated machines with BMCs', './weir up --driver baremetal'],
   ['clients', 'the openstack command', './weir test'],
 ]

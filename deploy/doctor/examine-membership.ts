@@ -8,9 +8,9 @@ import { certificateFile, uplinkCredentialsFile } from '../join/uplink.ts'
 import type { Finding } from './finding.ts'
 
 /**
- * Whether the gateway that this cell or host has joined still counts it in: one that has left, was declared lost or shut
- * out runs on here, and is asked nothing. Nothing for a deployment with gateways of its own, nor for a credential that
- * has ended, which is a finding of its own. `now` in milliseconds since the epoch.
+ * Whether the gateway still accepts this cell or host, which has joined it: one that has left, was declared lost or was
+ * shut out keeps running here without requests. No finding for a deployment with gateways of its own, nor for an
+ * expired credential, which has a finding of its own. `now` in milliseconds since the epoch.
  */
 export async function examineMembership(
   layout: Layout,
@@ -34,7 +34,7 @@ export async function examineMembership(
     return [
       {
         is: 'note',
-        what: `${gatewayUrl} does not say whether it knows ${who} (${errorChain(error)}). Servers here go on; nothing is asked of them until it can be reached`,
+        what: `${gatewayUrl} cannot be asked about ${who} (${errorChain(error)}). The servers here keep running; requests for them wait until the gateway is reachable`,
       },
     ]
   }

@@ -18,7 +18,7 @@ interface Hole {
 const HOLES: readonly Hole[] = [
   {
     name: 'CVE-2026-27889',
-    what: 'a WebSocket frame of a made-up length',
+    what: 'a WebSocket frame with a forged length',
     since: [2, 2, 0],
     fixed: [
       [2, 11, 14],
@@ -27,7 +27,7 @@ const HOLES: readonly Hole[] = [
   },
   {
     name: 'CVE-2026-29785',
-    what: 'compression asked for by a leaf node',
+    what: 'compression that a leaf node requests',
     since: [2, 10, 0],
     fixed: [
       [2, 11, 14],
@@ -45,18 +45,21 @@ export function examineNats(): readonly Finding[] {
   return [natsFinding(path, said)]
 }
 
-/** `said`: what it answers to `--version`. */
+/** `said`: the program's output for `--version`. */
 export function natsFinding(path: string, said: string): Finding {
   const release = releaseIn(said)
   if (release === undefined)
-    return { is: 'note', what: `${path} does not tell its release: it may have known holes` }
+    return {
+      is: 'note',
+      what: `${path} does not report its release, so it may have known vulnerabilities`,
+    }
   const own = `nats-server ${release.join('.')} at ${path}`
   const holes = HOLES.filter((hole) => hasHole(release, hole))
   if (holes.length === 0) return { is: 'ok', what: own }
   const list = holes.map(({ name, what }) => `${name} (${what})`).join(', ')
   return {
     is: 'note',
-    what: `${own} has known holes: ${list}. It listens on loopback alone, and gateways check who connects before it hears of them. Put release 2.12.5 or later on the PATH: it is used instead`,
+    what: `${own} has known vulnerabilities: ${list}. It listens on loopback only, and gateways authenticate other machines before they pass a byte to it. To use release 2.12.5 or later instead, put it on the PATH and run ./weir up`,
   }
 }
 

@@ -9,7 +9,7 @@ import { examineStuck } from './examine-stuck.ts'
 
 const DEPLOYMENT = { gateways: [{ name: 'gateway-1', port: 1 }], cells: [{ name: 'north' }] }
 
-test('a stuck saga of a cell is shown with what to do', async () => {
+test('a stuck saga of a cell is shown with the command that continues it', async () => {
   const url = await freshDatabase('doctor_stuck')
   await migrateDatabase(url, 'gateway/db/migrations')
   const asked: string[] = []

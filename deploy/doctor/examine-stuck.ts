@@ -29,7 +29,7 @@ export async function examineStuck(
     if (stuck === 0) return { is: 'ok', what: 'no operation is stuck' }
     return {
       is: 'bad',
-      what: `stuck operations: ${stuck} (./weir operation list --state failed shows why, ./weir operation continue ID goes on)`,
+      what: `stuck operations: ${stuck} (./weir operation list --state failed shows the reasons, ./weir operation continue ID continues one)`,
     }
   } catch (error) {
     return { is: 'bad', what: `stuck operations cannot be counted: ${errorChain(error)}` }

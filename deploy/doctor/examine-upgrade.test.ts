@@ -19,8 +19,13 @@ test.each([
   ['one that speaks a newer one, too', saying('0.2.0', [WIRE_VERSION, WIRE_VERSION + 1]), 'ok', ''],
   ['a silent one', saying('0.1.0', [WIRE_VERSION], false), 'note', 'is unreachable'],
   ['one too far apart', saying('9.0.0', [WIRE_VERSION + 8]), 'bad', 'a release between'],
-  ['one that does not say', saying(null, []), 'note', 'does not say'],
-  ['one never heard', { name: 'x', is_alive: false, summary: null }, 'note', 'never heard'],
+  ['a cell without a release', saying(null, []), 'note', 'does not report its release'],
+  [
+    'a cell that was never reachable',
+    { name: 'x', is_alive: false, summary: null },
+    'note',
+    'has never been reachable',
+  ],
 ] satisfies [string, Cells[number], string, string][])('%s', (_what, cell, is, what) => {
   const [, finding] = examineUpgrade('0.1.0', [cell])
 

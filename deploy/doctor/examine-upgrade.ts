@@ -8,7 +8,7 @@ type Cell = Pick<Schemas['Cell'], 'name' | 'is_alive'> & {
   readonly summary: Pick<Schemas['CellSummary'], 'release' | 'wire_versions'> | null
 }
 
-/** What stands in the way of running the release of this checkout where these gateways and cells run. */
+/** The obstacles to running the release of this checkout with these gateways and cells. */
 export function examineUpgrade(gateway: string, cells: readonly Cell[]): readonly Finding[] {
   const release = readRelease()
   return [
@@ -22,17 +22,17 @@ function examineCell({ name, is_alive: isReachable, summary }: Cell): Finding {
   if (release === null || versions.length === 0)
     return {
       is: 'note',
-      what: `cell ${name} ${isReachable ? 'is of a release that does not say which' : 'was never heard'}: bring it to the gateway's first`,
+      what: `cell ${name} ${isReachable ? 'does not report its release' : 'has never been reachable'}: upgrade it to the release of the gateway first`,
     }
   if (versions.some((version) => WIRE_VERSIONS.includes(version))) {
-    const silent = isReachable ? '' : ', as it said last: it is unreachable'
+    const unreachable = isReachable ? '' : ' (its last report: it is unreachable)'
     return {
       is: isReachable ? 'ok' : 'note',
-      what: `cell ${name} runs ${release} and can stay${silent}`,
+      what: `cell ${name} runs ${release} and can stay${unreachable}`,
     }
   }
   return {
     is: 'bad',
-    what: `cell ${name} runs ${release}, which speaks ${versions.join(', ')} and not ${WIRE_VERSIONS.join(', ')}: bring it to a release between them first`,
+    what: `cell ${name} runs ${release} with wire version ${versions.join(', ')}, and this release needs ${WIRE_VERSIONS.join(' or ')}: upgrade the cell to a release between them first`,
   }
 }

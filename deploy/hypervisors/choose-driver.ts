@@ -5,12 +5,12 @@ import type { Purpose } from '../packages/packages.ts'
 import { programPath } from '../process/find-program.ts'
 import type { LaunchedDriver } from './launched-driver.ts'
 
-/** The driver asked for, or for `auto` the best this machine can run, and why. Throws `unsupported`. */
+/** The requested driver, or for `auto` the best that this machine can run, and the reason. Throws `unsupported`. */
 export function chooseDriver(asked: LaunchedDriver | 'auto'): ChosenDriver {
-  if (asked === 'fake') return { name: 'fake', why: 'as asked; its servers are simulated' }
+  if (asked === 'fake') return { name: 'fake', why: 'as requested; its servers are simulated' }
   if (asked !== 'auto') {
     const problem = PROBLEMS[asked]()
-    if (problem === undefined) return { name: asked, why: 'as asked' }
+    if (problem === undefined) return { name: asked, why: 'as requested' }
     throw new Failure('unsupported', `The ${asked} driver cannot run here: ${problem}.`)
   }
   const problem = libvirtProblem()

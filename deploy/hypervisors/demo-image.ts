@@ -5,7 +5,7 @@ import { buildGuestImage } from '../guest/build-guest-image.ts'
 import { guestFiles } from '../guest/guest-files.ts'
 import { guestDirectory } from '../paths.ts'
 
-/** Its name, whatever it is made of. */
+/** The name of the demo image, of any driver. */
 export const DEMO_IMAGE = 'tiny'
 
 const GUEST_MEMORY_MB = 96

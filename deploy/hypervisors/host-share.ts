@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import type { LaunchedDriver } from './launched-driver.ts'
 
-/** What one private host may promise its guests. */
+/** The resources that one private host may offer its guests. */
 export interface HostShare {
   readonly vcpus: number
   readonly memoryMb: number

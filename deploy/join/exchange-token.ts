@@ -50,7 +50,8 @@ export async function exchangeToken(
   const { status, answer } = answered
   if (status === 200) return { answer: answer as JoinAnswer, certificate }
   const { detail } = (answer ?? {}) as { readonly detail?: string }
-  const said = detail ?? `${gatewayUrl} answered ${status}: it is no gateway of Weir.`
+  const said =
+    detail ?? `${gatewayUrl} answered ${status}, as no gateway of Weir does. Check the address.`
   throw new Failure(KINDS[status] ?? 'unavailable', said)
 }
 

@@ -14,8 +14,9 @@ export interface JoinCellOptions extends JoinOptions {
 }
 
 /**
- * Afterwards this folder is a cell of the deployment behind the gateway: it has its own database and bus, and serves.
- * A join that broke off goes on when the same command is given again. A folder that is this cell already is let in again.
+ * Afterwards this folder is a cell of the deployment behind the gateway: it has its own database and bus, and serves. A
+ * join that was interrupted continues when the same command is given again. A folder that already is this cell gets a
+ * new credential.
  */
 export async function joinCell(
   layout: Layout,
@@ -37,7 +38,7 @@ async function plan(
   if (host !== null)
     throw new Failure(
       'invalid',
-      `This token is for host ${host.name} of a cell there is. Give it to: ./weir host join`,
+      `This token is for host ${host.name} of an existing cell. Use it with: ./weir host join`,
     )
   if (bus.leaf_url === null)
     throw new Failure(

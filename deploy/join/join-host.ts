@@ -7,8 +7,9 @@ import { type JoinOptions, type RedeemedToken, redeemJoinToken } from './redeem-
 import { startHost } from './start-host.ts'
 
 /**
- * Afterwards this folder is a host of a cell of the deployment behind the gateway, and its cell has asked it something.
- * A join that broke off goes on when the same command is given again. A folder that is this host already is let in again.
+ * Afterwards this folder is a host of a cell of the deployment behind the gateway, and the cell has sent it a request.
+ * A join that was interrupted continues when the same command is given again. A folder that already is this host gets a
+ * new credential.
  */
 export async function joinHost(
   layout: Layout,
@@ -28,7 +29,7 @@ function plan(
   if (host === null)
     throw new Failure(
       'invalid',
-      `This token is for the new cell ${cell.name}. Give it to: ./weir cell join`,
+      `This token is for the new cell ${cell.name}. Use it with: ./weir cell join`,
     )
   const reached = { gatewayUrl, busUrl: bus.url, imageUrl }
   if (known?.host !== undefined) return { ...known, host: { ...known.host, ...reached } }

@@ -32,15 +32,15 @@ export interface RedeemedToken {
   /** Without a slash at its end. */
   readonly gatewayUrl: string
   readonly answer: JoinAnswer
-  /** What this folder is already: it has joined before, as the same cell or host. */
+  /** The deployment in this folder: it has joined before, as the same cell or host. */
   readonly known: DeploymentState | undefined
 }
 
 /**
- * Afterwards this folder holds the credential that the token is for, and the gateway's certificate where the token names
- * one. What the machine lacks is found out before the token is used. A repeat with the same token is let in again. A
- * folder that has joined already stays what it is, and gets a new key: the former one may be shut out. Throws `conflict`
- * where the token is for something else than this folder.
+ * Afterwards this folder has the credential of the token, and the gateway's certificate if the token names one. The
+ * machine is checked before the token is used. A repeat with the same token is accepted. A folder that has joined
+ * already keeps its identity and gets a new key, because the former one may be shut out. Throws `conflict` if the token
+ * is for another cell or host than this folder.
  */
 export async function redeemJoinToken(
   layout: Layout,

@@ -92,8 +92,8 @@ interface Leafs {
 }
 
 /**
- * Afterwards the cell serves, and has written down that all hosts of this folder are up, whatever those elsewhere are; and, the
- * first time, its bus has reached the one above. Later it goes on where that cannot be reached.
+ * Afterwards the cell serves, and has recorded that all hosts of this folder are up; hosts elsewhere do not matter. The
+ * first time, its bus has also reached the gateways' bus; later starts do not wait for that.
  */
 export async function waitForCell(
   layout: Layout,

@@ -19,7 +19,7 @@ export async function startHost(
   progress: (line: string) => void,
 ): Promise<DeploymentState> {
   const { host } = state
-  if (host === undefined) throw new Error('This is no host that has joined')
+  if (host === undefined) throw new Error('This deployment has not joined a cell as a host')
   const { settings, guests } = await prepareHosts(layout, state, progress)
   progress('Starting the compute ...')
   const own = certificateFile(layout)

@@ -6,7 +6,7 @@ import type { Uplink } from '../nats/nats-config.ts'
 
 export const UPLINK_CREDENTIALS = 'uplink.creds'
 
-/** What the gateway signed, with the private key it was signed for. */
+/** The JWT that the gateway signed, with its private key. */
 export function uplinkCredentialsFile(layout: Layout): string {
   return join(layout.secrets, UPLINK_CREDENTIALS)
 }

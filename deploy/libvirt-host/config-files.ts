@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where the packages put libvirt's files, and which of the host's own folders stands there inside. */
+/** The directories in which the packages keep libvirt's files, and the host's own folders that replace them. */
 export const FOLDERS: Readonly<Record<string, string>> = {
   run: '/run/libvirt',
   // libvirt locks an open console in this folder, which only systemd would make otherwise.
@@ -28,8 +28,8 @@ const QEMU_ACCOUNT: Readonly<Record<keyof typeof FILES, string>> = {
 }
 
 /**
- * Guests run as root of the host's namespaces: their disks lie in folders that libvirt's own user may not enter,
- * and there is no machine-wide security driver or control group to hand them to.
+ * Guests run as root of the host's namespaces: their disks are in folders that libvirt's own user may not enter, and
+ * the machine has no security driver or control group for them.
  */
 const QEMU_CONF = `user = "root"
 group = "root"

@@ -37,14 +37,14 @@ const WAS_ON = 'was-on'
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 /** In QEMU's own network, which reaches nothing else. */
 const BOOT_ADDRESS = '10.0.2.100'
-/** Of addresses that anybody may give to machines (locally administered, QEMU's). */
+/** The prefix of QEMU's MAC addresses, which are locally administered and free for any machine. */
 const MAC_PREFIX = '52:54:00'
 
 export const DEMO_BOOT_URL = `http://${BOOT_ADDRESS}`
 
 /**
- * Afterwards simulated machines of a host stand behind real IPMI on loopback, off until somebody switches them on. They
- * reach the boot server on the returned port, and nothing else. What they have on their disks stays when they end.
+ * Afterwards simulated machines of a host are reachable over real IPMI on loopback, and off. They reach the boot server
+ * on the returned port, and nothing else. Their disks are kept when they end.
  */
 export async function startDemoMachines(directory: string): Promise<Kept> {
   const home = resolve(directory)

@@ -8,7 +8,7 @@ import { stopGroup } from '../process/stop-process.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 
 const INSTALL_TIMEOUT_MS = 120_000
-/** MariaDB's bootstrap has been seen to crash on a busy machine, once in many starts. */
+/** MariaDB's bootstrap crashes in rare cases on a busy machine. */
 const TRIES_MAX = 2
 
 /** Afterwards `data` under `home` holds MariaDB's system tables: whole, or not at all when this was interrupted. */
@@ -21,7 +21,7 @@ export async function createData(home: string): Promise<void> {
   }
 }
 
-/** What makes the tables now; undefined when nothing does. */
+/** The process that creates the tables now; undefined if there is none. */
 export function creatingData(home: string): ProcessIdentity | undefined {
   const file = recordFile(home)
   if (!existsSync(file)) return undefined

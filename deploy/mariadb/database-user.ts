@@ -23,7 +23,7 @@ export async function databaseUser(
   if (!/^\w+$/.test(database) || !/^[0-9a-f]+$/.test(password))
     throw new Error(`Database ${database} or its password is not plain`)
   const account = `\`${database}\`@'127.0.0.1'`
-  // In a GRANT the database is a pattern, in which _ stands for any character.
+  // The database of a GRANT is a pattern, in which _ matches any character.
   const pattern = database.replaceAll('_', '\\_')
   const connection = await createConnection({ uri: rootUrl })
   try {

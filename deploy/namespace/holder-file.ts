@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Holder, holdsNamespace } from './namespace.ts'
 
-/** The process that holds the namespaces of whatever lives in `directory`; undefined when none does. */
+/** The process that holds the namespaces of the programs in `directory`; undefined if there is none. */
 export async function runningHolder(directory: string): Promise<Holder | undefined> {
   try {
     const holder = JSON.parse(await readFile(holderFile(directory), 'utf8')) as Holder

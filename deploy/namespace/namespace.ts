@@ -19,8 +19,8 @@ const KILL_AFTER_TRIES = 350
 const READY_TRIES_MAX = 500
 
 /**
- * Starts namespaces of their own for PIDs, mounts, network and host name. They live until `endNamespace`, whatever
- * becomes of this process.
+ * Starts new namespaces for PIDs, mounts, network and host name. They exist until `endNamespace`, even after this
+ * process has ended.
  */
 export async function startNamespace(): Promise<Holder> {
   const own = ['--pid', '--mount', '--net', '--uts', '--ipc']

@@ -20,16 +20,16 @@ export interface NatsPorts {
 
 /** Another server that this one dials, for one account, through what carries it there (`cells/uplink.ts`). */
 export interface Uplink {
-  /** What the other server lets it in with. */
+  /** The credential with which it connects to the other server. */
   readonly credentialsFile: string
   /** Of this server, whose subjects reach the other one and the other way round. */
   readonly account: { readonly publicKey: string; readonly claims: Partial<Account> }
 }
 
 /**
- * The configuration of a private NATS in operator mode, which listens on loopback alone: gateways carry to it what
- * comes from other machines. There is no JetStream in it, and no WebSocket. Only the system account is in it; others are pushed and
- * kept by the server's own resolver, so adding a cell never rewrites this file.
+ * The configuration of a private NATS in operator mode, which listens on loopback only: gateways relay connections from
+ * other machines to it. It has no JetStream and no WebSocket, and only the system account. Other accounts are pushed
+ * and kept by the server's own resolver, so adding a cell never rewrites this file.
  */
 export async function natsConfig(
   directory: string,

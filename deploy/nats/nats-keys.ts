@@ -29,7 +29,7 @@ export function accountSeedFile(directory: string, account: 'system' | 'gateway'
   return `${directory}/${account}-account.nk`
 }
 
-/** The key pair a seed stands for. */
+/** The key pair of a seed. */
 export function keyPair(seed: string): KeyPair {
   return fromSeed(new TextEncoder().encode(seed))
 }

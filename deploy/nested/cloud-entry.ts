@@ -10,7 +10,7 @@ export interface CloudEntry {
 
 type Texts = Readonly<Record<string, string | undefined>>
 
-/** Throws `invalid` for an entry that lacks what a host needs, or says what it does not heed. */
+/** Throws `invalid` for an entry that lacks a property that a host needs, or has one that a host would ignore. */
 export function cloudEntry(entry: Entry): CloudEntry {
   const { auth = {} } = entry
   if (entry.verify === false || entry.insecure === true)

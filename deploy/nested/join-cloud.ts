@@ -26,9 +26,9 @@ type Settings = Readonly<Record<string, string>>
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 
 /**
- * Afterwards a cell of this name serves, whose one host is the project that the entry logs in to. What runs is left as it
- * is. A join that broke off goes on when the same is asked again. Throws `conflict` for a name that is taken and while the
- * deployment does not run.
+ * Afterwards a cell of this name serves, whose one host is the project that the entry logs in to. Running programs are
+ * left unchanged. A join that was interrupted continues when it is repeated. Throws `conflict` for a name that is
+ * taken, and while the deployment does not run.
  */
 export async function joinCloud(
   layout: Layout,
@@ -51,8 +51,8 @@ export async function joinCloud(
 }
 
 /**
- * The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for text that is no
- * name.
+ * The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for text that is not
+ * a name.
  */
 export function begunCell(
   { cells }: Pick<DeploymentState, 'cells'>,

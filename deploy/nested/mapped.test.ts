@@ -39,7 +39,7 @@ const admin = () => {
 beforeAll(() => new Promise<void>((resolve) => void api.listen(0, '127.0.0.1', resolve)))
 afterAll(() => void api.close())
 
-test('images and networks of ours are mapped by their ids, whatever they are named by', async () => {
+test('our images and networks are mapped by their ids, even if given by name', async () => {
   const settings = { images: `tiny=a,${OTHER}=b`, mapped_networks: 'tiny=lan', flavors: 'x=y' }
 
   expect(await withOurIds(admin(), settings)).toEqual({

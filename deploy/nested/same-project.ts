@@ -32,7 +32,7 @@ export async function refuseOtherProject(
   )
 }
 
-/** What the login that is kept is for; undefined where that does not let in any more. */
+/** The project of the stored login; undefined if that login fails now. */
 async function formerProject(layout: Layout, cell: CellRecord): Promise<string | undefined> {
   const settings = cloudSettings(layout, cell)
   if (settings === undefined) return undefined

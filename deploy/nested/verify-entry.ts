@@ -22,8 +22,8 @@ interface FlavorAnswer {
 const EXTRA_SPECS_SINCE = '2.61'
 
 /**
- * What a host with this entry's settings would find there, for the cells and flavors that the endpoint has. Throws
- * `invalid`, naming every problem, for settings that are wrong.
+ * The findings of a host with this entry's settings, for the cells and flavors of the endpoint. Throws `invalid`,
+ * naming every invalid setting.
  */
 export async function verifyEntry(
   admin: Session,

@@ -4,7 +4,7 @@ import { removeHolder, runningHolder } from '../namespace/holder-file.ts'
 import { endNamespace, startNamespace } from '../namespace/namespace.ts'
 import { type DaemonPlace, killDaemon, startDaemon, startDatabase, takeFolder } from './daemons.ts'
 
-/** The daemons of a cell's OVN that no host has. */
+/** The daemons of a cell's OVN that run once, not on every host. */
 export const CENTRAL_DAEMONS = ['northbound', 'southbound', 'northd'] as const
 export type CentralDaemon = (typeof CENTRAL_DAEMONS)[number]
 
@@ -12,11 +12,11 @@ export interface RunningOvnCentral {
   /** Addresses of the databases, as OVN's tools write them. */
   readonly northbound: string
   readonly southbound: string
-  /** Ends a daemon as a crash does. */
+  /** Ends a daemon like a crash. */
   kill(daemon: CentralDaemon): Promise<void>
-  /** Afterwards all daemons run; those that do are left as they are. */
+  /** Afterwards all daemons run; running ones are not touched. */
   start(): Promise<void>
-  /** Ends all daemons, and exactly those. The databases stay. */
+  /** Ends all daemons, and no others. The databases stay. */
   stop(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { findProgram } from '../process/find-program.ts'
 const STEP_MS = 20_000
 const READY_MS = 30_000
 
-/** Where daemons of OVS and OVN keep files, and in which namespaces they run. */
+/** The files and the namespaces of daemons of OVS and OVN. */
 export interface DaemonPlace {
   readonly holder: Holder
   /** Short enough that a socket path below it fits (about 80 characters). */
@@ -17,8 +17,8 @@ export interface DaemonPlace {
 }
 
 /**
- * Afterwards the folder is that of these namespaces. What daemons of earlier ones left there that says that they run is gone:
- * their pids are of other processes now. True when that was so.
+ * Afterwards the folder belongs to these namespaces. Pid files of daemons in earlier namespaces are removed: their pids
+ * belong to other processes now. True if there were any.
  */
 export async function takeFolder({ holder, directory }: DaemonPlace): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o711 })
@@ -30,7 +30,7 @@ export async function takeFolder({ holder, directory }: DaemonPlace): Promise<bo
   return true
 }
 
-/** Runs a program of OVS or OVN to its end, in the namespaces; returns what it wrote. */
+/** Runs a program of OVS or OVN to its end, in the namespaces; returns its output. */
 export async function runOvn(
   { holder, directory }: DaemonPlace,
   program: string,
@@ -41,7 +41,7 @@ export async function runOvn(
   return (await runInside(holder, 'env', command, { timeoutMs: STEP_MS })).stdout
 }
 
-/** Afterwards the daemon runs in the background, under its own pid file; one that runs already is left as it is. */
+/** Afterwards the daemon runs in the background, under its own pid file; a running one is not touched. */
 export async function startDaemon(
   place: DaemonPlace,
   program: string,
@@ -60,7 +60,7 @@ export async function startDaemon(
   ])
 }
 
-/** Ends a daemon as a crash does. */
+/** Ends a daemon like a crash. */
 export async function killDaemon(place: DaemonPlace, name: string): Promise<void> {
   const check = ['--signal', 'KILL', '--pidfile', pidFile(place.directory, name)]
   await runInside(place.holder, 'pkill', check, { timeoutMs: STEP_MS })
@@ -75,7 +75,7 @@ function daemonRuns({ holder, directory }: DaemonPlace, name: string): Promise<b
   )
 }
 
-/** Afterwards the database server runs with this database, which is made from its schema if there is none yet. */
+/** Afterwards the database server runs with this database, which is created from its schema if it does not exist. */
 export async function startDatabase(
   place: DaemonPlace,
   database: { readonly name: string; readonly schema: string; readonly socket: string },
@@ -106,7 +106,7 @@ function pidFile(directory: string, name: string): string {
   return join(directory, `${name}.pid`)
 }
 
-/** The daemons look for their files, and for each other, where these say. */
+/** Variables that tell the daemons where their files, and each other, are. */
 function environment(directory: string): Readonly<Record<string, string>> {
   const folders = ['RUNDIR', 'DBDIR', 'LOGDIR', 'SYSCONFDIR'].flatMap(
     (folder): [string, string][] => [

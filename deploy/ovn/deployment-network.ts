@@ -11,7 +11,7 @@ import { startOvnHost } from './host.ts'
 import { addHostRoute, describeHostRoute } from './host-route.ts'
 import { type RunningUnderlay, startUnderlay, stopUnderlay } from './underlay.ts'
 
-/** What joins the guests of a deployment's hosts: an OVN for each cell, and a network between all hosts. */
+/** The network of a deployment's guests: an OVN for each cell, and a network between all hosts. */
 export interface DeploymentNetwork {
   readonly underlay: RunningUnderlay
   readonly centrals: ReadonlyMap<CellId, RunningOvnCentral>
@@ -20,7 +20,7 @@ export interface DeploymentNetwork {
 /** The physical network that leads to the deployment's own outside. */
 export const PUBLIC = 'public'
 
-/** Hosts of one machine at the most: two bytes of an address. */
+/** The most hosts on one machine: two bytes of an address. */
 const HOSTS_MAX = 65_000
 
 /** Afterwards the databases of each cell's OVN run; undefined for a deployment whose hosts have bridges of their own. */
@@ -42,7 +42,7 @@ export async function startNetwork(
   return { underlay, centrals: new Map(started) }
 }
 
-/** Afterwards this machine reaches floating IPs, where the deployment is to have it so and its outside is there. */
+/** Afterwards this machine reaches floating IPs, if the deployment has a host route and its network outside runs. */
 export async function keepHostRoute(
   layout: Layout,
   state: DeploymentState,
@@ -52,7 +52,7 @@ export async function keepHostRoute(
   if (outside !== undefined && (await addHostRoute(outside))) progress(describeHostRoute())
 }
 
-/** Where a host's Open vSwitch has its files and sockets. */
+/** The folder for the files and sockets of a host's Open vSwitch. */
 export function switchFolder(layout: Layout, host: string): string {
   return join(layout.hosts, host, 'ovs')
 }
@@ -107,10 +107,13 @@ function underlayFolder(layout: Layout): string {
   return join(layout.ovn, 'underlay')
 }
 
-/** The same at every start, and another for every host. */
+/** The same at every start, and different for every host. */
 function addressOf(state: DeploymentState, id: string): string {
   const number = launchedHosts(state).findIndex((host) => host.id === id) + 1
   if (number > HOSTS_MAX)
-    throw new Failure('invalid', `At most ${HOSTS_MAX} hosts fit on a machine.`)
+    throw new Failure(
+      'invalid',
+      `With --network ovn a machine can have at most ${HOSTS_MAX} hosts; this deployment has more.`,
+    )
   return `10.255.${number >> 8}.${number & 0xff}`
 }

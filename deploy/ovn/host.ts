@@ -21,13 +21,13 @@ export interface OvnHostOptions {
   readonly holder: Holder
   /** Short enough that a socket path below it fits (about 80 characters). */
   readonly directory: string
-  /** By which the cell's databases know the host. */
+  /** The host's name in the cell's databases. */
   readonly chassis: string
-  /** Of the cell's southbound database, as OVN's tools write it. */
+  /** The address of the cell's southbound database, as OVN's tools write it. */
   readonly southbound: string
-  /** The namespaces that the underlay's bridge is in, and the host's address on it. */
+  /** The namespaces of the underlay's bridge, and the host's address on it. */
   readonly underlay: { readonly holder: Holder; readonly bridge: string; readonly address: string }
-  /** Physical networks that the host is to reach, each with the bridge in the underlay's namespaces that it is there. */
+  /** Physical networks of the host, each with its bridge in the underlay's namespaces. */
   readonly physicalNetworks?: Readonly<Record<string, string>>
 }
 
@@ -35,7 +35,7 @@ export interface RunningOvnHost {
   /** Runs `ovs-vsctl` on the host's switch. */
   vsctl(...args: string[]): Promise<string>
   kill(daemon: HostDaemon): Promise<void>
-  /** Afterwards all daemons run; those that do are left as they are. */
+  /** Afterwards all daemons run; running ones are not touched. */
   start(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ const PHYSICAL_BRIDGE = 'br-phys'
 export async function startOvnHost(options: OvnHostOptions): Promise<RunningOvnHost> {
   const { holder, directory, chassis, southbound, underlay, physicalNetworks = {} } = options
   const place: DaemonPlace = { holder, directory }
-  // Its ports were interfaces that ended with the namespaces they were in.
+  // The bridge's ports were interfaces that ended with their namespaces.
   if (await takeFolder(place)) await rm(join(directory, 'vswitch.db'), { force: true })
   const socket = join(directory, 'db.sock')
   const vsctl = (...args: string[]) => runOvn(place, 'ovs-vsctl', [`--db=unix:${socket}`, ...args])
@@ -104,7 +104,7 @@ const userspaceBridge = (bridge: string, uplink: string) => [
 
 const bridgeOf = (physicalNetwork: string) => `br-${physicalNetwork}`
 
-/** Afterwards the host has an interface of this name, which is a port of the bridge in the underlay's namespaces. */
+/** Afterwards the host has an interface of this name, which is a port of a bridge in the underlay's namespaces. */
 async function plug(
   { holder, underlay }: OvnHostOptions,
   name: string,
@@ -127,19 +127,19 @@ async function plug(
   await computeChecksums(holder, name)
 }
 
-/** The same whenever the host starts, as of a real NIC: other hosts remember it for minutes. */
+/** The same at every start of the host, like the address of a real NIC: other hosts remember it for minutes. */
 function macOf(bridge: string, address: string): string {
   const hex = createHash('sha256').update(`${bridge} ${address}`).digest('hex')
-  // The second bit of the first byte: not given by a maker of NICs.
+  // The second bit of the first byte marks an address that no maker of NICs assigned.
   return ['02', ...(hex.match(/../g) ?? []).slice(0, 5)].join(':')
 }
 
-/** Afterwards what leaves by this interface has its checksums: the userspace datapath drops packets without. */
+/** Afterwards packets that leave through this interface have checksums: the userspace datapath drops packets without. */
 export async function computeChecksums(holder: Holder, name: string): Promise<void> {
   await inNetwork(holder, findProgram('ethtool'), '-K', name, 'tx', 'off')
 }
 
-/** In its network namespace alone: PIDs, by which `ip` finds another namespace, are the machine's. */
+/** Runs in the network namespace only: `ip` finds another namespace by its PID on the machine. */
 async function inNetwork(holder: Holder, ...command: string[]): Promise<void> {
   await run('nsenter', [`--net=/proc/${holder.pid}/ns/net`, ...command], { timeoutMs: STEP_MS })
 }

@@ -8,11 +8,11 @@ import { computeChecksums } from './host.ts'
 /** A network between the hosts of all cells of a deployment on one machine, in namespaces of its own. */
 export interface RunningUnderlay {
   readonly holder: Holder
-  /** Between the hosts' tunnels. */
+  /** The bridge between the hosts' tunnels. */
   readonly bridge: string
-  /** A network from outside all hosts, on which the underlay's own namespace has an address. */
+  /** The bridge of a network outside all hosts, on which the underlay's own namespace has an address. */
   readonly publicBridge: string
-  /** Runs a command outside, where the public network is reached. */
+  /** Runs a command outside the hosts, from which the public network is reachable. */
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
   stop(): Promise<void>
 }
@@ -20,9 +20,12 @@ export interface RunningUnderlay {
 const STEP_MS = 10_000
 const BRIDGE = 'underlay'
 const PUBLIC_BRIDGE = 'public'
-/** Of the block for documentation (RFC 5737): it is routed nowhere. */
+/** A block for documentation (RFC 5737), which is not routed. */
 export const OUTSIDE = { cidr: '203.0.113.0/24', address: '203.0.113.1', prefix: 24 } as const
-/** A bridge without one of its own takes that of a port, and another when the port goes: routers remember the old one. */
+/**
+ * A bridge without an address of its own takes that of a port, and another when the port goes: routers would remember
+ * the old one.
+ */
 const PUBLIC_MAC = '02:00:cb:00:71:01'
 /** Room for the headers of tunnels around packets of 1,500 bytes. */
 const MTU = '1600'

@@ -40,7 +40,7 @@ function assertCanInstall(names: string): void {
   if (programPath('apt-get') === undefined)
     throw new Failure(
       'unavailable',
-      `Not installed, by Debian's names: ${names}. Install what your system calls them.`,
+      `These Debian packages are missing, and this system has no apt-get: ${names}. Install their equivalents.`,
     )
   if (process.getuid?.() !== 0)
     throw new Failure(

@@ -16,7 +16,7 @@ export function missingPackages(purposes: readonly Purpose[]): readonly Package[
   ]
 }
 
-/** Those of `names` that dpkg has installed; none where there is no dpkg. */
+/** The packages among `names` that dpkg has installed; none on a machine without dpkg. */
 function installedPackages(names: readonly string[]): ReadonlySet<string> {
   if (names.length === 0) return new Set()
   // It fails when it does not know one of them, and still lists the others.

@@ -72,7 +72,7 @@ const OVN_LIBRARIES = [
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
-/** What a Debian package is needed for. */
+/** The purpose for which a Debian package is needed. */
 export type Purpose =
   | 'base'
   | 'libvirt'
@@ -90,7 +90,7 @@ export type Purpose =
 export interface Package {
   readonly name: string
   readonly purpose: Purpose
-  /** A program of the package; where the program is found the package counts as installed, by whatever means. */
+  /** A program of the package. If it is found, the package counts as installed, even if the program came another way. */
   readonly program?: string
   /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service, or make a user. */
   readonly isUnpacked?: true

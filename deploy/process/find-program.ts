@@ -26,7 +26,7 @@ export function findProgram(name: string): string {
   if (path === undefined)
     throw new Failure(
       'unavailable',
-      `${name} is not installed. Run ./weir doctor to see what is missing.`,
+      `${name} is not installed. To list missing packages, run ./weir doctor.`,
     )
   return path
 }

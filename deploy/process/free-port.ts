@@ -13,9 +13,10 @@ const EPHEMERAL_FROM = 32_768
 const LOOPBACK = '127.0.0.1'
 
 /**
- * A TCP port of an address on which nothing listens now: `wanted` if it is free, else one that the kernel gives to no outgoing
- * connection. Throws `invalid` for an address that this machine has not. A server that is started again finds such a port free, where one of the kernel's choice may
- * meanwhile be the near end of a connection, even of a client's that tries to reach this very port.
+ * A TCP port of an address on which no program listens: `wanted` if it is free, otherwise one outside the kernel's
+ * range for outgoing connections. Throws `invalid` for an address that this machine does not have. A server that
+ * restarts finds such a port free; a port from the kernel's range may be in use by an outgoing connection, even by that
+ * of a client which tries to reach this port.
  */
 export async function freePort(wanted?: number, address = LOOPBACK): Promise<number> {
   if (wanted !== undefined && (await isFree(wanted, address))) return wanted

@@ -30,7 +30,7 @@ function start(code: string) {
   })
 }
 
-test('processIdentity() tells a process from a later one with its pid', () => {
+test('processIdentity() distinguishes a process from a later one with the same pid', () => {
   const own = processIdentity(process.pid)
 
   expect(own).toBeDefined()
@@ -111,7 +111,7 @@ test('stopProcess() spares a process that only has the pid', async () => {
   await stopProcess(identity)
 })
 
-test('startProcess() appends what the process says to its log', async () => {
+test('startProcess() appends the output of the process to its log', async () => {
   const identity = await start("process.stdout.write('said'); process.stderr.write('complained')")
   const log = () => readFileSync(logFile, 'utf8')
 

@@ -5,8 +5,8 @@ import { processTree } from './process-tree.ts'
 const KILL_WAIT_MS = 5_000
 
 /**
- * Afterwards the process does not run. It is asked with SIGTERM, and killed after `graceMs`. A process that
- * merely has the same pid is left alone.
+ * Afterwards the process does not run. It gets SIGTERM, and is killed after `graceMs`. A process that merely has the
+ * same pid is not touched.
  */
 export async function stopProcess(identity: ProcessIdentity, graceMs = 10_000): Promise<void> {
   if (!signal(identity, 'SIGTERM')) return

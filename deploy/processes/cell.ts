@@ -13,7 +13,7 @@ export interface CellFiles {
   readonly uplink: UplinkSettings | undefined
   /** The databases of the cell's OVN; undefined: its hosts have bridges of their own. */
   readonly ovn: { readonly northbound: string; readonly southbound: string } | undefined
-  /** PEM, to be believed besides what the machine believes; undefined: none. */
+  /** PEM of further trusted certificates; undefined: only those of the machine. */
   readonly caFile: string | undefined
   /** Logs that it keeps within a size; undefined: another program does. */
   readonly serviceLogs: readonly string[] | undefined

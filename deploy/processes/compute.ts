@@ -12,7 +12,7 @@ export interface ComputeFiles {
   /** The image service, without a trailing slash. */
   readonly imageUrl: string
   readonly stateDirectory: string
-  /** PEM, to be believed besides what the machine believes; undefined: none. */
+  /** PEM of further trusted certificates; undefined: only those of the machine. */
   readonly caFile: string | undefined
   readonly driver: DriverName
   /** Of the driver's own, by lower-case name. */

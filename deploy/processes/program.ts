@@ -22,8 +22,8 @@ export function passedOn(env: Env, prefix: string): Readonly<Record<string, stri
 }
 
 /**
- * Changes when anything changes that the program is told, the content of the files it is pointed to included. A file that is
- * not there is for the program to name.
+ * Changes whenever a setting of the program changes, or the content of a file that a setting names. A missing file is
+ * reported by the program itself.
  */
 export function settingsDigest({ settings }: Program): string {
   const hash = createHash('sha256')

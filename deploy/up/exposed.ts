@@ -14,7 +14,10 @@ const LIMIT_MS = 30_000
 /** Afterwards there is a self-signed certificate for this address, made once: joining machines recognize it by its key. */
 export async function keepCertificate(layout: Layout, address: string): Promise<void> {
   if (isIP(address) === 0)
-    throw new Failure('invalid', `--address ${address} is no address of this machine.`)
+    throw new Failure(
+      'invalid',
+      `--address ${address} is not an IP address. Give one of this machine.`,
+    )
   const { certificateFile, certificateKeyFile: keyFile } = layout
   if (!existsSync(certificateFile)) await makeCertificate(certificateFile, keyFile, address)
 }

@@ -12,8 +12,8 @@ import type { CellRecord, DeploymentState } from '../deployment/state.ts'
 import { credentialsFiles } from './prepare-bus.ts'
 
 /**
- * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: what no
- * API can make before somebody may sign in. Whatever exists is left alone.
+ * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: objects
+ * that must exist before the first login, so no API can create them. Existing objects are left unchanged.
  */
 export async function fillGlobalDatabase(
   layout: Layout,
@@ -45,7 +45,7 @@ async function recordKeys(
   }
 }
 
-/** Those cells of the deployment that have left it, or were shut out: their account is no longer good. */
+/** The cells of the deployment that have left, or were shut out: their accounts are refused. */
 export async function cellsGone(
   state: DeploymentState,
   db: Database,

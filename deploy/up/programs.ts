@@ -20,7 +20,7 @@ import type { DatabaseFiles } from './prepare-databases.ts'
 
 const KEY_BYTES = 32
 
-/** The environment of a deployment's programs, besides the settings of the state. */
+/** The addresses and secrets of a deployment's programs, besides the settings of the state. */
 export interface Wiring {
   readonly nats: Nats
   readonly credentials: BusCredentials
@@ -29,7 +29,7 @@ export interface Wiring {
   readonly network?: DeploymentNetwork | undefined
 }
 
-/** The same where there is no gateway. */
+/** The same for a deployment without gateways. */
 export interface CellWiring extends Pick<Wiring, 'nats'> {
   /** Of a cell that has joined a deployment elsewhere. */
   readonly uplink?: UplinkSettings
@@ -85,7 +85,7 @@ export async function cellPrograms(
           uplink,
           ovn: network?.centrals.get(cell.id),
           caFile: existsSync(ca) ? ca : undefined,
-          // Where there are gateways, the first of them sees to it.
+          // With several gateways, the first one does this.
           serviceLogs: nth === 0 && uplink !== undefined ? serviceLogs(layout) : undefined,
         },
         state.settings,
@@ -131,7 +131,7 @@ function tlsFiles(layout: Layout, { exposed }: DeploymentState): TlsFiles | unde
   return { ...exposed, certificateFile, keyFile }
 }
 
-/** What gateways seal secrets with. */
+/** The key with which gateways seal secrets. */
 export function gatewayKeyFile(layout: Layout): Promise<string> {
   return keyFile(layout, 'gateway.key')
 }
@@ -143,6 +143,6 @@ function keyFile(layout: Layout, name: string): Promise<string> {
 
 function given(map: ReadonlyMap<string, string>, id: string): string {
   const value = map.get(id)
-  if (value === undefined) throw new Error(`Nothing was prepared for ${id}`)
+  if (value === undefined) throw new Error(`No directory or address was prepared for ${id}`)
   return value
 }

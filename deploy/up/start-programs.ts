@@ -7,8 +7,8 @@ import { type Program, settingsDigest, startProgram } from '../processes/program
 const GRACE_MS = 15_000
 
 /**
- * Afterwards every program runs with the settings it has now: those that ran so already were left alone, those that
- * ran with others (a database had to take another port) were restarted. Each is saved before it begins.
+ * Afterwards every program runs with its present settings: programs that ran with them already were not touched, and
+ * those with other settings (a database had to take another port) were restarted. Each is saved before it starts.
  */
 export async function startPrograms(
   layout: Layout,

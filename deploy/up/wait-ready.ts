@@ -10,7 +10,7 @@ import { isRunning } from '../process/process-identity.ts'
 import { logTail } from '../process/start-process.ts'
 import { logFile } from '../processes/program.ts'
 
-/** More than the minute after which a host that was not heard at its start reports again. */
+/** More than the minute after which a host repeats a report that no cell received. */
 const READY_LIMIT_MS = 90_000
 const PROBE_LIMIT_MS = 2_000
 
@@ -41,7 +41,7 @@ export async function waitForGateways(layout: Layout, state: DeploymentState): P
   }
 }
 
-/** Of whatever answers there, which may be a gateway of another deployment. */
+/** Whether a gateway answers at this port; it may belong to another deployment. */
 async function saysReady(port: number): Promise<boolean> {
   const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
     headersTimeout: PROBE_LIMIT_MS,
@@ -87,8 +87,8 @@ interface ServiceAnswer {
 }
 
 /**
- * Waits until the probe is true. A program that ended will not become ready: better its own words now than a time-out
- * later. Throws `unavailable` with them.
+ * Waits until the probe is true. A program that has ended will not become ready, so its log is shown at once instead of
+ * a time-out later. Throws `unavailable` with the end of its log.
  */
 export async function untilReady(
   layout: Layout,

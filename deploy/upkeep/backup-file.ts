@@ -16,7 +16,7 @@ import { Failure } from '#common/errors.ts'
 import { projectRoot } from '../paths.ts'
 import { dumpDatabase } from './dump-database.ts'
 
-/** What a backup is of. */
+/** Describes the database that a backup holds. */
 export interface BackupHeader {
   readonly weirBackup: typeof FORMAT
   readonly of: BackupSubject
@@ -68,11 +68,11 @@ function keyName(file: string): string {
 /** A backup that is being read. */
 export interface OpenBackup {
   readonly header: BackupHeader
-  /** What follows the header. */
+  /** The lines after the header. */
   readonly lines: AsyncIterable<string>
 }
 
-/** Throws `not-found`, and `invalid` for a file that is no backup. */
+/** Throws `not-found`, and `invalid` for a file that is not a backup. */
 export async function openBackup(file: string): Promise<OpenBackup> {
   if (!existsSync(file)) throw new Failure('not-found', `There is no file ${file}.`)
   const input = createReadStream(file).pipe(createGunzip())

@@ -41,7 +41,8 @@ async function flush(
   batch: Batch,
 ): Promise<void> {
   if (batch.rows.length === 0) return
-  if (into === undefined) throw new Failure('invalid', 'The backup has rows of no table.')
+  if (into === undefined)
+    throw new Failure('invalid', 'The backup is damaged: it has rows before the first table.')
   await connection.query(`INSERT INTO ${into} VALUES ?`, [batch.rows])
   batch.rows.length = 0
   batch.bytes = 0

@@ -12,7 +12,7 @@ import { assertRestorable, restoreBackup } from './restore-backup.ts'
 
 const GRACE_MS = 15_000
 
-/** What of a deployment can be backed up: the global database, or that of a cell. Throws `not-found`. */
+/** The database that a name stands for in backups: the global one, or that of a cell. Throws `not-found`. */
 export function backupSubject(state: DeploymentState, name: string): BackupSubject {
   if (name === 'gateway' && state.gateways.length > 0) return { kind: 'gateway' }
   const cell = state.cells.find((each) => each.name === name)

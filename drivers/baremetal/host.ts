@@ -7,7 +7,7 @@ import type { LiveBoots } from './netboot/live-boots.ts'
 import type { NodePool } from './nodes/node-pool.ts'
 import type { SerialLines } from './serial/serial-lines.ts'
 
-/** What every operation of the baremetal driver works with; built once by `createBaremetalDriver`. */
+/** The services that every operation of the baremetal driver uses; built once by `createBaremetalDriver`. */
 export interface BaremetalHost {
   readonly images: ImageCache
   readonly nodes: NodePool

@@ -30,7 +30,7 @@ async function rebuild(
     await powerOff(host, node, 0, signal)
     await deploy(host, node, spec, { image, runs }, signal)
   } catch (error) {
-    // A host that stops goes on with it when it is back.
+    // A host that stops continues this after its restart.
     if (!signal.aborted && node.record.state === 'deploying' && !isFailure(error, 'unavailable'))
       await host.nodes.move(node, 'fail', { failure: errorChain(error) })
     throw error

@@ -8,7 +8,7 @@ const needed = {
   secret_key: 'ab'.repeat(32),
 }
 
-test('the boot server listens where machines reach it, unless told otherwise', () => {
+test('the boot server listens at the address in its URL by default', () => {
   expect(baremetalSettings(needed)).toMatchObject({
     bootAddress: '192.0.2.1',
     bootPort: 8480,

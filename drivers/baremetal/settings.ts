@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { EnvReader } from '#common/env.ts'
+import { EnvReader, SettingsError } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 
 export interface BaremetalSettings {
@@ -39,8 +39,8 @@ export function baremetalSettings(settings: Readonly<Record<string, string>>): B
   }
   reader.finish()
   if (url?.protocol !== 'http:')
-    throw new Error('Configuration:\n  boot_url: machines boot from an http:// address')
+    throw new SettingsError(['boot_url: machines boot from an http:// address'])
   if (!SECRET_KEY.test(read.secretKey))
-    throw new Error('Configuration:\n  secret_key: 64 hexadecimal digits are needed')
+    throw new SettingsError(['secret_key: 64 hexadecimal digits are needed'])
   return read
 }

@@ -13,9 +13,9 @@ import type { NodeWork } from './nodes/node-work.ts'
 import { powerOn } from './power.ts'
 
 /**
- * Afterwards the instance runs on a machine of its own. A machine that was half written is rewritten. One that cannot
- * be deployed is cleaned for the next server by `work`. Ended by its signal it leaves the machine as far as it came: its
- * host stops, and is asked again, or the server is deleted.
+ * Afterwards the instance runs on a machine of its own. A machine that was partly written is written again. A machine
+ * that cannot be deployed is cleaned for the next server by `work`. An abort leaves the machine as it is: the host
+ * stops, and the cell repeats the request or deletes the server.
  */
 export async function spawn(
   host: BaremetalHost,

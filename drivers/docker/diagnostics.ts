@@ -29,7 +29,7 @@ interface BlockFigure {
 
 const MIB = 1024 ** 2
 
-/** What the engine counts for a container. */
+/** The counters of the engine for a container. */
 export function dockerDiagnostics(host: DockerHost): Diagnostics {
   return {
     async read(id, signal) {

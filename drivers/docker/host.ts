@@ -7,7 +7,7 @@ import type { EngineImages } from './images/engine-images.ts'
 import type { EngineNetworks } from './networks/engine-networks.ts'
 import type { OvnEndpoints } from './networks/ovn-endpoints.ts'
 
-/** What every operation of the docker driver works with; built once by `createDockerDriver`. */
+/** The services that every operation of the docker driver uses; built once by `createDockerDriver`. */
 export interface DockerHost {
   readonly owner: Owner
   readonly stateDirectory: string

@@ -6,7 +6,7 @@ export interface HostShare {
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
   readonly diskGb?: number | undefined
-  /** What the host is called; absent: as the engine's machine is. */
+  /** The hypervisor's name; absent: the name of the engine's machine. */
   readonly hostname?: string | undefined
 }
 
@@ -22,7 +22,7 @@ interface EngineInfo {
 /** An engine does not tell the size of its disk, so a host that states none gives this much. */
 const DISK_GB_DEFAULT = 100
 
-/** What the host offers in all: its stated share, or the engine's machine. */
+/** The total resources of the host: its configured share, or the engine's machine. */
 export async function inventory(
   { engine }: DockerHost,
   share: HostShare,

@@ -6,7 +6,7 @@ import { type ListedContainer, listOwnContainers } from './containers/own-contai
 import type { DockerHost } from './host.ts'
 import { instanceOfContainer } from './names.ts'
 
-/** Every instance of this owner, whatever it does. */
+/** Every instance of this owner, in any state. */
 export async function list(
   host: DockerHost,
   signal: AbortSignal,

@@ -53,14 +53,14 @@ async function build(host: DockerHost, spec: InstanceSpec, signal: AbortSignal):
     await createContainer(host, { spec, image, name }, signal)
     await host.engine.call('POST', `/containers/${name}/start`, { signal })
   } catch (cause) {
-    // What the engine misses is said of the host: it is no answer to "where is the instance".
+    // A missing image or network is a failure of the host: `not-found` would say that the instance is missing.
     if (!isFailure(cause, 'not-found')) throw cause
     const why = `Instance ${spec.id} could not be built on this host.`
     throw new Failure('internal', why, { cause })
   }
 }
 
-/** What the engine has for others is said of the host, too. */
+/** An object of the host that is in the way becomes a failure that names the instance. */
 function asFault({ id }: InstanceSpec, cause: unknown): unknown {
   if (!isFailure(cause, 'conflict')) return cause
   return new Failure(

@@ -41,8 +41,8 @@ export function watch(
 }
 
 /**
- * Until stopped. What happened between two connections is told with the second; what came before the first, where the
- * engine has a clock of its own, is found by the next `list`.
+ * Follows the events until stopped. Events between two connections are reported with the second. Earlier events, and
+ * all of them where the engine has a clock of its own, are found by the next `list`.
  */
 async function follow(
   host: DockerHost,
@@ -82,7 +82,7 @@ async function* events(
   }
 }
 
-/** As the engine takes it. Of the moment itself it tells again: the state that was told last. */
+/** The time of an event, for the engine's `since`, which is inclusive: the engine repeats the last event. */
 function instantOf({ timeNano }: EngineEvent): string {
   const digits = String(BigInt(timeNano)).padStart(NANO_DIGITS + 1, '0')
   return `${digits.slice(0, -NANO_DIGITS)}.${digits.slice(-NANO_DIGITS)}`

@@ -5,7 +5,7 @@ import { fakeConsole, fakeConsoleLog } from './console.ts'
 import { fakeDiagnostics, fakeTopology, fakeUptime } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
-import { fakeImageCopies } from './image-copies.ts'
+import { fakeImageCopies, fakeSnapshot } from './images.ts'
 import { fakeInterfaces, fakeMachineNics } from './interfaces.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
@@ -13,7 +13,6 @@ import { fakeCrashDump, fakePause, fakeSuspend } from './power.ts'
 import { fakeRebuild, fakeRescue } from './rebuild.ts'
 import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
-import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 
 export interface FakeDriver extends Driver {
@@ -25,7 +24,7 @@ export interface FakeDriver extends Driver {
   plant(guest: UnmanagedGuest): void
 }
 
-/** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
+/** A host that keeps its guests in memory: for tests, demos and scale. It fails only where a test asks for it. */
 export function createFakeDriver(
   environment: Pick<DriverEnvironment, 'stateDirectory'>,
   settings: FakeSettings,

@@ -72,15 +72,15 @@ export type FaultEffect =
       /** For operators alone. */
       readonly detail?: string
     }
-  /** The call waits until the fault is taken away or the caller gives up, and then goes on. */
+  /** The call waits until the fault is removed or the caller gives up, and then continues. */
   | { readonly do: 'hang' }
   | { readonly do: 'slow'; readonly ms: number }
-  /** `list` reports this power state, whatever is true. */
+  /** `list` reports this power state instead of the true one. */
   | { readonly do: 'lie'; readonly powerState: PowerState }
   /** From then on every call of every method throws `unavailable`. */
   | { readonly do: 'die' }
 
-/** What the call is about, for matching. */
+/** The subject of a call, which a fault may match. */
 export interface FaultTarget {
   readonly id: InstanceId
   readonly displayName: string
@@ -221,7 +221,7 @@ export class FaultsFile {
     this.#path = path
   }
 
-  /** Afterwards `faults` are those of the file, if it changed since the last look; an absent file is no faults. */
+  /** Afterwards `faults` has the content of the file, if it changed since the last look; a missing file means no faults. */
   refresh(faults: Faults): void {
     const now = statSync(this.#path, { throwIfNoEntry: false })
     const version = now === undefined ? '' : `${now.ino} ${now.mtimeMs} ${now.size}`

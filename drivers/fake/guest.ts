@@ -40,7 +40,7 @@ export function withEvent(guest: FakeGuest, powerState: PowerState, line: string
   const { endedWithHost: _over, isSuspended, ...kept } = guest
   return {
     ...kept,
-    // Whatever makes it run has read its memory, or has done without it.
+    // An act that makes the guest run has read its saved memory, or did not need it.
     ...(isSuspended === true && powerState !== 'running' && { isSuspended }),
     powerState,
     console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),

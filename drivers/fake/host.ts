@@ -11,7 +11,7 @@ import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
 import type { FakeSettings } from './settings.ts'
 
-/** What every operation of the fake driver works with. */
+/** The state that every operation of the fake driver uses. */
 export class FakeHost {
   readonly settings: FakeSettings
   readonly guests: FakeGuests
@@ -36,8 +36,8 @@ export class FakeHost {
   }
 
   /**
-   * Does `work` with the faults that are due. A told failure comes instead of the work, but `unavailable` after it:
-   * that is the answer that got lost.
+   * Does `work` with the faults that are due. An ordered failure replaces the work, but `unavailable` follows it: there
+   * the answer is lost.
    */
   async faulty<T>(
     method: FaultyMethod,
@@ -94,7 +94,7 @@ export class FakeHost {
 
 const FOLDER = 'incoming'
 
-/** What has come of guests that are to arrive: of the backend, so it outlives the process where the guests do. */
+/** Guests that are about to arrive. They belong to the backend, so they outlive the process if the guests do. */
 class IncomingGuests {
   readonly #bytes = new Map<InstanceId, Buffer>()
   readonly #folder: string | undefined

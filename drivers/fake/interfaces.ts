@@ -5,7 +5,7 @@ import { inOrder, type MachineNics } from '../machine-nics.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 
-/** What a guest's diagnostics show of its NICs, and a line on its console. */
+/** Attached NICs are shown in a guest's diagnostics, and by a line on its console. */
 export function fakeInterfaces(host: FakeHost): Interfaces {
   const replug = (id: InstanceId, macAddresses: readonly string[], line: string) => {
     const guest = host.guests.get(id)
@@ -31,7 +31,7 @@ export function fakeInterfaces(host: FakeHost): Interfaces {
 
 const NICS = 8
 
-/** Of machines that are told apart by their guests alone. */
+/** For simulated machines, which differ only by their guests. */
 export function fakeMachineNics(host: FakeHost): MachineNics {
   return {
     macAddresses: (id, ports, signal) =>

@@ -7,7 +7,7 @@ import { refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
 
 const MIB = 1024 ** 2
-/** All there is of a simulated guest. */
+/** The whole content of a simulated guest. */
 const GUEST_FILE = 'guest'
 
 export function fakeMove(host: FakeHost): Move {
@@ -48,7 +48,7 @@ export function fakeMove(host: FakeHost): Move {
   }
 }
 
-/** The guest travels as a file, and goes on as it was. */
+/** The guest travels as a file and keeps its state. */
 export function fakeLiveMove(host: FakeHost): LiveMove {
   return {
     announce: (id, signal) =>
@@ -105,7 +105,7 @@ function guestThatCame(host: FakeHost, id: InstanceId): FakeGuest {
   return JSON.parse(bytes.toString('utf8')) as FakeGuest
 }
 
-/** What was on the host that it has left stays there. */
+/** The flavor before a resize belongs to the former host, and stays there. */
 function withoutPast(guest: FakeGuest): FakeGuest {
   const { flavorBefore: _before, ...rest } = guest
   return rest

@@ -9,7 +9,7 @@ export interface FakeSettings {
   readonly diskGb: number
   /** How many whole machines of each class, as large as the above says; empty: the host is one, and gives parts. */
   readonly machines: ReadonlyMap<string, number>
-  /** How much there is of further classes, such as `PCPU`. */
+  /** The amounts of further resource classes, such as `PCPU`. */
   readonly resources: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
   readonly hostname: string

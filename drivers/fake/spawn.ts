@@ -48,7 +48,7 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   host.guests.put(withEvent(off, 'running', line))
 }
 
-/** What a guest of this spec is given. */
+/** The hardware of a guest with this spec. */
 export function hardwareOf({ flavor, nics, configDrive }: InstanceSpec): FakeHardware {
   return {
     vcpus: flavor.vcpus,

@@ -34,7 +34,7 @@ export async function detachVifs(
 ): Promise<void> {
   for (const id of await client.vifs(uuid, signal))
     await client.detachVif(uuid, id, signal).catch((error: unknown) => {
-      // What was detached meanwhile is not attached.
+      // A VIF that was detached in the meantime is not attached.
       if (!isFailure(error, 'invalid', 'not-found')) throw error
     })
 }

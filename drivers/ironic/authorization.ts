@@ -11,7 +11,7 @@ import { tokenRequest } from '../token-request.ts'
 export interface Authorization {
   /** Throws `unavailable` when Keystone or ironic does not answer, or refuses the login. */
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>
-  /** What was given last was refused: true when asking for others may help. */
+  /** The last token was refused. True if a new one may help. */
   refused(): boolean
 }
 

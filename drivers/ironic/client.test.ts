@@ -136,7 +136,7 @@ describe('a client of an ironic that trusts a Keystone', () => {
     })
   })
 
-  test('that is refused, or hears nonsense, does not know what there is', async () => {
+  test('that is refused, or gets a malformed answer, is unavailable', async () => {
     const wrong = client({ ...secret, application_credential_secret: 'wrong' })
     await expect(wrong.nodes(signal())).rejects.toMatchObject({
       kind: 'unavailable',

@@ -222,7 +222,7 @@ function refusalOf(statusCode: number): string {
     : 'Ironic refused.'
 }
 
-/** Ironic may know itself under another address than the one it is asked under. */
+/** Ironic's links may have another address than the one that is used here. */
 function pathOf(next: string): string {
   const { pathname, search } = new URL(next)
   return pathname.slice(pathname.indexOf('/v1/')) + search

@@ -4,7 +4,10 @@ import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../image-head
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
 
-/** What a node gets of an image: its disk's content, or what it boots in place of a disk. There until it is disposed. */
+/**
+ * The image in the form that a node gets: the content of its disk, or the files that it boots without a disk. Exists
+ * until it is disposed.
+ */
 export type IronicImage = AsyncDisposable & (DiskImage | LiveImage)
 
 interface DiskImage {
@@ -28,8 +31,8 @@ const COMMAND_LINE = 'os_command_line'
 const PLAIN = /^[\w ./:,=@+-]*$/
 
 /**
- * The image's files, verified. Throws `invalid` when they are not what they were declared to be, `unsupported` when a guest
- * that boots them could not be told what it is to be told.
+ * The image's files, verified. Throws `invalid` when they differ from their declaration, and `unsupported` when a guest
+ * that boots them could not get its config drive.
  */
 export async function deployable(
   host: IronicHost,
@@ -43,7 +46,7 @@ export async function deployable(
   return { ...image, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
-/** True when ironic can give such a node the image: what it boots in place of a disk only some are deployed with. */
+/** True if ironic can deploy the image to such a node: only some nodes boot without a disk. */
 export function fits(
   { deploy_interface: by }: IronicNode,
   image: Pick<IronicImage, 'kind'>,

@@ -7,7 +7,7 @@ import type { PowerListener } from '../power-watch.ts'
 import type { IronicClient } from './client.ts'
 import type { ImageServer } from './image-server.ts'
 
-/** What every operation of the ironic driver works with; built once by `createIronicDriver`. */
+/** The services that every operation of the ironic driver uses; built once by `createIronicDriver`. */
 export interface IronicHost {
   readonly owner: Owner
   readonly client: IronicClient

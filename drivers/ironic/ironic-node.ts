@@ -11,7 +11,7 @@ export const Stamp = Type.Object({
 })
 export type Stamp = Static<typeof Stamp>
 
-/** What the driver reads of a node (ironic api-ref, "Nodes"). */
+/** The fields of a node that the driver reads (ironic api-ref, "Nodes"). */
 export const IronicNode = Type.Object({
   uuid: Type.String(),
   resource_class: Text,
@@ -36,7 +36,7 @@ export const IronicNode = Type.Object({
 })
 export type IronicNode = Static<typeof IronicNode>
 
-/** Asked for by name, since all there is of a node is much. */
+/** The fields are requested by name, because a whole node is large. */
 export const FIELDS = Object.keys(IronicNode.properties).join(',')
 
 /** True while ironic is bringing the node to another state; one that failed stays where it is. */

@@ -1,13 +1,13 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
 import type { RebootKind } from '../driver.ts'
 import { lookRepeatedly } from '../power-watch.ts'
 import { getHeld, heldNodes, untilNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import { type IronicNode, isUnderWay } from './ironic-node.ts'
 import { reportOf } from './list.ts'
-import { reportPower } from './report-power.ts'
 
 /** Machines take seconds, and ironic asks their BMCs seldom. */
 const SWITCH_MS = 120_000
@@ -134,4 +134,15 @@ async function look(host: IronicHost, signal: AbortSignal): Promise<void> {
       reportPower(host, id, reportOf(node).powerState)
     })
   }
+}
+
+/** Reports to every listener that the instance runs, or is off, unless it was reported so last. */
+function reportPower(
+  { lastReported, listeners }: IronicHost,
+  id: InstanceId,
+  powerState: PowerState,
+): void {
+  if (lastReported.get(id) === powerState) return
+  lastReported.set(id, powerState)
+  for (const listener of listeners) listener({ id, powerState })
 }

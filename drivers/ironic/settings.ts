@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { Agent } from 'undici'
-import { EnvReader } from '#common/env.ts'
+import { EnvReader, SettingsError } from '#common/env.ts'
 import { withoutTrailing } from '#common/without-trailing.ts'
 import { loginSource } from '../cloud-login.ts'
 import { pemFile } from '../pem-file.ts'
@@ -47,7 +47,7 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
     ...(URL.canParse(url) ? [] : ['url: no URL']),
     ...(image === undefined ? ['image_url: no URL'] : []),
   ]
-  if (wrong.length > 0) throw new Error(`Configuration:\n  ${wrong.join('\n  ')}`)
+  if (wrong.length > 0) throw new SettingsError(wrong)
   return read
 }
 

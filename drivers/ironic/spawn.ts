@@ -12,8 +12,8 @@ import { classOf, type IronicNode, isFree } from './ironic-node.ts'
 import { powerOn } from './power.ts'
 
 /**
- * Afterwards the instance runs on a node of its own. A node that was half deployed is deployed again. Ended by its signal it
- * leaves the node as far as it came: its host stops, and is asked again, or the server is deleted.
+ * Afterwards the instance runs on a node of its own. A node that was partly deployed is deployed again. An abort leaves
+ * the node as it is: the host stops, and the cell repeats the request or deletes the server.
  */
 export async function spawn(
   host: IronicHost,

@@ -48,7 +48,7 @@ async function unmanagedGuestOf(
     name: domain.name,
     powerState: powerStateOf(await host.domains.state(domain, signal)),
     vcpus: Number(textAt(xml, 'domain', 'vcpu')),
-    // libvirt always answers in KiB, whatever was written.
+    // libvirt always answers in KiB, in whichever unit the size was written.
     memoryMb: Math.ceil(Number(textAt(xml, 'domain', 'memory')) / KIB_PER_MIB),
     rootGb: null,
   }

@@ -49,7 +49,7 @@ export const NETWORKS = ['host', 'ovn'] as const
 export interface LibvirtSettings {
   /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
-  /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
+  /** `auto`: KVM if a test guest boots with it, otherwise emulation. */
   readonly virtType: (typeof VIRT_TYPES)[number]
   /** `ovn`: the cell's networks, which span hosts; `host`, as usual: bridges of this host alone. */
   readonly network?: (typeof NETWORKS)[number]

@@ -20,7 +20,7 @@ import type { LentDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
-/** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
+/** The services that every operation of the libvirt driver uses; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
@@ -29,7 +29,7 @@ export interface LibvirtHost {
   readonly address: LibvirtAddress
   /** How the daemons of other hosts reach this host's. */
   readonly peer: PeerAddress
-  /** For events and for whatever is answered at once. */
+  /** For events and for calls that are answered at once. */
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */
   readonly slowSession: LibvirtSession

@@ -11,9 +11,9 @@ export interface InstanceFiles {
   readonly ephemeralDisk: string
   readonly swapDisk: string
   readonly configDrive: string
-  /** What a guest's UEFI firmware remembers; there is none before its first start. */
+  /** The variables of a guest's UEFI firmware; missing before its first start. */
   readonly nvram: string
-  /** What it is started from, where its image names that. */
+  /** The kernel with which it is started, if its image names one. */
   readonly kernel: string
   readonly ramdisk: string
   readonly consoleLog: string
@@ -23,7 +23,7 @@ export interface InstanceFiles {
   readonly arrival: { readonly memory: string; readonly disks: string }
   /** The copy of the root disk while an image is filled from it. */
   readonly snapshot: string
-  /** What a rescue boots from. */
+  /** The files of a rescue. */
   readonly rescue: {
     readonly disk: string
     readonly configDrive: string
@@ -32,7 +32,7 @@ export interface InstanceFiles {
   }
   /** The root disk in one file, ready to be carried to another host. */
   readonly packed: string
-  /** What has come from another host and is not in its place yet. */
+  /** The folder for files that arrive from another host. */
   readonly incoming: string
   /** Disks as they were before a resize that may still be taken back. */
   readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }

@@ -6,7 +6,7 @@ import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
 import type { GuestPlacement } from './placement/place-guest.ts'
 
-/** What a host must remember of an instance: which networks and images it uses, and what its domain is made of. */
+/** The record of an instance: its networks and images, and the input of its domain. */
 export interface InstanceRecord {
   readonly version: 1
   readonly domain: DomainSubject

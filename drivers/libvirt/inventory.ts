@@ -32,7 +32,7 @@ const CPU_TRAITS: Readonly<Record<string, string>> = {
   vmx: 'HW_CPU_X86_VMX',
 }
 
-/** What the host offers in all: its stated share, or the machine. */
+/** The total resources of the host: its configured share, or the machine. */
 export async function inventory(
   host: LibvirtHost,
   share: HostShare,

@@ -31,7 +31,7 @@ export function nodeCalls(session: LibvirtSession) {
     },
     /** Total memory of the machine in KiB. */
     async memoryKib(signal: AbortSignal): Promise<number> {
-      // The daemon wants to be told how many statistics it has: asked for none, it answers with the number.
+      // The daemon requires the number of statistics in the request; a request for none is answered with that number.
       const ask = async (count: number) => {
         const args = none().int(count).int(ALL_CELLS).uint(0)
         const answer = await session.call(PROCEDURES.nodeGetMemoryStats, args, signal)

@@ -71,7 +71,7 @@ export async function powerOn(
   await startDomain(host, id, domain, signal)
 }
 
-/** Afterwards the domain is off, whatever it was. */
+/** Afterwards the domain is off, from any state. */
 export async function cutPower(
   host: LibvirtHost,
   domain: DomainRef,

@@ -93,7 +93,7 @@ async function unrescue(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   await powerOn(host, id, await ownDomain(host, id, signal), signal)
 }
 
-/** Afterwards nothing of a rescue is left. The guest is left alone when its own disks are what it runs from. */
+/** Afterwards no file of a rescue is left. A guest that runs from its own disks is not touched. */
 async function endRescue(
   host: LibvirtHost,
   id: InstanceId,

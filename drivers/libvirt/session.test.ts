@@ -10,7 +10,7 @@ import { LibvirtSession } from './session.ts'
 const AUTH_POLKIT = 2
 const REPLY = 1
 
-test('a daemon that wants to know who asks is away, and it is said why', async () => {
+test('a daemon that requires authentication is unavailable, with this reason', async () => {
   const daemon = createServer((socket) => {
     const framer = new PacketFramer()
     const body = new XdrWriter().uint(1).int(AUTH_POLKIT).bytes()

@@ -129,7 +129,7 @@ export class LibvirtSession implements AsyncDisposable {
   }
 }
 
-/** What a client says before anything else: no authentication, keepalive, the driver. */
+/** A client's first messages: no authentication, keepalive, the driver. */
 export async function greet(connection: RpcConnection, driverUri: string): Promise<void> {
   const types = (await connection.call(PROCEDURES.authList, Buffer.alloc(0))).list((r) => r.int())
   if (!types.includes(AUTH_NONE))

@@ -35,7 +35,7 @@ async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Pro
   await getInstanceRecord(host, id)
   const { rootDisk, snapshot } = filesOf(host, id)
   const remove = () => rm(snapshot, { force: true })
-  // What an interrupted one left.
+  // Removes the files of an interrupted snapshot.
   await remove()
   try {
     const isOff = OFF.has(powerStateOf(await host.domains.state(domain, signal)))

@@ -18,7 +18,7 @@ describe('probeVirtType()', () => {
   })
   afterEach(() => rm(stateDirectory, { recursive: true, force: true }))
 
-  test('what did not boot a kernel is emulation, device or not', async () => {
+  test('without a booted test kernel the type is emulation, even with a KVM device', async () => {
     expect(await probe('7.0.0')).toMatchObject({ virtType: 'qemu' })
   })
 

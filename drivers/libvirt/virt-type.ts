@@ -28,8 +28,8 @@ export interface ProbeOptions {
 }
 
 /**
- * `kvm` where a Linux guest has been seen to run under it, else `qemu`. The device and libvirt's capabilities are
- * not proof: a nested or software KVM may take guests that then never get past their boot loader.
+ * `kvm` if a Linux test guest boots with it, otherwise `qemu`. The device and libvirt's capabilities are not proof: a
+ * nested or software KVM may accept guests that then never get past their boot loader.
  */
 export async function probeVirtType(
   options: ProbeOptions,

@@ -7,7 +7,7 @@ import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 const Chain = Type.Object({ below: Type.Array(Type.String()) })
-/** As many as a server may come through at most, whatever a cloud below says. */
+/** The most clouds that a server's chain may have, also if a cloud below reports more. */
 const CHAIN_MAX = 32
 
 export function nestedDownstream(host: NestedHost): Downstream {
@@ -42,8 +42,8 @@ const Depth = Type.Object({
 })
 
 /**
- * The clouds below this one, itself included, for a question that came through these cells. A cloud that is no Weir, or too
- * old to be asked, is the last. Throws `conflict` where one of them has such a cell: they form a ring.
+ * The number of clouds below this one, itself included, for a query that came through these cells. A cloud that is not
+ * a Weir, or too old for the query, is the last. Throws `conflict` if one of them has such a cell: they form a ring.
  */
 export async function cloudsBelow(
   cloud: Cloud,

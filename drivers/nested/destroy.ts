@@ -34,7 +34,7 @@ export async function removeInstance(
   if (record.serverId != null) host.view.forget(record.serverId)
 }
 
-/** What was made for an instance. */
+/** The objects created for an instance. */
 type Parts = Pick<InstanceRecord, 'portIds' | 'networkIds' | 'groupIds'> & Partial<InstanceRecord>
 
 /** A request that was not answered may still make its server. */
@@ -58,7 +58,7 @@ async function recordFromPorts(
   return { portIds, networkIds, groupIds: await groups.idsOf(groupsBelow, signal) }
 }
 
-/** Afterwards the cloud itself says that there is no such server. */
+/** Afterwards the cloud itself answers that there is no such server. */
 async function removeServer(host: NestedHost, id: string, signal: AbortSignal): Promise<void> {
   const { cloud, view } = host
   for (;;) {

@@ -35,7 +35,7 @@ function hostOf({ nic }: PortFilter) {
   return { host, asked: () => asked }
 }
 
-test('a filter that the cloud refuses is never said to be applied, and asked for once at first', async () => {
+test('a rule that the cloud refuses is never reported as applied', async () => {
   const filter = filterOf(['bad'])
   const { host, asked } = hostOf(filter)
   const firewall = nestedFirewall(host)

@@ -57,7 +57,7 @@ class Stream implements Disposable {
     this.#signal = signal
   }
 
-  /** The cloud tells of whatever happens from here on. What was before the first stream, a list shows. */
+  /** The cloud reports all events from here on. Earlier changes are shown by a list. */
   begin(): void {
     if (this.#state !== 'closed') return
     this.#state = 'open'

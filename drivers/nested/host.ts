@@ -11,7 +11,7 @@ import type { SecurityGroups } from './network/security-groups.ts'
 import type { Records } from './records.ts'
 import type { NestedSettings } from './settings.ts'
 
-/** What every operation of the nested driver works with; built once by `createNestedDriver`. */
+/** The services that every operation of the nested driver uses; built once by `createNestedDriver`. */
 export interface NestedHost {
   readonly owner: Owner
   readonly settings: NestedSettings

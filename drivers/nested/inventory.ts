@@ -21,7 +21,10 @@ const TRAITS: Readonly<Record<string, string>> = {
   raw: 'COMPUTE_IMAGE_TYPE_RAW',
 }
 
-/** What the project's limits leave for us, within the share the operator gives: what others use there is not ours. */
+/**
+ * The room that the project's limits leave for our servers, within the operator's share: the usage of others there is
+ * deducted.
+ */
 export async function inventory(host: NestedHost, signal: AbortSignal): Promise<HostInventory> {
   const { cloud, settings, versions, view } = host
   const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })

@@ -75,7 +75,7 @@ async function newestOf({ versions }: NestedHost, signal: AbortSignal) {
   return undefined
 }
 
-/** What the cloud shows otherwise. An address cannot be taken back there, so none is no change. */
+/** The labels that the cloud shows differently. An address cannot be removed there, so a missing one is no change. */
 function changeOf(server: Labelled, labels: InstanceLabels): object {
   const { name, hostname, description, diskConfig, accessIPv4, accessIPv6 } = labels
   const wanted = {

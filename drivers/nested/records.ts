@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, isUuid } from '#common/ids.ts'
 
-/** What a host must remember of an instance: what was made for it below, and whether its server was asked for. */
+/** The record of an instance: the objects created for it below, and whether its server was requested. */
 export interface InstanceRecord {
   readonly version: 1
   readonly projectId: string
@@ -50,8 +50,8 @@ export class Records {
   }
 
   /**
-   * Afterwards the servers of this host are in the project below, whatever logs in later. Throws `unavailable` for another
-   * than they are in: there all would be missing, and be made once more.
+   * Afterwards this project below is the one that has the host's servers, for every later login. Throws `unavailable`
+   * for another project: there all servers would seem to be missing, and would be created again.
    */
   async stayIn(projectId: string): Promise<void> {
     const home = await readFile(this.#projectFile, 'utf8').catch((error: unknown) => {

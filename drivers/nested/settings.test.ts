@@ -8,7 +8,7 @@ const CLOUD = {
   projects: 'any',
 }
 
-test('what a cloud does not tell, its operator says', () => {
+test('an operator sets the resources that a cloud does not report', () => {
   expect(nestedSettings(CLOUD).resources.size).toBe(0)
   const { resources } = nestedSettings({ ...CLOUD, resources: 'PCPU=64,CUSTOM_GPU=2' })
 

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { EnvReader } from '#common/env.ts'
+import { EnvReader, SettingsError } from '#common/env.ts'
 import { type LoginSource, loginSource } from '../cloud-login.ts'
 import { resourceAmounts } from '../resource-amounts.ts'
 
@@ -30,9 +30,9 @@ export interface NestedSettings {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
-  /** How much there is of further classes, such as `PCPU`: a cloud does not tell. */
+  /** The amounts of further resource classes, such as `PCPU`, which a cloud does not report. */
   readonly resources: ReadonlyMap<string, number>
-  /** What the guests below run on, as Nova names it: images made for one type are sent only there. */
+  /** The hypervisor type of the guests below, by Nova's name: images made for one type are sent only there. */
   readonly hypervisorType: string
   readonly architecture: string
   readonly imageFormats: readonly string[]
@@ -101,5 +101,5 @@ function mapOf(pairs: readonly string[]): ReadonlyMap<string, string> {
 function refuseWrong({ networks }: NestedSettings): void {
   const wrong = networks.find((block) => !ipaddr.isValidCIDR(block))
   if (wrong !== undefined)
-    throw new Error(`Configuration:\n  networks: ${wrong} is no CIDR block, such as 10.0.0.0/8`)
+    throw new SettingsError([`networks: ${wrong} is no CIDR block, such as 10.0.0.0/8`])
 }

@@ -40,7 +40,7 @@ export async function spawn(
   })
 }
 
-/** Everything the server needs is there before it is asked for. */
+/** All objects that the server needs exist before it is requested. */
 async function build(host: NestedHost, spec: InstanceSpec, signal: AbortSignal): Promise<string> {
   const { keypair } = spec.asked
   const record = host.records.get(spec.id)
@@ -93,7 +93,7 @@ async function comesUp(
   if (!record.hasRun) await host.records.write(spec.id, { ...record, serverId, hasRun: true })
 }
 
-/** One that has run holds its user's data: it is no failed build. */
+/** A server that has run holds data of its user: it is not a failed build. */
 function inError({ fault }: CloudServer, hasRun: boolean): Failure {
   const detail = { detail: fault?.message ?? 'no fault is shown' }
   if (hasRun)
@@ -103,7 +103,7 @@ function inError({ fault }: CloudServer, hasRun: boolean): Failure {
     : new Failure('internal', 'The cloud below could not build the server.', detail)
 }
 
-/** What the cloud misses or holds already while it builds is no answer to "where is the instance". */
+/** An object that is missing or in the way during a build becomes a failure that does not speak about the instance. */
 function notBuilt(id: InstanceId, cause: unknown): Failure {
   return new Failure('internal', `Instance ${id} could not be built in the cloud below.`, { cause })
 }

@@ -18,7 +18,7 @@ import {
   type ValueMap,
 } from './ovsdb/values.ts'
 
-/** What of a database is compared. */
+/** The part of a database that is compared. */
 export interface Replica {
   readonly schema: Schema
   table(name: string): Table
@@ -29,8 +29,9 @@ type Known = ReadonlyMap<string, { readonly uuid: string; readonly row: Row }>
 type KnownTables = ReadonlyMap<NorthboundTable, Known>
 
 /**
- * One transaction that makes the rows of ours the wanted ones; empty where nothing differs. It fails where a row that it
- * changes is not as the replica has it. Rows without our identity are left alone, and so are elements of sets that name them.
+ * One transaction that makes our rows equal the wanted ones; empty if they do. It fails if a row that it changes
+ * differs from the replica. Rows without our identity are not changed, and neither are elements of sets that refer to
+ * them.
  */
 export function difference(replica: Replica, wanted: readonly WantedRow[]): readonly Operation[] {
   const named = Map.groupBy(wanted, ({ table }) => table)
@@ -61,8 +62,8 @@ const TABLES = Object.keys(NORTHBOUND_TABLES) as NorthboundTable[]
 const NONE: readonly WantedRow[] = []
 
 /**
- * By identity. A row without one that has the name of a wanted row is taken for it: somebody removed its identity, and names
- * of ports and groups are unique.
+ * Our rows by identity. A row without identity that has the name of a wanted row is taken for it: someone removed its
+ * identity, and names of ports and groups are unique.
  */
 function ownRows(table: Table, wanted: readonly WantedRow[]): Known {
   const rows = new Map<string, { uuid: string; row: Row }>()

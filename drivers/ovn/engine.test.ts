@@ -135,7 +135,7 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
     await expect.poll(switches).toEqual([`neutron-${state.networks[0]!.id}`])
   })
 
-  test('ports are told as they come up, move and go down, once each', async () => {
+  test('ports are reported when they come up, move and go down, once each', async () => {
     const state = stateOf('10.0.0.5', '10.0.0.6')
     const [first, second] = state.ports
     await bind(state)

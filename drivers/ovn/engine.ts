@@ -14,33 +14,34 @@ import { type Operation, OvsdbDatabase } from './ovsdb/database.ts'
 import { textOf } from './ovsdb/values.ts'
 import { remoteDifference } from './remote-hosts.ts'
 
-/** Where a port is in the data plane. */
+/** The place of a port in the data plane. */
 export interface PortBinding {
   readonly portId: string
-  /** Its host has all that the port needs: packets pass. */
+  /** True once the host has everything that the port needs, so that packets pass. */
   readonly isUp: boolean
-  /** The host that it is plugged in on; null: on none. */
+  /** The host on which it is plugged in; null: none. */
   readonly chassis: string | null
 }
 
 export interface OvnEngineOptions {
-  /** As the tools of OVN write addresses: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /** An address as the tools of OVN write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
   readonly northbound: string
   readonly southbound: string
   readonly tls?: TlsFiles
   readonly clock: Clock
   readonly log: Logger
-  /** Called for each port of the state whose binding is another than the last one told, the first time included. */
+  /** Called for each port of the state whose binding differs from the last reported one, and the first time. */
   readonly onPort: (binding: PortBinding) => void
-  /** How often hosts are asked whether they live, while a router has a gateway; and how long one may be silent. */
+  /** How often hosts are asked for a sign of life, while a router has a gateway. */
   readonly askHostsMs?: number
+  /** How long a host may give none before it counts as dead. */
   readonly silentMs?: number
 }
 
 const REPAIR_MS = 30_000
 const ASK_HOSTS_MS = 500
 const SILENT_MS = 1_500
-/** The database tells of each change at once; one that is slower is asked again in the next round. */
+/** How long to wait for the replica to show a change; a slower one is read again in the next round. */
 const SEEN_MS = 5_000
 const CONFLICTS_MAX = 5
 const SOUTHBOUND_TABLES = {
@@ -51,8 +52,8 @@ const SOUTHBOUND_TABLES = {
 }
 
 /**
- * The networks of one cell in OVN. It is the only writer of the cell's northbound database: rows of its own that
- * differ from the state, by whomever they were changed, are written again, and all others are left alone.
+ * The networks of one cell in OVN. It is the only writer of the cell's northbound database: its own rows that differ
+ * from the state, whoever changed them, are written again, and all others are left unchanged.
  */
 export class OvnEngine implements AsyncDisposable {
   readonly #northbound: OvsdbDatabase
@@ -98,7 +99,10 @@ export class OvnEngine implements AsyncDisposable {
     })
   }
 
-  /** Afterwards it follows both databases, and writes nothing before the first `apply`. Throws `unavailable` when one is away. */
+  /**
+   * Afterwards it follows both databases, and writes nothing before the first `apply`. Throws `unavailable` when one is
+   * not reachable.
+   */
   static async open(options: OvnEngineOptions): Promise<OvnEngine> {
     const { northbound, southbound, clock, log, tls } = options
     const shared = { clock, log, ...(tls && { tls }) }
@@ -119,8 +123,8 @@ export class OvnEngine implements AsyncDisposable {
   }
 
   /**
-   * Afterwards this is the state, and the northbound database holds it. Throws `unavailable` while that is away: the state is
-   * then written when it is back.
+   * Afterwards this is the state, and the northbound database holds it. Throws `unavailable` while that is not
+   * reachable: the state is written when it is back.
    */
   async apply(state: NetworkState, signal: AbortSignal): Promise<void> {
     this.#state = state
@@ -140,7 +144,7 @@ export class OvnEngine implements AsyncDisposable {
     await this.#southbound[Symbol.asyncDispose]()
   }
 
-  /** One difference after another, until there is none. */
+  /** Writes one difference after another, until there is none. */
   async #round(signal: AbortSignal): Promise<{ operations: number }> {
     return this.#lock.run('write', signal, async () => {
       let operations = 0
@@ -159,7 +163,7 @@ export class OvnEngine implements AsyncDisposable {
           )
           if (this.#state === state) return { operations }
         } catch (error) {
-          // Somebody else changed a row that the replica does not show yet.
+          // Another writer changed a row, which the replica does not show yet.
           conflicts += 1
           if (!isFailure(error, 'conflict') || conflicts === CONFLICTS_MAX) throw error
         }
@@ -167,7 +171,7 @@ export class OvnEngine implements AsyncDisposable {
     })
   }
 
-  /** Only where it matters who lives: an answer costs each host some work. */
+  /** Only while a router has a gateway: an answer costs each host some work. */
   async #askHosts(
     repair: RunningReconciler,
     signal: AbortSignal,
@@ -205,7 +209,10 @@ export class OvnEngine implements AsyncDisposable {
   }
 }
 
-/** Afterwards the replica shows what was inserted, unless it was removed at once: a difference made before would insert it again. */
+/**
+ * Afterwards the replica shows the inserted rows, unless they were removed at once: an earlier difference would insert
+ * them again.
+ */
 async function write(
   database: OvsdbDatabase,
   operations: readonly Operation[],

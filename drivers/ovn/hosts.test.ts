@@ -16,17 +16,19 @@ function world() {
   ])
   const rows = (list: readonly object[]): Table =>
     new Map(list.map((row, index) => [String(index), row as never]))
-  const config = (mappings: string, more = {}) => ({
+  const config = (mappings: string, more = {}, encaps: readonly string[] = []) => ({
+    encaps,
     other_config: { 'ovn-bridge-mappings': mappings, ...more },
   })
   const southbound: Readonly<Record<string, () => Table>> = {
     Chassis: () =>
       rows([
         { name: 'c', ...config('') },
-        { name: 'a', ...config('physnet:br-ex, other:br-other') },
+        { name: 'a', ...config('physnet:br-ex, other:br-other', {}, ['0']) },
         { name: 'b', ...config('physnet:br-ex') },
         { name: 'elsewhere', ...config('', { 'is-remote': 'true' }) },
       ]),
+    Encap: () => rows([{ ip: '10.9.0.1' }]),
     Chassis_Private: () => rows([...answers].map(([name, nb_cfg]) => ({ name, nb_cfg }))),
   }
   const hosts = new OvnHosts(
@@ -59,13 +61,18 @@ function world() {
 
 test('hosts say for themselves which physical networks they reach; those of other cells are none of ours', () => {
   expect(world().hosts.list()).toEqual([
-    { chassis: 'a', physicalNetworks: ['physnet', 'other'], isAlive: true },
-    { chassis: 'b', physicalNetworks: ['physnet'], isAlive: true },
-    { chassis: 'c', physicalNetworks: [], isAlive: true },
+    {
+      chassis: 'a',
+      encapAddress: '10.9.0.1',
+      physicalNetworks: ['physnet', 'other'],
+      isAlive: true,
+    },
+    { chassis: 'b', encapAddress: '', physicalNetworks: ['physnet'], isAlive: true },
+    { chassis: 'c', encapAddress: '', physicalNetworks: [], isAlive: true },
   ])
 })
 
-test('a host that is silent while another answers is dead after a while, until it answers', async () => {
+test('a host that does not answer while another does is dead after a while, until it answers', async () => {
   const { ask, pass, dead } = world()
   await ask('a', 'b')
   pass(SILENT_MS)
@@ -77,7 +84,7 @@ test('a host that is silent while another answers is dead after a while, until i
   expect(dead()).toEqual([])
 })
 
-test('where all are silent none is dead', async () => {
+test('no host is dead while none answers', async () => {
   const { ask, pass, dead } = world()
   await ask()
   await ask()

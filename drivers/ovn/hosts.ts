@@ -2,26 +2,29 @@ import type { Clock } from '#common/clock.ts'
 import type { OvnHost } from './northbound/network-index.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
 import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
-import { isRemote } from './remote-hosts.ts'
+import { encapAddresses, isRemote } from './remote-hosts.ts'
 
-/** Each living host copies the number in `NB_Global.nb_cfg`, when it changes, to its own row (ovn-nb(5)). */
+/** Each living host copies a new number in `NB_Global.nb_cfg` to its own row (ovn-nb(5)). */
 interface Asked {
   readonly number: number
   readonly at: number
 }
 
-/** Of a host that is long dead, older ones tell nothing more. */
+/** Older questions say nothing more about a dead host. */
 const QUESTIONS_MAX = 100
-/** A question costs northd and every host about what the quickest answer takes: this many times as long is left to other work. */
+/**
+ * A question costs northd and every host about as much time as the quickest answer takes: this many times as long is
+ * left for other work.
+ */
 const REST_FACTOR = 20
-/** A host may take this many times as long as the quickest. */
+/** A host may take this many times as long as the quickest one. */
 const PATIENCE_FACTOR = 10
 
 interface Replica {
   table(name: string): Table
 }
 
-/** The hosts of a cell as OVN knows them, and which of them answer. */
+/** The hosts of a cell as OVN knows them, with those that answer. */
 export class OvnHosts {
   readonly #northbound: Replica
   readonly #southbound: Replica
@@ -29,7 +32,7 @@ export class OvnHosts {
   readonly #silentMs: number
   /** Questions that some host has not answered, the oldest first. */
   #asked: readonly Asked[] = []
-  /** How long the quickest answer to the last question took; undefined: there is none yet. */
+  /** The time of the quickest answer to the last question; undefined: there is none yet. */
   #answeredMs: number | undefined = 0
 
   constructor(
@@ -43,7 +46,7 @@ export class OvnHosts {
     this.#silentMs = silentMs
   }
 
-  /** False while the last question is open, or was dear and is not long ago. */
+  /** False while the last question is open, or if it was expensive and is recent. */
   isDue(): boolean {
     const last = this.#asked.at(-1)
     if (last === undefined) return true
@@ -59,7 +62,7 @@ export class OvnHosts {
     if (newest >= last.number) this.#answeredMs = this.#clock.elapsed() - last.at
   }
 
-  /** Afterwards `transact` has asked every host whether it lives. */
+  /** Afterwards `transact` has asked every host for a sign of life. */
   async ask(transact: (operations: readonly Operation[]) => Promise<unknown>): Promise<void> {
     const [[uuid, row] = []] = this.#northbound.table('NB_Global')
     if (uuid === undefined || row === undefined) return
@@ -75,8 +78,8 @@ export class OvnHosts {
   }
 
   /**
-   * The hosts of this cell. One is held to be dead when it has been silent for long while another has answered since: where all
-   * are silent, it is the databases that are slow.
+   * The hosts of this cell. A host is dead when it has not answered for long while another has: if none answers, the
+   * databases are slow.
    */
   list(): readonly OvnHost[] {
     const answers = this.#answers()
@@ -87,12 +90,13 @@ export class OvnHosts {
         const chassis = textOf(row, 'name')
         const answer = answers.get(chassis)
         const isAlive = answer === undefined || answer === newest || !this.#isLate(answer, newest)
-        return { chassis, physicalNetworks: physicalNetworksOf(row), isAlive }
+        const [encapAddress = ''] = encapAddresses(this.#southbound, row)
+        return { chassis, encapAddress, physicalNetworks: physicalNetworksOf(row), isAlive }
       })
       .toSorted((a, b) => (a.chassis < b.chassis ? -1 : 1))
   }
 
-  /** True when a question that another host has answered has waited too long for this one. */
+  /** True if this host has not answered for too long a question that another host has answered. */
   #isLate(answer: number, newest: number): boolean {
     const open = this.#asked.find(({ number }) => number > answer && number <= newest)
     const patienceMs = Math.max(this.#silentMs, PATIENCE_FACTOR * (this.#answeredMs ?? 0))

@@ -4,25 +4,25 @@ import type { Logger } from '#common/log.ts'
 import { OvsdbDatabase, type Table } from './ovsdb/database.ts'
 import type { Row, ValueMap } from './ovsdb/values.ts'
 
-/** ovn-controller(8) makes it on every host. */
+/** The bridge that ovn-controller(8) creates on every host. */
 export const INTEGRATION_BRIDGE = 'br-int'
-/** By which a port of the bridge is found again, whatever its interface is called. */
+/** The key by which a port of the bridge is found again, with any name of its interface. */
 const PORT_ID = 'weir-port'
 
 export interface IntegrationBridgeOptions {
-  /** Of the host's Open vSwitch, as its tools write it: `unix:PATH`. */
+  /** The address of the host's Open vSwitch, as its tools write it: `unix:PATH`. */
   readonly address: string
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** An interface of this host and the port of OVN that it is, by its UUID. */
+/** An interface of this host, with the UUID of its port in OVN. */
 export interface PluggedInterface {
   readonly name: string
   readonly portId: string
 }
 
-/** The bridge of a host that OVN joins to those of other hosts: an interface in it is the port whose UUID it carries. */
+/** The bridge of a host that OVN connects to those of other hosts: an interface in it is the port whose UUID it carries. */
 export class IntegrationBridge implements AsyncDisposable {
   readonly #options: IntegrationBridgeOptions
   #database: Promise<OvsdbDatabase> | undefined
@@ -31,15 +31,15 @@ export class IntegrationBridge implements AsyncDisposable {
     this.#options = options
   }
 
-  /** True where packets are switched in a process: it drops TCP whose checksums were left to a network card. */
+  /** True if packets are switched in a process: it drops TCP whose checksums were left to a network card. */
   async isInUserspace(): Promise<boolean> {
     const [, bridge] = await this.#bridge()
     return bridge['datapath_type'] === 'netdev'
   }
 
   /**
-   * Afterwards the interface is the port, and no other interface here is. Throws `unavailable` while Open vSwitch or its
-   * bridge is not there.
+   * Afterwards the interface is the port, and no other interface here is. Throws `unavailable` while Open vSwitch or
+   * its bridge is missing.
    */
   async plug({ name, portId }: PluggedInterface, signal: AbortSignal): Promise<void> {
     const [id] = await this.#bridge()

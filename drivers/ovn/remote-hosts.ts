@@ -8,8 +8,8 @@ interface Southbound {
 }
 
 /**
- * What the southbound database lacks for ports of other cells, or has too much: the hosts that they are on, as hosts that
- * are elsewhere (ovn-sb(5), `is-remote`), and where those ports are. ovn-controller then tunnels to them by itself.
+ * The difference between the southbound database and the wanted remote hosts and ports: hosts of other cells, marked as
+ * remote (ovn-sb(5), `is-remote`), and the bindings of ports on them. ovn-controller then tunnels to them by itself.
  */
 export function remoteDifference(
   southbound: Southbound,
@@ -46,11 +46,13 @@ export function remoteDifference(
   return [...hosts, ...removed, ...bindings]
 }
 
+/** True for a row of a host in another cell. */
 export function isRemote(row: Row): boolean {
   return (row['other_config'] as ValueMap)['is-remote'] === 'true'
 }
 
-function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
+/** Where the tunnels of a host end, by its row. */
+export function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
   const encaps = southbound.table('Encap')
   return (row['encaps'] as readonly Atom[]).map((each) => textOf(encaps.get(String(each)), 'ip'))
 }
@@ -76,7 +78,7 @@ function insertHost(host: RemoteHost): readonly Operation[] {
   ]
 }
 
-/** The old row goes with the last that refers to it. */
+/** The old row is removed with the last reference to it. */
 function moveHost(uuid: string, host: RemoteHost): readonly Operation[] {
   const encaps = ['named-uuid', insertName('encap', host.id)]
   const where = [['_uuid', '==', encodeReference(uuid)]]

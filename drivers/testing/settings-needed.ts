@@ -1,6 +1,6 @@
 import type { DriverName } from '../driver.ts'
 
-/** What a driver cannot be made without. Nothing is at these addresses. */
+/** The required settings of each driver. No service listens at these addresses. */
 export const SETTINGS_NEEDED: Readonly<
   Partial<Record<DriverName, Readonly<Record<string, string>>>>
 > = {

@@ -5,7 +5,10 @@ import type { RequestContext } from './request-context.ts'
 
 const KEY_LENGTH_MAX = 255
 
-/** A key was used for another request, which its client cannot have meant (draft-ietf-httpapi-idempotency-key-header). */
+/**
+ * A key was used for a different request, which its client cannot have intended
+ * (draft-ietf-httpapi-idempotency-key-header).
+ */
 export class IdempotencyKeyReused extends Failure {
   constructor() {
     super(
@@ -16,8 +19,8 @@ export class IdempotencyKeyReused extends Failure {
 }
 
 /**
- * The identity of a request that carries an `Idempotency-Key`; null for one that carries none. `meant` is all that a repeat
- * has in common with it: its body, and what it is sent to where that could be another thing.
+ * The identity of a request that carries an `Idempotency-Key`; null for a request without one. `meant` is everything
+ * that a repeat has in common with the first request: its body, and its target if that can differ.
  */
 export function idempotencyKey(
   context: RequestContext,

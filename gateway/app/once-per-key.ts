@@ -3,7 +3,7 @@ import { isFailure } from '#common/errors.ts'
 import { findFirstResult, type IdempotencyKey, takeIdempotencyKey } from '../db/idempotency-keys.ts'
 import { IdempotencyKeyReused } from './idempotency-key.ts'
 
-/** What was made, and whether by an earlier request under the same key. */
+/** The created object, and whether an earlier request with the same key created it. */
 export type Once<Made> = Made & { readonly isRepeat: boolean }
 
 /**
@@ -32,7 +32,7 @@ export async function oncePerKey<Made extends object>(
   }
 }
 
-/** What an earlier request under the key made; undefined where there was none. Throws `IdempotencyKeyReused`. */
+/** The object that an earlier request with the key created; undefined if there was none. Throws `IdempotencyKeyReused`. */
 export async function madeBefore<Made extends object>(
   db: Executor,
   key: IdempotencyKey | null,

@@ -73,7 +73,7 @@ export interface RunningCompute extends Compute, AsyncDisposable {
   status(): readonly ReconcilerStatus[]
 }
 
-/** Afterwards cells are heard, their feeds applied, and sagas of this process and of lost ones go on. */
+/** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
 export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
   const { db, nats, clock, log, processName, apart } = options
   await using parts = new AsyncDisposableStack()
@@ -137,7 +137,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
 }
 
-/** Afterwards cells are heard, until `parts` are disposed of. */
+/** Afterwards this process receives heartbeats of cells, until `parts` are disposed of. */
 export async function openComputeDeps(
   parts: AsyncDisposableStack,
   options: ComputeDepsOptions,

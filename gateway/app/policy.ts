@@ -7,19 +7,19 @@ import type { Caller } from './request-context.ts'
 export type PolicyCheck = (caller: Caller) => void
 
 /**
- * Who a rule allows, as the defaults of Nova (nova/policies/base.py) and Keystone say it. Whether the thing asked for is the
- * caller's own is decided where it is read: another project's things are not found.
+ * The callers whom a rule allows, by the defaults of Nova (nova/policies/base.py) and Keystone. Whether an object
+ * belongs to the caller is checked where it is read: objects of other projects are not found.
  */
 const WHO = {
-  /** Any valid token, whatever its scope. */
+  /** Any valid token, of any scope. */
   authenticated: () => true,
   /** `project_reader_or_admin`. */
   reader: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'reader'),
   /** `project_member_or_admin`. */
   member: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'member'),
-  /** The same, whatever the token is for: Keystone's `role:member`. */
+  /** The same for a token of any scope: Keystone's `role:member`. */
   'member-anywhere': (caller: Caller) => caller.isAdmin || caller.roles.has('member'),
-  /** `context_is_admin`: the role `admin` in any scope. */
+  /** `context_is_admin`: the role `admin` in a project or the whole system. */
   admin: (caller: Caller) => caller.isAdmin,
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>

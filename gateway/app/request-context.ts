@@ -35,6 +35,41 @@ export interface Caller {
   readonly tokenId: string
 }
 
+interface InDomain {
+  readonly id: string
+  readonly name: string
+  readonly domain: { readonly id: string; readonly name: string }
+}
+
+/** Who and what a token is for. At most one of `project`, `domain` and `isSystemScoped` is set. */
+export interface TokenScope {
+  readonly user: InDomain
+  readonly project: InDomain | null
+  readonly domain: { readonly id: string; readonly name: string } | null
+  readonly isSystemScoped: boolean
+  readonly roles: readonly { readonly name: string }[]
+}
+
+/** The part of a caller that follows from the user, the scope and the roles of the token. */
+export function callerOfScope({ user, project, domain, isSystemScoped, roles }: TokenScope) {
+  const names = new Set(roles.map(({ name }) => name))
+  return {
+    userId: user.id as UserId,
+    userName: user.name,
+    userDomainId: user.domain.id,
+    userDomainName: user.domain.name,
+    projectId: (project?.id ?? null) as ProjectId | null,
+    projectName: project?.name ?? null,
+    projectDomainId: project?.domain.id ?? null,
+    projectDomainName: project?.domain.name ?? null,
+    domainId: domain?.id ?? null,
+    domainName: domain?.name ?? null,
+    isSystemScoped,
+    roles: names,
+    isAdmin: names.has('admin') && domain === null,
+  } satisfies Partial<Caller>
+}
+
 /** One request: the work it starts, who asks for it, and the microversion it is in. */
 export interface RequestContext extends WorkContext, Caller {
   /** `major.minor`; '' on an API without microversions. */

@@ -6,7 +6,7 @@ import { Failure } from '#common/errors.ts'
 const ASKERS_MAX = 10_000
 const MINUTE_MS = 60_000
 
-/** What was asked for too often; it is not done, and would be after `retryAfterS` seconds. */
+/** A request beyond the limit; it was not carried out, and would be after `retryAfterS` seconds. */
 export class TooOften extends Failure {
   readonly retryAfterS: number
 

@@ -26,7 +26,7 @@ export class AccountKeeper {
   readonly #operator: BusOperator
   readonly #gatewayKey: string
   readonly #written: () => Promise<readonly KeptAccount[]>
-  /** What this keeper has pushed last, by public key. */
+  /** The accounts that this keeper pushed last, by public key. */
   readonly #pushed = new Map<string, string>()
   #turn: Promise<unknown> = Promise.resolve()
 

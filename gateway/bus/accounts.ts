@@ -1,6 +1,6 @@
 import type { Account, Import, NatsLimits, OperatorLimits, Permissions } from '@nats-io/jwt'
 
-/** What the gateways' account must know of a cell's account to import what that cell exports. */
+/** The part of a cell's account that the gateways' account needs to import its exports. */
 export interface CellAccount {
   readonly cellId: string
   /** Public nkey of the account (`A…`). */
@@ -121,7 +121,7 @@ export function computePermissions(cellId: string, hostId: string): BusRights {
   }
 }
 
-/** Inbox prefix a compute process must connect with: replies meant for another host cannot be read. */
+/** The inbox prefix of a compute process: it cannot read replies to other hosts. */
 export function computeInboxPrefix(hostId: string): string {
   return `_INBOX.${token(hostId)}`
 }

@@ -3,10 +3,10 @@ import { fromSeed, type KeyPair } from '@nats-io/nkeys'
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 const BITS_PER_DIGIT = 5
-/** Of a seed: what kind of key it is of. */
+/** The prefix of a seed, which says the type of its key. */
 const PREFIX_BYTES = 2
 const KEY_BYTES = 32
-/** What comes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 /** The same of a public one (RFC 8410 §4). */
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
@@ -33,7 +33,7 @@ export function newKeyPair(create: () => KeyPair): KeyPair {
   return nativeKeyPair(new TextDecoder().decode(create().getSeed()))
 }
 
-/** True when the private key of this public nkey made the signature. False also for text that is no such key. */
+/** True if the private key of this public nkey made the signature. False also for text that is not such a key. */
 export function verifyWithKey(publicKey: string, data: Uint8Array, signature: Uint8Array): boolean {
   if (!PUBLIC_KEY.test(publicKey)) return false
   const raw = fromBase32(publicKey).subarray(1, 1 + KEY_BYTES)

@@ -12,7 +12,7 @@ import {
   revokeCellAccounts,
 } from '../db/cell-accounts.ts'
 
-/** What a gateway that may make accounts on the bus holds. */
+/** The keys of a gateway that may create accounts on the bus. */
 export interface AccessRight {
   /** Public nkey of the gateways' account. */
   readonly gatewayKey: string
@@ -66,7 +66,7 @@ export class CellAccess {
     return signUser(user.name, user.publicKey, seed, user.permissions, credentialLifetimeS)
   }
 
-  /** Throws `unsupported` where this gateway can neither let in nor shut out anybody. */
+  /** Throws `unsupported` if this gateway can neither admit nor shut out cells. */
   require(): void {
     this.#held()
   }

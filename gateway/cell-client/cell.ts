@@ -28,19 +28,19 @@ export interface Cell extends CellRef {
   readonly isHeard: boolean
   /** True until all of its servers and hosts have been compared with the gateways' index. */
   readonly needsResync: boolean
-  /** Milliseconds since the epoch; undefined when it was never heard. */
+  /** Milliseconds since the epoch; undefined before the first heartbeat. */
   readonly lastHeardAt: number | undefined
-  /** As of the last heartbeat any gateway heard; undefined when there was none. */
+  /** From the last heartbeat that any gateway received; undefined before the first. */
   readonly summary: CellSummary | undefined
-  /** Of its database, as it said last; undefined while it was not heard. */
+  /** The incarnation of its database, from the last heartbeat; undefined before the first to this gateway. */
   readonly incarnation: string | undefined
-  /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
+  /** The resources that this gateway has assigned to it since that heartbeat, and that are not in the summary. */
   readonly reserved: Resources
 }
 
 /**
- * True for a cell that has gone: one that was let in and has not said anything yet has still to start, and one that this
- * gateway has not heard since it started may be heard at any moment.
+ * True for a cell that has disappeared. A cell that was admitted and has not reported yet has still to start, and one
+ * that has not reported since this gateway started may do so at any moment.
  */
 export function isMissed(
   cells: { isSilent(id: CellId): boolean },

@@ -29,23 +29,26 @@ const TIMEOUT_MS = 10_000
 
 /** The cells from which a gateway has received heartbeats. */
 export interface HeardCells {
-  /** A process of the cell to be asked next; undefined when none was heard lately. */
+  /** The process of the cell for the next request; undefined if none has reported lately. */
   processOf(cell: CellId): string | undefined
   /** True where no heartbeat of the cell came for longer than its deadline. */
   isSilent(cell: CellId): boolean
 }
 
 /**
- * Asks a process of the cell that is heard, and any where none is or that one has ended. A cell that is silent and so not
- * asked, does not answer in time, is not there, or answers outside the contract is `unavailable`: what was asked may or may
- * not have happened. Any other failure is the cell's own; `unsupported`: its release does not know the operation.
+ * Sends a request to a process of the cell that has reported lately, or to any process if there is none or that one has
+ * ended. `unavailable` for a cell that is unreachable (then nothing is sent), does not answer in time, or gives an
+ * answer outside the contract: the request may or may not have been carried out. Any other failure is the cell's own;
+ * `unsupported`: its release does not know the operation.
  */
 export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
     // The bus would not report that no process answers: a cell is in an account of its own.
     if (cells.isSilent(cell.id))
-      throw new Failure('unavailable', `${whom} did not answer.`, { detail: 'it is not heard' })
+      throw new Failure('unavailable', `${whom} did not answer.`, {
+        detail: 'no heartbeats of the cell arrive',
+      })
     const processId = cells.processOf(cell.id)
     const any = cellSubject(cell.id, operation)
     const at =
@@ -54,7 +57,7 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
         : { subject: processSubject(cell.id, processId, operation), otherwise: any }
     const answer = await ask(nats, { ...at, payload, work, timeoutMs, whom })
     try {
-      // The table's entry of `operation` has the type the operation's name stands for.
+      // The table's entry of `operation` has the type of that operation.
       return checked(CELL_OPERATIONS[operation].answer, answer, operation) as never
     } catch (cause) {
       throw new Failure('unavailable', `${whom} gave an answer that could not be understood.`, {

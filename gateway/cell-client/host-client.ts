@@ -32,7 +32,7 @@ export function hostClient(nats: NatsConnection): AskHost {
     const subject = directSubject(cell.id, host, operation)
     const answer = await ask(nats, { subject, payload, work, timeoutMs: TIMEOUT_MS, whom })
     try {
-      // The table's entry of `operation` has the type the operation's name stands for.
+      // The table's entry of `operation` has the type of that operation.
       return checked(DIRECT_OPERATIONS[operation].answer, answer, operation) as never
     } catch (cause) {
       throw new Failure('unavailable', `${whom} gave an answer that could not be understood.`, {

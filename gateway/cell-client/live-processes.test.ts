@@ -12,7 +12,7 @@ function scene() {
   return { processes, asked, pass: (ms: number) => void (now += ms) }
 }
 
-test('processes that are heard are asked in turn', () => {
+test('processes that report get requests in turn', () => {
   const { processes, asked } = scene()
   expect(asked(1)).toEqual([undefined])
   for (const id of ['a', 'b']) processes.heard(cell, id)
@@ -23,7 +23,7 @@ test('processes that are heard are asked in turn', () => {
   expect(processes.next(newId<CellId>())).toBeUndefined()
 })
 
-test('one that falls silent is not asked until it is heard again', () => {
+test('a process without reports gets no requests until it reports again', () => {
   const { processes, asked, pass } = scene()
   for (const id of ['a', 'b']) processes.heard(cell, id)
   pass(2_000)

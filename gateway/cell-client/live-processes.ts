@@ -7,13 +7,12 @@ const SILENT_AFTER_MS = 2_500
 const PROCESSES_MAX = 64
 
 /**
- * The processes of cells by their heartbeats. The bus goes on handing a process that hangs its share of the requests
- * to the cell, and each of these requests is lost until its deadline; a gateway that asks a process heard lately
- * avoids that.
+ * The processes of cells, by their heartbeats. NATS keeps routing requests to a process that hangs, and each of these
+ * is lost until its deadline; a gateway avoids that by choosing a process that has reported lately.
  */
 export class LiveProcesses {
   readonly #clock: Clock
-  /** By cell, the id of each process and when it was heard; who was asked last stands last. */
+  /** By cell, the id of each process and the time of its last heartbeat, in the order of their last requests. */
   readonly #heard = new Map<CellId, Map<string, number>>()
 
   constructor(clock: Clock) {
@@ -31,7 +30,7 @@ export class LiveProcesses {
     this.#heard.delete(cell)
   }
 
-  /** Each in its turn; undefined when none of the cell's was heard lately. */
+  /** The processes in turn; undefined if none of the cell's has reported lately. */
   next(cell: CellId): string | undefined {
     const processes = this.#heard.get(cell)
     if (processes === undefined) return undefined

@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { PeersHeard } from '#common/bus/peers-heard.ts'
+import { MessageLimiter } from '#common/bus/message-limiter.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
@@ -46,12 +46,12 @@ const REFRESH_MS = 1_000
 export const KNOWN_EVERYWHERE_MS = 2 * REFRESH_MS
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** All cells there are, and what each said of itself last. Every gateway hears every heartbeat. */
+/** All cells, with their last summaries. Every gateway receives every heartbeat. */
 export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
   readonly #heard = new Map<CellId, Heard>()
   readonly #processes: LiveProcesses
-  readonly #peers: PeersHeard
+  readonly #limiter: MessageLimiter
   readonly #listeners = new Set<HeartbeatListener>()
   readonly #deadlineMs: number
   readonly #openedAt: number
@@ -65,7 +65,7 @@ export class CellRegistry implements AsyncDisposable {
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
     this.#openedAt = options.clock.elapsed()
     this.#processes = new LiveProcesses(options.clock)
-    this.#peers = new PeersHeard(options.clock, options.log, HEARTBEATS_PER_SECOND)
+    this.#limiter = new MessageLimiter(options.clock, options.log, HEARTBEATS_PER_SECOND)
   }
 
   static async open(options: CellRegistryOptions): Promise<CellRegistry> {
@@ -100,7 +100,7 @@ export class CellRegistry implements AsyncDisposable {
     return mapping === undefined ? undefined : this.#cell(mapping)
   }
 
-  /** A process of the cell to be asked next, each in its turn; undefined when none was heard lately. */
+  /** The process of the cell for the next request, in turn; undefined if none has reported lately. */
   processOf(id: CellId): string | undefined {
     return this.#processes.next(id)
   }
@@ -114,7 +114,7 @@ export class CellRegistry implements AsyncDisposable {
     return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
 
-  /** Counts what was just given to a cell against what it last said is free. */
+  /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
     const heard = this.#heard.get(id)
     if (heard === undefined) return
@@ -166,7 +166,7 @@ export class CellRegistry implements AsyncDisposable {
   #hear(message: Msg): void {
     // The bus lets a cell publish below its own id only, so the subject says who speaks.
     const id = message.subject.split('.')[1]! as CellId
-    if (!this.#peers.hears(id)) return
+    if (!this.#limiter.admits(id)) return
     try {
       assertShort(message)
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
@@ -177,7 +177,7 @@ export class CellRegistry implements AsyncDisposable {
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
-      this.#peers.notHeeded(id, { cell: id, ...errorFields(error) })
+      this.#limiter.logDropped(id, { cell: id, ...errorFields(error) })
     }
   }
 

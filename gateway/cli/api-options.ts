@@ -4,7 +4,7 @@ import { FORMATS } from './output/format.ts'
 
 const EVERY_S = 2
 
-/** Adds what says which cloud is meant. */
+/** Adds the options that select the cloud. */
 export function withCloud(command: Command): Command {
   return command
     .option('--os-cloud <name>', 'Entry of clouds.yaml (OS_CLOUD)')
@@ -13,7 +13,7 @@ export function withCloud(command: Command): Command {
     .option('--insecure', 'Do not verify TLS certificates (OS_INSECURE)')
 }
 
-/** Adds how the answer is shown, and which cloud is meant. */
+/** Adds the options for the output and the cloud. */
 export function withView(command: Command): Command {
   const format = new Option('-o, --output <format>', 'Output format')
   return withCloud(command.addOption(format.choices([...FORMATS]).default('table')))

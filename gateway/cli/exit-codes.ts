@@ -1,6 +1,6 @@
 import { Failure, isFailure } from '#common/errors.ts'
 
-/** What every command's exit code means. */
+/** The exit codes of all commands. */
 export const EXIT_CODES = {
   ok: 0,
   failed: 1,
@@ -13,7 +13,7 @@ export const EXIT_CODES = {
 } as const
 export type Ending = keyof typeof EXIT_CODES
 
-/** What was waited for had not come when the time was up. It may still come. */
+/** The awaited state was not reached in time. It may still be reached. */
 export class WaitExpired extends Failure {
   constructor(message: string) {
     super('unavailable', message)

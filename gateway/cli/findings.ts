@@ -2,7 +2,7 @@ import type { Operator } from './operator.ts'
 import type { Tone } from './output/style.ts'
 import type { Listing } from './output/view.ts'
 
-/** What one look has shown. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string
   readonly result: 'ok' | 'failed' | 'unknown'

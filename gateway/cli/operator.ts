@@ -26,27 +26,24 @@ export interface Operator {
   /** Where they are, and where they live: both are searched for a clouds.yaml. */
   readonly directory: string
   readonly home: string
-  /** The administrator of the deployment in this checkout, which is meant when no cloud is named. */
+  /** The administrator of the deployment in this checkout, who is used when no cloud is named. */
   readonly local: CloudReference
   /** For results, which are for programs too. */
   readonly out: Screen
   /** For everything else: progress, warnings. */
   readonly err: Screen
-  /** A secret typed without echo after the prompt, or read from standard input where there is no terminal. */
+  /** A secret typed without echo after the prompt, or read from standard input if there is no terminal. */
   secret(prompt: string): Promise<string>
-  /** What this machine knows of the deployment in this checkout; nothing where there is none. */
+  /** This machine's files about the deployment in this checkout; none if there is no deployment. */
   localFiles(): Promise<readonly BundleFile[]>
   /** The lines of the logs of the deployment in this checkout that hold a text, the oldest first, with the names of their processes. */
   logLines(text: string): Promise<readonly LogLine[]>
   /**
-   * Afterwards nothing of a cell that has left runs here or is kept but, with `keepsDisks`, the disks of its hosts, if it is
-   * of the deployment in this checkout.
+   * Afterwards no program of a cell that has left runs here and no file remains, if the cell is of the deployment in
+   * this checkout; with `keepsDisks`, the disks of its hosts remain.
    */
   forgetCell(id: string, options: { readonly keepsDisks: boolean }): Promise<void>
-  /**
-   * Afterwards nothing of a cell that was declared lost runs here, if it is of the deployment in this checkout; what it has
-   * on disk is kept.
-   */
+  /** Afterwards no program of a lost cell runs here, if the cell is of the deployment in this checkout; its files are kept. */
   retireCell(id: string): Promise<void>
   /** How the command ends if it does not throw; the last call decides. */
   endsAs(ending: Ending): void

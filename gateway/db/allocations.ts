@@ -22,7 +22,7 @@ export function consumersOfHost(
   return select(db, and(eq(serverIndex.host, name), eq(serverIndex.hostId, hostId)))
 }
 
-/** The server with its host; undefined while it has none. */
+/** The server with its host; undefined if it has none. */
 export async function findConsumer(db: Executor, serverId: string): Promise<Consumer | undefined> {
   return (await select(db, eq(serverIndex.serverId, serverId)))[0]
 }

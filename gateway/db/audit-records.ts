@@ -20,7 +20,7 @@ export interface AuditRecord {
   readonly action: string
   /** The path asked for. */
   readonly target: string
-  /** The HTTP status; from 400 on the change was not made, or not all of it. */
+  /** The HTTP status; from 400 on the change was not made, or only in part. */
   readonly status: number
   readonly requestId: string
 }

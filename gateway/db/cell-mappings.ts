@@ -133,7 +133,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
   }))
 }
 
-/** What an operator decides about a cell. */
+/** The properties of a cell that operators set. */
 export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
 
 /**

@@ -1,8 +1,11 @@
-import { and, eq, inArray, isNotNull, or, type SQL } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
+import { isThere } from './host-list.ts'
 import type { Port } from './network.ts'
 import { portsOfRows } from './ports.ts'
+import { hostIndex } from './schema/cells.ts'
 import { ports, subnets } from './schema/network.ts'
 import { floatingIps, routerInterfaces, routers } from './schema/routing.ts'
 import { instanceMappings, serverIndex } from './schema/servers.ts'
@@ -91,6 +94,33 @@ async function select(db: Executor, condition: SQL): Promise<readonly PlacedPort
   const byId = new Map(found.map((port) => [port.id, port]))
   return rows.map(({ port, cellId, hostId }) => ({ port: byId.get(port.id)!, cellId, hostId }))
 }
+
+/** A host that a network engine joins, and where its tunnels end. */
+export interface JoinedHost {
+  readonly id: string
+  readonly cellId: string
+  readonly name: string
+  readonly encapAddress: string
+}
+
+/** The hosts of all cells that a network engine joins, as last known. */
+export function joinedHosts(db: Executor): Promise<readonly JoinedHost[]> {
+  return db.rows<JoinedHost>(JOINED, {})
+}
+
+const encapAddress = sql<string>`json_value(${hostIndex.view}, '$.network.encapAddress')`
+const JOINED = statement(
+  builder
+    .select({
+      id: sql`${hostIndex.hostId}`.as('id'),
+      cellId: sql`${hostIndex.cellId}`.as('cellId'),
+      name: hostIndex.name,
+      encapAddress: encapAddress.as('encapAddress'),
+    })
+    .from(hostIndex)
+    .where(and(isThere, sql`${encapAddress} is not null`))
+    .orderBy(hostIndex.hostId),
+)
 
 /** The associated floating IPs through these routers, each with the MAC address of its own port. */
 export async function floatingIpsThrough(db: Executor, routerIds: readonly string[]) {

@@ -16,7 +16,7 @@ const PURGE = sqlStatement(
   sql`delete from cell_sagas where ended_at < ${sql.placeholder('before')} and state <> 'stuck' limit ${sql.placeholder('max')}`,
 )
 
-/** By cell, the sagas that have not ended, as their cells said last. */
+/** By cell, the unfinished sagas of its last report. */
 export async function openCellSagas(db: Executor): Promise<ReadonlyMap<CellId, readonly string[]>> {
   const { cellId, id } = cellSagas
   const rows = await db.orm.select({ cellId, id }).from(cellSagas).where(isOpen())
@@ -77,7 +77,7 @@ export async function findCellSaga(db: Executor, id: string): Promise<OperationR
   return rows.map(recordOf)[0]
 }
 
-/** How many sagas of cells wait for an operator, as their cells said last. */
+/** The number of cells' sagas that wait for an operator, by their last reports. */
 export function countStuckInCells(db: Executor): Promise<number> {
   return db.orm.$count(cellSagas, eq(cellSagas.state, 'stuck'))
 }

@@ -17,7 +17,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** The details of an event besides its subject; an absent one does not apply. */
+/** The details of an event besides its subject; absent ones do not apply. */
 export interface EventDetails {
   readonly host?: string | null
   readonly requestId?: string

@@ -19,9 +19,9 @@ import { serverIndex } from './schema/servers.ts'
 export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
   readonly n: number
   readonly details: EventDetails
-  /** Null for a server that is not kept any more, and where the event is of none. */
+  /** Null for a server whose record was purged, and for an event without a server. */
   readonly serverName: string | null
-  /** Of a cell that has left, the one it had; null where the event is of none. */
+  /** For a cell that has left, its former name; null for an event without a cell. */
   readonly cellName: string | null
 }
 
@@ -74,7 +74,7 @@ const SET_REMOVED = statement(
     .where(eq(eventState.id, STATE_ID)),
 )
 
-/** Afterwards events can be numbered; the first gateway to come sees to it. */
+/** Afterwards events can be numbered; the first gateway that starts does this. */
 export async function beginEvents(db: Executor): Promise<void> {
   await db.orm
     .insert(eventState)

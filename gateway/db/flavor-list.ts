@@ -48,7 +48,7 @@ export interface FlavorPageQuery {
   readonly limit: number
 }
 
-/** One page of flavors. Throws `invalid` when the marker is no flavor. */
+/** One page of flavors. Throws `invalid` when the marker is not a flavor. */
 export async function listFlavorRows(
   db: Executor,
   filters: FlavorFilters,

@@ -19,7 +19,7 @@ export interface FloatingIp extends Omit<Described, 'name'> {
   readonly fixedPortId: string | null
   readonly fixedAddress: string | null
   readonly routerId: string | null
-  /** What is at `fixedPortId`. */
+  /** The port `fixedPortId`. */
   readonly fixedPort: PortSummary | null
 }
 

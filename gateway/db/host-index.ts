@@ -11,8 +11,8 @@ import { hostIndex } from './schema/cells.ts'
 import { ascii, BY_KEY } from './server-attempts.ts'
 
 const now = sql`now(3)`
-// An equal version shows the same, and counts as newer.
-// The row may be another cell's, which has said meanwhile that the host is its own: that one stays as it is.
+// A view of an equal version shows the same, and counts as newer. The row may belong to another cell, which reported
+// the host first: such a row is not changed.
 const isNewer = sql`values(cell_id) = cell_id and values(version) >= version`
 
 /** For hosts that may be new only: every row it is given takes a serial, also one that is then not inserted. */
@@ -127,7 +127,7 @@ function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): 
   const claim = `${cellId} ${hostId}`
   if (claimsTold.has(claim)) return []
   claimsTold.set(claim, true)
-  const message = `Host ${hostId} is of cell ${owner}: what this cell says of it counts for nothing.`
+  const message = `Host ${hostId} belongs to cell ${owner}: reports of it from another cell are ignored.`
   return [{ type: 'host.state', cellId, details: { host: name, state: 'refused', message } }]
 }
 

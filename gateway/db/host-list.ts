@@ -20,7 +20,7 @@ export interface HostRecord {
 /** More hosts than this are not shown in one answer that has no pages. */
 const HOSTS_MAX = 10_000
 
-/** Of a row of `host_index`: its cell has not said that the host is gone. */
+/** For a row of `host_index`: the host is still in its cell. */
 export const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
 
 const COLUMNS = {

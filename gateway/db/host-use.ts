@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { serverIndex } from './schema/servers.ts'
 
-/** What a project's servers take of a host, by their flavors. Memory in MiB, disk in GiB. */
+/** The resources of a project's servers on a host, by their flavors. Memory in MiB, disk in GiB. */
 export interface ProjectUse {
   readonly projectId: string
   readonly vcpus: number

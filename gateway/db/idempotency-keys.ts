@@ -12,13 +12,13 @@ export interface IdempotencyKey {
   readonly fingerprint: string
 }
 
-/** What a request for servers made. */
+/** The servers that a request created. */
 export interface MadeServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
 }
 
-/** What the first request under a key made: ids, never a secret. */
+/** The objects that the first request with a key created: ids, never a secret. */
 export type FirstResult<Made> = Made & { readonly fingerprint: string }
 
 const isKey = and(
@@ -49,7 +49,7 @@ const DROP_EXPIRED = statement(
     .where(and(isKey, sql`${idempotencyKeys.createdAt} <= now(3) - interval 24 hour`)),
 )
 
-/** What was made under the key within the last 24 hours; undefined when nothing was. */
+/** The objects created with the key within the last 24 hours; undefined when there are none. */
 export async function findFirstResult<Made extends object>(
   db: Executor,
   key: IdempotencyKey,

@@ -37,7 +37,7 @@ export async function unusedContents(db: Executor, max: number): Promise<readonl
   return rows.map((row) => row.sha256)
 }
 
-/** Which of these contents some row stands for. */
+/** The contents among these that some row refers to. */
 export async function knownContents(
   db: Executor,
   digests: readonly string[],

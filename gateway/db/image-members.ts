@@ -36,7 +36,7 @@ export async function insertMember(tx: Tx, member: ImageMember): Promise<void> {
   await tx.orm.insert(imageMembers).values(member)
 }
 
-/** False when the project is no member. */
+/** False when the project is not a member. */
 export async function updateMember(
   db: Executor,
   member: Pick<ImageMember, 'imageId' | 'member' | 'status' | 'updatedAt'>,

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
 import { images } from './schema/image.ts'
 
-/** What an image of a server is made for. `shelve`: the server waits in it, and it goes when the server is back. */
+/** The purpose of a server's image. `shelve`: the image of a shelved server, deleted when the server is unshelved. */
 export type SnapshotPurpose = 'image' | 'backup' | 'shelve'
 
 export interface SnapshotMark {
@@ -34,7 +34,7 @@ export async function shelvedImage(db: Executor, serverId: string): Promise<stri
   return row?.id
 }
 
-/** Afterwards the image is of this format, as its host said. */
+/** Afterwards the image has the format that its host reported. */
 export async function formatSnapshot(
   db: Executor,
   imageId: string,
@@ -103,8 +103,8 @@ const SAVING: readonly Task[] = [
 ]
 
 /**
- * Images that have no content and whose server is not, or is no longer, being saved in them; and images that servers
- * were shelved in and have left. A server that a saga holds is left alone: the saga has not reported yet.
+ * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
+ * longer shelved. Images of a server that a saga holds are skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
   select i.id from images i

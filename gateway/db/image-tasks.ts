@@ -4,7 +4,7 @@ import type { ImageTaskStatus } from '#common/states/image-states.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 import { imageTasks } from './schema/image.ts'
 
-/** What an import was asked to do. */
+/** The parameters of an import. */
 export interface ImportRequest {
   readonly method: { readonly name: 'glance-direct' | 'web-download'; readonly uri?: string }
 }
@@ -104,7 +104,7 @@ export async function renewTask(db: Executor, id: string, leaseUntil: Date): Pro
   return result.affectedRows === 1
 }
 
-/** Of one that is due: a process had it in hand and neither ended it nor gave it back. */
+/** For a task that is due: a process worked on it and neither ended it nor released it. */
 export function isLeft({ status }: Pick<ImageTask, 'status'>): boolean {
   return status === 'processing'
 }

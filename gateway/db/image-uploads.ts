@@ -33,7 +33,7 @@ export async function beginUpload(
   return result.affectedRows === 1
 }
 
-/** Keeps the upload alive until `expiresAt`; false when the image is no longer this upload's. */
+/** Keeps the upload alive until `expiresAt`; false when the image no longer belongs to this upload. */
 export async function renewUpload(db: Executor, upload: Upload, expiresAt: Date): Promise<boolean> {
   const [result] = await db.orm
     .update(images)
@@ -42,7 +42,7 @@ export async function renewUpload(db: Executor, upload: Upload, expiresAt: Date)
   return result.affectedRows === 1
 }
 
-/** Makes the content, or the staged content, the image's; false when the image is no longer this upload's. */
+/** Gives the image the content, or the staged content; false when the image no longer belongs to this upload. */
 export async function finishUpload(
   tx: Tx,
   upload: Upload & { readonly to: 'active' | 'uploading' },
@@ -85,7 +85,7 @@ export async function beginImport(
   return result.affectedRows === 1
 }
 
-/** Returns the image to `queued` without content; false when it is no longer this upload's. */
+/** Returns the image to `queued` without content; false when it no longer belongs to this upload. */
 export async function abandonUpload(db: Executor, upload: Upload, now: Date): Promise<boolean> {
   const [result] = await db.orm.update(images).set(queuedAgain(now)).where(isOf(upload))
   return result.affectedRows === 1

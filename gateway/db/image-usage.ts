@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { projects } from './schema/identity.ts'
 import { images } from './schema/image.ts'
 
-/** What the images of a project come to. Bytes count once for each image, whether or not they are shared on disk. */
+/** The usage of a project's images. Bytes count once for each image, shared on disk or not. */
 export interface ImageUsage {
   readonly images: number
   readonly bytes: number

@@ -1,16 +1,16 @@
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 
-/** What the content of an active image is. */
+/** The content of an active image. */
 export interface ImageContent {
   readonly sizeBytes: number
-  /** What a guest sees as the size of the disk. */
+  /** The size of the disk that a guest sees. */
   readonly virtualSizeBytes: number
   readonly md5: string
   readonly sha256: string
   readonly sha512: string
 }
 
-/** What users set, at creation and later. */
+/** The properties that users set, at creation and later. */
 export interface ImageFields {
   readonly name: string | null
   readonly visibility: ImageVisibility

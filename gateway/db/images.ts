@@ -91,7 +91,7 @@ export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision
   await tx.orm.delete(imageMembers).where(eq(imageMembers.imageId, image.id))
 }
 
-/** Holds the image's row until the transaction ends; false when there is no such image. */
+/** Locks the image's row until the transaction ends; false when there is no such image. */
 export async function holdImage(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.orm
     .select({ id: images.id })

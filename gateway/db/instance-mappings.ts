@@ -9,7 +9,7 @@ import { instanceMappings } from './schema/servers.ts'
 export interface InstanceMapping {
   readonly serverId: InstanceId
   readonly projectId: string
-  /** What the quota ledger was charged for it; its row counts as one instance besides. */
+  /** The amounts that the quota ledger was charged for it; its row also counts as one instance. */
   readonly cores: number
   readonly ramMb: number
   readonly isResizing: boolean
@@ -21,7 +21,7 @@ export interface InstanceMapping {
   readonly isDeleting: boolean
   readonly sagaId: SagaId | null
   readonly isNotBuilt: boolean
-  /** What the cell that gave it up said. */
+  /** The reason of the cell that refused the build. */
   readonly notBuiltReason: string | null
 }
 
@@ -161,7 +161,7 @@ export async function reassignMapping(tx: Tx, to: Reassignment): Promise<boolean
   return (await tx.run(REASSIGN, { ...to, triedCells })).affectedRows === 1
 }
 
-/** Makes the saga the server's only owner. False when it has an owner, is being deleted, or is no longer there. */
+/** Makes the saga the server's only owner. False when it has an owner, is being deleted, or does not exist. */
 export async function takeServer(
   tx: Tx,
   server: string,

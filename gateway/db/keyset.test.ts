@@ -23,7 +23,7 @@ test.each([1, 125, 126, 250, 399, 400, 1_000])('a page of %d is read in slices',
   expect(Math.max(...asked.map((slice) => slice.limit))).toBeLessThanOrEqual(125)
 })
 
-test('a page whose slice ends with what was deleted meanwhile has all others', async () => {
+test('a page whose slice ends with objects deleted in between has all others', async () => {
   const left = ALL.filter(({ id }) => id !== '124')
   const asked: Slice[] = []
   const read = (slice: Slice) => reader(asked.length === 0 ? ALL : left, asked)(slice)

@@ -34,7 +34,7 @@ function beyondValue({ column, isDescending }: SortColumn, value: unknown): SQL 
 /** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
 const ROWS_MAX = 125
 
-/** `limit` of something, or all there is, read a slice at a time; `read` is told the last one before. */
+/** The first `limit` items, or all, read in slices; `read` gets the last item of the slice before. */
 export async function inSlices<T>(
   limit: number,
   read: (max: number, last: T | undefined) => Promise<readonly T[]>,

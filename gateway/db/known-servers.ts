@@ -3,7 +3,7 @@ import { union } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { instanceMappings, serverIndex } from './schema/servers.ts'
 
-/** Those of these servers that are, or were, anybody's here. */
+/** Those of these servers that exist or existed in any project here. */
 export async function knownServers(
   db: Executor,
   ids: readonly string[],

@@ -26,7 +26,7 @@ const TAKE = statement(
     .where(eq(instanceMappings.serverId, p('serverId'))),
 )
 
-/** What an operator said when they declared a cell lost. */
+/** The statement of the operator who declared a cell lost. */
 export interface Loss {
   readonly at: Date
   /** The id of the user. */

@@ -60,7 +60,7 @@ export async function markMissing(tx: Tx, cell: CellId, range: IdRange): Promise
   return (await tx.run(MARK, values)).affectedRows
 }
 
-/** Servers that are marked, at most `max`, each with the cell that is said to have it; those being changed are left out. */
+/** Marked servers, at most `max`, each with the cell of its mapping; servers with work in progress are left out. */
 export async function missingServers(db: Executor, max: number): Promise<readonly MissingServer[]> {
   const rows = await db.rows<{ cell_id: CellId; server_id: InstanceId; attempt: number }>(LIST, {
     max: String(max),
@@ -72,7 +72,7 @@ export async function missingServers(db: Executor, max: number): Promise<readonl
   }))
 }
 
-/** How many servers each cell is said to have and does not; cells that have all of theirs are not there. */
+/** By cell, the number of servers that are mapped to it and that it does not have; cells without such servers are absent. */
 export async function countMissing(db: Executor): Promise<ReadonlyMap<string, number>> {
   const rows = await db.rows<{ cell_id: string; servers: number }>(COUNT, {})
   return new Map(rows.map((row) => [row.cell_id, Number(row.servers)]))

@@ -47,7 +47,7 @@ export interface Subnet extends Described {
   readonly hostRoutes: readonly HostRoute[]
   /** What its prefix was taken from. */
   readonly subnetPoolId: string | null
-  /** Who announces the prefix, and how guests get addresses of it; null: of IPv4, or as the user sees to it. */
+  /** Who announces the prefix, and how guests get addresses in it; null for IPv4, or if the user arranges it. */
   readonly ipv6RaMode: Ipv6Mode | null
   readonly ipv6AddressMode: Ipv6Mode | null
   /** Where addresses are taken from when none is asked for; ascending, apart from each other. */

@@ -223,7 +223,7 @@ function columnsOf(
   network: Network,
 ): typeof networks.$inferInsert & { revision: number; id: string } {
   const { subnetIds: _subnetIds, cellIds: _cellIds, ...columns } = network
-  // Null in place of false: the key holds what is true once.
+  // Null in place of false: the unique key allows one true and any number of nulls.
   return { ...columns, isDefault: network.isDefault ? true : null }
 }
 

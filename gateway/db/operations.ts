@@ -7,7 +7,7 @@ import { operations } from './schema/operations.ts'
 
 export type OperationState = 'running' | 'done' | 'failed' | 'cancelled'
 
-/** Long work that goes on by itself: what an operator began, or a saga. */
+/** Long work that continues by itself: one that an operator began, or a saga. */
 export interface OperationRecord {
   readonly id: string
   readonly kind: string

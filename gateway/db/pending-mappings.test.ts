@@ -43,7 +43,7 @@ test('deletes owed by an unreachable cell do not keep those of other cells, or o
   expect(await listUnownedDeletes(db, [], 2)).toEqual([first, second])
 })
 
-test('what was begun while the clock of the database was an hour ahead is seen to once that was set back', async () => {
+test('work that began while the clock of the database was an hour ahead is done after the clock was set back', async () => {
   const cell = newId<CellId>()
   const young = await owed(cell, 0)
   const ahead = await owed(cell, -60)

@@ -69,7 +69,7 @@ export async function listNotBuilt(db: Executor, max: number): Promise<readonly 
 }
 
 /**
- * Servers being deleted that no saga sees to any more, longest waiting first; without those in `darkCells`, which
+ * Servers being deleted without a saga, those waiting longest first. Servers of `darkCells` are left out, because they
  * would keep the others waiting.
  */
 export async function listUnownedDeletes(

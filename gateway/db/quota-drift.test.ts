@@ -85,7 +85,7 @@ test('a port that is detached while its server is deleted is given back once', a
   expect(await usedPorts(another.projectId)).toBe(1)
 })
 
-test('what a ledger says wrongly is corrected once, and told', async () => {
+test('a wrong ledger is corrected once, and the correction is reported', async () => {
   const { projectId } = await bootedPort()
   await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
   await db.orm.insert(quotaUsages).values({ ownerId: projectId, resource: 'instances', used: 3 })

@@ -12,7 +12,7 @@ export interface QuotaDrift {
   readonly counted: number
 }
 
-/** What one number of a ledger counts: rows of a table, or the sum of a column of them. */
+/** The source of one number of a ledger: rows of a table, or the sum of one of their columns. */
 interface Counted {
   readonly table: string
   readonly owner: string

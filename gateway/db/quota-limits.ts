@@ -26,12 +26,12 @@ const ofClass = statement(
     .where(eq(quotaClasses.className, sql.placeholder('className'))),
 )
 
-/** What was set for the project itself. */
+/** The limits set for the project itself. */
 export async function projectLimits(db: Executor, projectId: string): Promise<SetLimits> {
   return byResource(await db.rows<LimitRow>(ofProject, { projectId }))
 }
 
-/** What was set for the class. */
+/** The limits set for the class. */
 export async function classLimits(db: Executor, className = DEFAULT_CLASS): Promise<SetLimits> {
   return byResource(await db.rows<LimitRow>(ofClass, { className }))
 }

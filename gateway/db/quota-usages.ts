@@ -167,7 +167,7 @@ const ADD = statement(
     .onDuplicateKeyUpdate({ set: { used: sql`${quotaUsages.used} + ${amount}` } }),
 )
 
-/** Afterwards the owner's use is higher by so much, whatever the limit: it is there already. */
+/** Afterwards the owner's usage is higher by this amount, regardless of the limit: the object exists already. */
 export function queueUsageCharge(
   tx: Tx,
   entry: Pick<UsageEntry, 'ownerId' | 'resource'>,

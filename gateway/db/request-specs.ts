@@ -9,7 +9,7 @@ import { requestSpecs } from './schema/servers.ts'
 import { queueAsked } from './server-asked.ts'
 import { BY_KEY, SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
 
-/** What the user asked for, with the secrets still sealed. */
+/** The user's request, with its secrets still sealed. */
 export interface RequestSpec {
   readonly serverId: string
   readonly spec: BuildSpec

@@ -26,7 +26,7 @@ export interface ResourcePage {
 export interface Collection {
   readonly table: MySqlTable
   readonly id: MySqlColumn
-  /** What can be filtered and sorted by: attribute of the API -> column. */
+  /** The attributes of the API that can be filtered and sorted by, with their columns. */
   readonly attributes: Readonly<Record<string, MySqlColumn>>
   /** Attributes held elsewhere: a condition for any of some values. */
   readonly conditions?: Readonly<Record<string, (anyOf: readonly FilterValue[]) => SQL>>

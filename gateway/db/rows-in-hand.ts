@@ -22,13 +22,13 @@ const SAGA_STATES = { held: 'running', suspect: 'running', stuck: 'stuck', ended
 export interface TakenRows {
   /** Nothing is known against them. */
   readonly trusted: readonly string[]
-  /** They were in hand when a process ended, and may be why. */
+  /** Rows on which a process worked when it ended; one of them may be the cause. */
   readonly suspect: readonly string[]
 }
 
 /**
- * Makes the rows of a reconciler the process's, as far as none that lives has them in hand and they are not stuck. Should
- * it end before it lets go of them, its successor knows.
+ * Assigns rows of a reconciler to the process, unless a living process works on them or they are stuck. If the process
+ * ends before it releases them, its successor knows them.
  */
 export async function takeRows(
   db: Transactional,

@@ -43,7 +43,7 @@ const NEWEST_FIRST: readonly SortColumn[] = [
   { column: serverActions.action, isDescending: true },
 ]
 
-/** One page of what was asked of a server, newest first. */
+/** One page of the actions on a server, newest first. */
 export async function listActions(
   db: Executor,
   { serverId, limit, since, before, marker }: ActionPageQuery,

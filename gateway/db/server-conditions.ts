@@ -3,7 +3,7 @@ import { ROOT_DEVICE, type Task, type VmState } from '#common/states/instance-st
 import { INTENT_ACTIONS, taskOfIntent } from '#common/states/intent-actions.ts'
 import { serverIndex } from './schema/servers.ts'
 
-/** What was asked for shows as the task, whatever the cell last said. */
+/** A requested delete or intent is shown as the task, before the cell's last report. */
 const task = sql`case when ${serverIndex.deletedAt} is not null then ${serverIndex.taskState}
   when ${serverIndex.isDeleting} then 'deleting' ${wishTasks()} else ${serverIndex.taskState} end`
 
@@ -25,7 +25,7 @@ const bootFile = (name: 'kernel' | 'ramdisk') =>
 const written = (column: SQL | typeof serverIndex.createdAt) =>
   sql`date_format(${column}, '%Y-%m-%d %H:%i:%s')`
 
-/** What can be searched by pattern, as text. Things no server has are NULL, which no pattern finds. */
+/** The columns that can be searched by pattern, as text. Missing values are NULL, which no pattern finds. */
 export const TEXT_FIELDS = {
   access_ip_v4: sql`${serverIndex.accessIPv4}`,
   access_ip_v6: sql`${serverIndex.accessIPv6}`,

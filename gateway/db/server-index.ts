@@ -95,7 +95,7 @@ interface Said {
 
 const fromMs = (said: SQL) => sql`from_unixtime(${said} / 1000)`
 
-/** What a cell says of a server. Of flavor and image it speaks only where they have changed. */
+/** The properties in a cell's report of a server. Flavor and image are only in reports that change them. */
 const SAID: readonly Said[] = [
   { name: 'version', type: sql`int` },
   { name: 'vmState', type: ascii(20) },

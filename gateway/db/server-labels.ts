@@ -4,7 +4,7 @@ import type { HostView } from '#openapi/wire/host.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
 import { serverIndex } from './schema/servers.ts'
 
-/** What the servers of a host are called, as far as they have been built, in the order of their ids. */
+/** The names of a host's servers that have been built, in the order of their ids. */
 export async function labelsOnHost(
   db: Executor,
   { hostId, name }: Pick<HostView, 'hostId' | 'name'>,

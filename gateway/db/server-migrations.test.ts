@@ -36,7 +36,7 @@ const sample = (): MigrationView => ({
   updatedAt: 0,
 })
 
-test('a migration shows what its newest version says, in whatever order they come', async () => {
+test('a migration shows its newest version, in any order of arrival', async () => {
   const first = sample()
   const later: readonly MigrationView[] = [
     { ...first, version: 3, status: 'confirmed', destHost: 'host-2' },

@@ -55,7 +55,7 @@ export const SERVER_COLUMNS = {
   deleted_at: serverIndex.deletedAt,
 } as const
 
-/** What of a row is narrower than its column, or may be absent where the text of its JSON does not say so. */
+/** Properties of a row that are narrower than their column, or may be absent from its JSON text. */
 interface Narrowed {
   readonly server_id: InstanceId
   readonly cell_id: CellId | null

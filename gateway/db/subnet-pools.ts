@@ -125,7 +125,7 @@ function visibleTo(projectId: string | null): SQL | undefined {
   return or(eq(subnetPools.projectId, projectId), eq(subnetPools.isShared, true))
 }
 
-/** Null in place of false: the key holds what is true once. */
+/** Null in place of false: the unique key allows one true and any number of nulls. */
 function columnsOf(pool: SubnetPool): typeof subnetPools.$inferInsert {
   return { ...pool, isDefault: pool.isDefault ? true : null }
 }

@@ -35,7 +35,7 @@ interface LimitRow {
   readonly hard_limit: number | string
 }
 
-/** What was set for the user in the project; what nothing was set for is absent. */
+/** The limits set for the user in the project; others are absent. */
 export async function userLimits(db: Executor, user: ProjectUser): Promise<SetLimits> {
   return byResource(await db.rows<LimitRow>(OF_USER, { ...user }))
 }

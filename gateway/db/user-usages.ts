@@ -19,7 +19,7 @@ const OWNER = sqlStatement(
 )
 
 /**
- * The usage of a user in a project, counted each time: no ledger is kept of users, few of whom have limits of their
+ * The usage of a user in a project, counted each time: no ledger is kept per user, as few users have limits of their
  * own. Exact within a transaction that has charged the project, because others wait for that.
  */
 export async function usagesOfUser(

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Lease } from '#common/saga/lease.ts'
 import { ANY_ADOPTABLE, leaseParams } from '#common/saga/log.ts'
 
-/** What may wait for a gateway to see to it. */
+/** Kinds of work that may wait for a gateway. */
 export const WORK_KINDS = [
   'events',
   'intents',

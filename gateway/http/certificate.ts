@@ -7,7 +7,7 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
-/** What a server shows, and proves with. */
+/** A server's certificate chain and private key. */
 export interface Certificate {
   readonly cert: string
   readonly key: string

@@ -288,7 +288,7 @@ function rawRequest(
   }
 }
 
-/** What a URI may hold as it is. */
+/** The characters that a URI may have unescaped. */
 const URI = /^[\w\-.!~*'();/?:@&=+$,#%]*$/
 
 /** Escapes characters that no URI may hold, such as control characters; escaped ones stay as they are. */

@@ -52,7 +52,7 @@ test.each([
   expect(faultOf(error, 'nova').body).not.toContain('secret')
 })
 
-test('what may pass says when to ask again', () => {
+test('a failure that may pass says when to ask again', () => {
   expect(faultOf(new Failure('unavailable', 'Text.'), 'keystone').retryAfter).toBeGreaterThan(0)
   expect(faultOf(new Failure('conflict', 'Text.'), 'keystone').retryAfter).toBeUndefined()
 })

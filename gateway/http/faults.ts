@@ -94,7 +94,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
     ),
     contentType: style === 'problem' ? 'application/problem+json' : 'application/json',
     retryAfter,
-    // An action that a backend does not support is no fault to repair.
+    // An action that a backend does not support is not an internal error.
     isOurs: status >= 500 && status !== STATUS.unsupported,
   }
 }

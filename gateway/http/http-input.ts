@@ -5,7 +5,7 @@ import type { Context } from 'hono'
 /** Reads one header by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined
 
-/** What the shell reads of a request. */
+/** The part of a request that the shell reads. */
 export interface HttpInput {
   readonly request: Request
   readonly header: HeaderReader
@@ -41,8 +41,8 @@ export function isEncrypted(socket: object): boolean {
 }
 
 /**
- * Headers by which keystonemiddleware tells a service behind it who the caller is. Nothing here reads them, and
- * handlers cannot: a client that sends them is no more than its token says (OSSA-2026-001).
+ * Headers by which keystonemiddleware names the caller to a service behind it. No code reads them here, and handlers
+ * cannot: a client that sends them has only the rights of its token (OSSA-2026-001).
  */
 const IDENTITY_HEADER =
   /^(?:x-(?:user|project|domain|tenant|role|roles|service|identity|is-admin|system|openstack-auth)(?:-|$)|openstack-system-scope$)/

@@ -11,7 +11,7 @@ export const NOVA_BODY: BodyLimits = { bytesMax: 114_688, takesPlainForNone: tru
 const BODY_TIME_MAX_MS = 60_000
 /** Deeper than any document describes; keeps recursion over a body bounded. */
 const DEPTH_MAX = 32
-/** JSON can write half of a surrogate pair, which is no character: neither UTF-8 nor the database has it. */
+/** JSON can contain half of a surrogate pair, which is not a character: neither UTF-8 nor the database can store it. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 /** `application/json`, its `+json` kin, and Glance's `application/openstack-images-v2.1-json-patch`. */

@@ -45,6 +45,6 @@ test.each([
   expect(rootFor(headers as Record<string, string>, peer, publicUrl)).toBe(expected)
 })
 
-test('a proxy that is no address is refused by name', () => {
+test('a proxy that is not an address is refused by name', () => {
   expect(() => trustedProxies(['proxy.example'])).toThrow("'proxy.example'")
 })

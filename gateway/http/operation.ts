@@ -3,7 +3,7 @@ import type { Gateway } from '../context.ts'
 import type { HeaderReader } from './http-input.ts'
 import type { Links } from './links.ts'
 
-/** What a handler gets: everything already read, checked and allowed. `Op` is an entry of a generated `operations`. */
+/** The input of a handler: read, checked and permitted. `Op` is an entry of a generated `operations`. */
 export interface Call<Op = unknown> {
   readonly app: Gateway
   /** The anonymous caller, where the operation's policy is `public`. */
@@ -31,8 +31,8 @@ export interface RawRequest {
 }
 
 /**
- * What a handler answers: the widest object; the document prunes it and knows the status. `Answer<Op>` holds the body
- * to the types of the document, where the widest object is one of them.
+ * The answer of a handler: the widest object; the document prunes it and has the status. `Answer<Op>` checks the body
+ * against the types of the document, if the widest object is one of them.
  */
 export interface Answer<Op = unknown> {
   readonly body?: Absent<SuccessOf<Op>>

@@ -66,8 +66,8 @@ export function failureResponse(
 const NOTHING_HERE = 'There is nothing at this path with this method.'
 
 /**
- * What Nova's router answers where it has no operation: flat, not in the envelope of faults, without a version, and
- * in the type that the client accepts.
+ * The answer of Nova's router for a path without an operation: flat, not in the envelope of faults, without a version,
+ * and in the type that the client accepts.
  */
 export function routerRefusal(service: ServiceFace, exchange: Exchange): Response {
   const { requestId } = exchange.work

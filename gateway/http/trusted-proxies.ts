@@ -39,8 +39,8 @@ export function peerOf(
   isTrustedProxy: IsTrustedProxy,
 ): string {
   const forwarded = isTrustedProxy(peerAddress) ? (header('x-forwarded-for')?.split(',') ?? []) : []
-  // Each proxy appends the address that called it: entries before the first that is no proxy are the caller's own
-  // claim.
+  // Each proxy appends the address that called it: entries before the first address that is not a proxy are the
+  // caller's own claim.
   const caller = forwarded.map((each) => each.trim()).findLast((each) => !isTrustedProxy(each))
   const address = caller !== undefined && ipaddr.isValid(caller) ? caller : peerAddress
   if (address === undefined || !ipaddr.isValid(address)) return address ?? ''

@@ -45,7 +45,7 @@ test('each slice is made and written in a turn of the event loop of its own', as
   expect(new Set(madeAt).size).toBe(slices.length)
 })
 
-test('a list without a limit of its own is cut when it is long, whatever fields stand beside it', async () => {
+test('a long list without a limit is cut, with any fields beside it', async () => {
   const many = Array.from({ length: 300 }, (_, id) => ({ id }))
   const page = { next: '7', events: many, schema: { events: 'x' } }
 

@@ -6,7 +6,7 @@ type Serialize = (value: unknown) => string
 /** So many entries are written at once: some milliseconds, for which everybody else waits. */
 const SLICE = 125
 
-/** The list of a body that is too long to be written at once; undefined where it has none. */
+/** The list of a body that is too long to be written at once; undefined if it has none. */
 export function longListOf(body: unknown): LongList | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
   for (const [name, entries] of Object.entries(body as Readonly<Record<string, unknown>>)) {
@@ -21,8 +21,8 @@ export function longListOf(body: unknown): LongList | undefined {
 }
 
 /**
- * The body with its list, as it is written in one go. A list of several slices is made and written in as many turns of
- * the event loop, where what stands around it is the same whatever is in it.
+ * The body with its list as one text. A list of several slices is built and written in as many turns of the event loop,
+ * where the text around it does not depend on it.
  */
 export async function writeList(
   body: object,

@@ -20,7 +20,7 @@ test('an administrator is one in a project and on the system, and not in a domai
   expect(callerFrom({ ...unscoped, domain }, 't')).toMatchObject({ isAdmin: false })
 })
 
-test('the token of an application credential does what the credential lets it', () => {
+test('the token of an application credential has the rights of the credential', () => {
   const rules = [{ id: '1', service: 'compute', method: 'GET', path: '/v2.1/servers' }]
   const restricted = { ...token, application_credential: { restricted: true, access_rules: rules } }
   expect(callerFrom(restricted, 't')).toMatchObject({ mayDelegate: false, accessRules: rules })

@@ -1,11 +1,10 @@
 import { type Static, Type } from 'typebox'
-import type { ProjectId, UserId } from '#common/ids.ts'
-import type { Caller } from '../app/request-context.ts'
+import { type Caller, callerOfScope } from '../app/request-context.ts'
 
 const Named = Type.Object({ id: Type.String(), name: Type.String() })
 const InDomain = Type.Object({ id: Type.String(), name: Type.String(), domain: Named })
 
-/** What of Keystone's answer about a token counts here (`GET /v3/auth/tokens`). */
+/** The used part of Keystone's answer about a token (`GET /v3/auth/tokens`). */
 export const KeystoneToken = Type.Object({
   expires_at: Type.String(),
   user: InDomain,
@@ -34,22 +33,15 @@ export type KeystoneToken = Static<typeof KeystoneToken>
 
 /** Who holds the token. `tokenId`: what it is cached under. */
 export function callerFrom(token: KeystoneToken, tokenId: string): Caller {
-  const { user, project, domain, system, application_credential: credential } = token
-  const roles = new Set((token.roles ?? []).map(({ name }) => name))
+  const { user, project, domain, system, roles, application_credential: credential } = token
   return {
-    userId: user.id as UserId,
-    userName: user.name,
-    userDomainId: user.domain.id,
-    userDomainName: user.domain.name,
-    projectId: (project?.id ?? null) as ProjectId | null,
-    projectName: project?.name ?? null,
-    projectDomainId: project?.domain.id ?? null,
-    projectDomainName: project?.domain.name ?? null,
-    domainId: domain?.id ?? null,
-    domainName: domain?.name ?? null,
-    isSystemScoped: system?.all === true,
-    roles,
-    isAdmin: roles.has('admin') && domain === undefined,
+    ...callerOfScope({
+      user,
+      project: project ?? null,
+      domain: domain ?? null,
+      isSystemScoped: system?.all === true,
+      roles: roles ?? [],
+    }),
     mayDelegate: credential === undefined || credential.restricted === false,
     accessRules: credential?.access_rules ?? null,
     applicationCredentialId: null,

@@ -18,8 +18,8 @@ interface Known {
 }
 
 /**
- * Verifies tokens of a Keystone: each is asked about once, however many requests come with it at a time, and again after
- * `cacheMs` at the latest, which is how long a revoked one may still be good here.
+ * Verifies tokens of a Keystone. Requests that come at the same time with one token share a look-up, which is repeated
+ * after `cacheMs`: for so long a revoked token may still be accepted here.
  */
 export class KeystoneVerifier implements TokenVerifier {
   readonly #keystone: Pick<Keystone, 'tokenOf'>

@@ -21,7 +21,7 @@ type Answer = Dispatcher.ResponseData
 const CALL_LIMIT_MS = 10_000
 const CONNECTIONS_MAX = 16
 
-/** An identity service elsewhere, of which nothing is asked but whose tokens are whose. */
+/** An external Keystone, which only verifies tokens. */
 export class Keystone implements AsyncDisposable {
   readonly #settings: KeystoneSettings
   readonly #agent = new Agent({
@@ -36,7 +36,7 @@ export class Keystone implements AsyncDisposable {
     this.#settings = settings
   }
 
-  /** What the token stands for; undefined when it is not valid. Throws `unavailable` when that cannot be found out. */
+  /** The content of the token; undefined when it is not valid. Throws `unavailable` when Keystone does not answer. */
   async tokenOf(token: string): Promise<KeystoneToken | undefined> {
     const first = await this.#ask(token)
     // Our own token has ended, or Keystone has lost it.

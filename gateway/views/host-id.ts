@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 
 const known = new LRUCache<string, string>({ max: 10_000 })
 
-/** What a project's users see in place of a host's name: the same for all their servers on it (Nova's SHA-224). */
+/** The text that a project's users see instead of a host's name: the same for all their servers on it (Nova's SHA-224). */
 export function hostIdOf(projectId: string, host: string | null): string {
   if (host === null) return ''
   const key = projectId + host

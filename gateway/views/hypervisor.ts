@@ -33,7 +33,7 @@ export function hypervisorSummary(
   }
 }
 
-/** A hypervisor at its widest. What a host that never reported has is 0. */
+/** A hypervisor with all its properties; those that a host never reported are 0. */
 export function hypervisorView(host: HostRecord, options: HypervisorViewOptions) {
   const { view } = host
   const { inventory } = view

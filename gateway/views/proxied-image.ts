@@ -3,7 +3,7 @@ import type { Links } from '../http/links.ts'
 import { resourceLinks } from './links.ts'
 import { zonedTime } from './time.ts'
 
-/** What Nova made of Glance's statuses; it knows no others. */
+/** Nova's statuses for those of Glance; it knows no others. */
 const STATUSES: Readonly<Record<string, string>> = {
   queued: 'SAVING',
   saving: 'SAVING',

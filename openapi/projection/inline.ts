@@ -29,7 +29,7 @@ export function inliner(document: Node): Inline {
   return inline
 }
 
-/** What a local reference such as `#/components/schemas/Server` names. */
+/** The target of a local reference such as `#/components/schemas/Server`. */
 export function lookUp(document: Node, ref: string): unknown {
   let at: unknown = document
   for (const part of ref.slice(2).split('/')) at = isNode(at) ? at[part] : undefined

@@ -54,7 +54,7 @@ function joinPath(
   return Object.fromEntries(entries) as Node
 }
 
-/** What a client sends for one action. A value that is not looked at may be anything; clients send null. */
+/** The schema of a request for one action. An unchecked value may be anything; clients send null. */
 function actionRequest(key: string, entry: Node): Node {
   const body = entry['requestBody']
   const value = (isNode(body) ? contentSchema(body) : undefined) ?? {}
@@ -81,7 +81,7 @@ function joinResponses(document: Node, actions: readonly (readonly [string, unkn
   return Object.fromEntries(joined) as Node
 }
 
-/** Of several responses without content, or of one that several share, the first stands for all. */
+/** The first of several responses without content, or of one that several share, represents all. */
 function joinStatus(document: Node, responses: readonly Node[]): Node {
   const whole = responses.map(({ $ref, ...own }) =>
     typeof $ref === 'string' ? (lookUp(document, $ref) as Node) : own,

@@ -1,9 +1,9 @@
 import { isNode, type Node } from './annotations.ts'
 
 /**
- * Rewrites a value in the spellings Nova accepts beside the documented type (`"3"` for an integer, `"True"` for a
- * boolean, a number for text) into the documented one, where the schema says `x-lenient`. What has no other
- * reading is left for the validator to refuse.
+ * Converts values in spellings that Nova accepts beside the documented type (`"3"` for an integer, `"True"` for a
+ * boolean, a number for text) into the documented one, if the schema has `x-lenient`. The validator refuses values
+ * without such a reading.
  */
 export type Straighten = (value: unknown) => unknown
 

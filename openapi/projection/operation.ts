@@ -13,7 +13,7 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** The policy of what needs no token. */
 export const PUBLIC_POLICY = 'public'
 
-/** What a request must be at one microversion. */
+/** The conditions on a request at one microversion. */
 export interface RequestContract {
   /** The parsed body in its documented spelling; throws `invalid`, naming each field and what it must be. */
   validateBody(body: unknown): unknown
@@ -48,7 +48,7 @@ export interface Operation {
   validateResponse(version: Microversion, status: number, body: unknown): readonly string[]
 }
 
-/** Where an operation stands in its document; `node` has its references inlined. */
+/** The place of an operation in its document; the references of `node` are inlined. */
 export interface OperationSource {
   readonly method: Method
   readonly path: string
@@ -190,7 +190,7 @@ function mayBeEmpty(node: Node, status: number): boolean {
 
 /**
  * The schema of the JSON content of a request body or response; Glance's JSON patches have a type of their own.
- * `version`: undefined too where there is no content then.
+ * `version`: also undefined if there is no content at that microversion.
  */
 export function contentSchema(holder: Node, version?: Microversion): unknown {
   const content = isNode(holder['content']) ? holder['content'] : {}

@@ -28,7 +28,7 @@ const ANNOTATED = {
 }
 
 describe('projectSchema()', () => {
-  test('keeps of the first microversion what exists then', () => {
+  test('keeps the members of the first microversion', () => {
     expect(projectSchema(ANNOTATED, '2.1')).toEqual({
       type: 'object',
       required: ['id', 'policies'],
@@ -40,7 +40,7 @@ describe('projectSchema()', () => {
     })
   })
 
-  test('keeps of a late microversion what exists then', () => {
+  test('keeps the members of a late microversion', () => {
     expect(projectSchema(ANNOTATED, '2.93')).toEqual({
       type: 'object',
       required: ['id', 'tag', 'key'],
@@ -52,7 +52,7 @@ describe('projectSchema()', () => {
     })
   })
 
-  test('leaves out what went and brings back what returned', () => {
+  test('leaves out removed members and brings back those that returned', () => {
     const has = (version: '2.31' | '2.32' | '2.36' | '2.37' | '2.42') => {
       const { properties } = projectSchema(ANNOTATED, version) as typeof ANNOTATED
       return 'tag' in properties

@@ -5,13 +5,13 @@ const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs'])
 const SCHEMA_LISTS = new Set(['oneOf', 'anyOf', 'allOf', 'prefixItems'])
 const SCHEMAS = new Set(['items', 'additionalProperties', 'propertyNames', 'not'])
 
-/** What a projection keeps of the annotations: nothing for readers, the ones our own compilers read otherwise. */
+/** The annotations that a projection keeps: none for readers, some for our own compilers. */
 export type Keep = ReadonlySet<string>
 const NOTHING: Keep = new Set()
 
 /**
  * The plain schema of one microversion: parts that do not exist then are gone, of the variants the one of that
- * time is left, and `required` names only what is left. A schema without a variant at that time is `false`.
+ * time is left, and `required` names only the remaining properties. A schema without a variant at that time is `false`.
  */
 export function projectSchema(node: unknown, version: Microversion, keep: Keep = NOTHING): unknown {
   if (!isNode(node)) return node

@@ -45,7 +45,7 @@ export const Act = Type.Union([
   Type.Object({
     name: Type.Literal('resize'),
     build: InstanceBuild,
-    /** What it had before, and has again when this fails. */
+    /** The flavor before, which it has again when this fails. */
     previous: FlavorSnapshot,
     userId: Type.String(),
     /** Of the request; not of the server, where an administrator asks. */
@@ -79,7 +79,7 @@ export type HostAct = Static<typeof HostAct>
 /** Changes of host that are asked for as such. */
 export const MOVES = ['migrate', 'live-migrate', 'evacuate'] as const
 
-/** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
+/** Acts of a cell on one of its servers: work for a host, or a correction of the cell's own record. */
 export const CellAct = Type.Union([
   ...Act.anyOf,
   /** A change of host; `host` null: the scheduler's choice. */

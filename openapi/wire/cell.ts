@@ -53,7 +53,7 @@ export const CellSaga = Type.Object({
 })
 export type CellSaga = Static<typeof CellSaga>
 
-/** What the gateway asks of a cell. Operations that change something carry an `operation`, and a repeat answers alike. */
+/** Requests of gateways to a cell. Operations that change something carry an `operation`, and a repeat gets the same answer. */
 const UNMANAGED_GUESTS = {
   ask: Type.Object({ hostId: Uuid }),
   answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
@@ -111,8 +111,8 @@ export const CELL_OPERATIONS = {
     answer: Type.Object({}),
   },
   /**
-   * What the cell has written down; `view` is null where it has no such server, `heldOn` the hosts with room held for it,
-   * `record` what it was built from, where that is asked for.
+   * The cell's records; `view` is null if it has no such server, `heldOn` are the hosts with allocations for it,
+   * `record` is its build request, if requested.
    */
   'instance.audit': {
     ask: Type.Object({ serverId: Uuid, withRecord: Type.Optional(Type.Boolean()) }),
@@ -141,7 +141,7 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ hostId: Uuid, servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
-  /** How long the host has been up, in its own words. */
+  /** How long the host has been up, as its `uptime` prints it. */
   'host.uptime': {
     ask: Type.Object({ hostId: Uuid }),
     answer: Type.Object({ text: Type.String() }),

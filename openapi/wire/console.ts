@@ -23,7 +23,7 @@ export const CONSOLE_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
-  /** What was shown since, waiting up to `waitMs` for some. */
+  /** The output since the last read, after waiting up to `waitMs` for some. */
   'console-read': {
     ask: Type.Object({
       session: Uuid,

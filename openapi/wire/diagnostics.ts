@@ -3,7 +3,7 @@ import { Nullable } from './scalars.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
-/** What a guest has used; null where its host cannot tell. */
+/** The usage of a guest; null where its host has no figures. */
 export const GuestFigures = Type.Object({
   /** Nova's number. */
   powerState: Type.Integer(),

@@ -3,7 +3,7 @@ import { CONSOLE_OPERATIONS } from './console.ts'
 import { LOOKUP_OPERATIONS } from './lookup.ts'
 import { NODE_OPERATIONS } from './node.ts'
 
-/** What gateways ask of a compute itself, since its cell has no part in it. */
+/** Requests of gateways to a compute directly, without its cell. */
 export const DIRECT_OPERATIONS = {
   ...CONSOLE_OPERATIONS,
   ...NODE_OPERATIONS,

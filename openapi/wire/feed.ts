@@ -53,7 +53,7 @@ export type FeedRow = Static<typeof FeedRow>
 export const FeedBatch = Type.Object({ incarnation: Uuid, rows: Type.Array(FeedRow) })
 export type FeedBatch = Static<typeof FeedBatch>
 
-/** What a gateway knows of a cell between changes: enough to choose cells by. */
+/** The summary of a cell, by which gateways choose cells. */
 const Amounts = Type.Object({
   vcpus: Type.Integer(),
   memoryMb: Type.Integer(),
@@ -73,10 +73,7 @@ export const CellSummary = Type.Object({
   /** Free and largest free on one host, overcommit included. MiB and GiB. */
   free: Amounts,
   largest: Amounts,
-  /**
-   * What servers use of all hosts, what the hosts have, and what may be used with overcommit; absent as `release` may
-   * be.
-   */
+  /** The usage of all hosts, their total, and the limit with overcommit; absent as `release` may be. */
   used: Type.Optional(Amounts),
   total: Type.Optional(Amounts),
   limits: Type.Optional(Amounts),

@@ -18,7 +18,7 @@ export const FilterRule = Type.Object({
 })
 export type FilterRule = Static<typeof FilterRule>
 
-/** What a port of an instance has and lets through; `rules` null: everything, from any address. */
+/** The addresses of an instance's port and its permitted traffic; `rules` null: all traffic, from any address. */
 export const PortFilter = Type.Object({
   serverId: Uuid,
   nic: Nic,

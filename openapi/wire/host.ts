@@ -130,7 +130,7 @@ export const HostAnswer = Type.Union([
     state: Type.Literal('failed'),
     kind: OneOf(ERROR_KINDS),
     message: Type.String(),
-    /** What the backend said, for operators alone. */
+    /** The backend's message, for operators only. */
     detail: Type.Optional(Type.String()),
   }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
@@ -238,7 +238,16 @@ export const HostAggregate = Type.Object({
 })
 export type HostAggregate = Static<typeof HostAggregate>
 
-/** What a cell shows of a host; `version` grows with every change. */
+/** What joins a host to the networks of its cell, as the cell's network engine knows it. */
+export const HostNetwork = Type.Object({
+  /** The address at which its tunnels end. */
+  encapAddress: Type.String({ minLength: 2, maxLength: 45 }),
+  /** Networks of the site, each with a bridge on the host. */
+  physicalNetworks: Type.Array(Type.String()),
+})
+export type HostNetwork = Static<typeof HostNetwork>
+
+/** A host as its cell shows it; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
   version: Type.Integer({ minimum: 1 }),
@@ -270,5 +279,7 @@ export const HostView = Type.Object({
   /** The aggregates of the host, as gateways have sent them to the cell; absent: none. */
   aggregates: Type.Optional(Type.Array(HostAggregate)),
   isDeleted: Type.Boolean(),
+  /** Absent: it is joined to no network engine, or its cell is of a release that did not say. */
+  network: Type.Optional(HostNetwork),
 })
 export type HostView = Static<typeof HostView>

@@ -42,7 +42,7 @@ export const ImageSnapshot = Type.Object({
   minDiskGb: Type.Integer({ minimum: 0 }),
   minRamMb: Type.Integer({ minimum: 0 }),
   properties: Texts,
-  /** What a guest is started from instead of what its disk begins with; absent: nothing. */
+  /** The kernel with which a guest is started; absent: the boot loader of its disk. */
   kernel: Type.Optional(ImageFile),
   ramdisk: Type.Optional(ImageFile),
 })
@@ -60,7 +60,7 @@ export const Nic = Type.Object({
       gateway: Nullable(Type.String()),
       dhcp: Type.Boolean(),
       dnsServers: Type.Array(Type.String()),
-      /** Of the subnet, besides the gateway; absent: none. */
+      /** The routes of the subnet besides the gateway; absent: none. */
       hostRoutes: Type.Optional(
         Type.Array(Type.Object({ destination: Type.String(), nexthop: Type.String() })),
       ),
@@ -77,7 +77,7 @@ export type MachineNic = Static<typeof MachineNic>
 const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const
 export type GroupPolicy = (typeof GROUP_POLICIES)[number]
 
-/** What the servers of a group have to do with one another. */
+/** The rule for the hosts of a group's servers relative to each other. */
 export const ServerGroupRule = Type.Object({
   id: Uuid,
   policy: OneOf(GROUP_POLICIES),
@@ -86,7 +86,10 @@ export const ServerGroupRule = Type.Object({
 })
 export type ServerGroupRule = Static<typeof ServerGroupRule>
 
-/** What a user said of a server that no guest or scheduler of ours heeds: another cloud may, if it is built there. */
+/**
+ * Attributes that a user set on a server and that have no effect in Weir; another cloud may use them, if the server is
+ * built there.
+ */
 export const PassthroughAttributes = Type.Object({
   description: Nullable(Type.String()),
   tags: Type.Array(Type.String()),
@@ -140,7 +143,7 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
-  /** It has security groups besides the project's own `default`, which must have effect; absent: it has none. */
+  /** True: the server has security groups besides the project's `default`, which must be enforced; absent: it has none. */
   needsFirewall: Type.Optional(Type.Literal(true)),
   remarks: Type.Optional(PassthroughAttributes),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
@@ -171,7 +174,7 @@ export const Fault = Type.Object({
 })
 export type Fault = Static<typeof Fault>
 
-/** What a cell says of one of its instances. `version` grows with every change within an attempt. */
+/** An instance as its cell shows it. `version` grows with every change within an attempt. */
 export const InstanceView = Type.Object({
   serverId: Uuid,
   attempt: Type.Integer({ minimum: 1 }),

@@ -10,7 +10,7 @@ const Count = Type.Integer({ minimum: 0 })
 export const LOOKUP_OPERATIONS = {
   'image-find': {
     ask: Type.Object({ imageId: Uuid, sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
-    /** Null where it has none. */
+    /** Null if it has none. */
     answer: Type.Object({
       copy: Nullable(
         Type.Object({

@@ -27,7 +27,7 @@ export const NewNode = Type.Object({
 })
 export type NewNode = Static<typeof NewNode>
 
-/** What a host says of a machine. Of its BMC's password, nothing. */
+/** A machine as its host shows it, without the BMC's password. */
 export const NodeView = Type.Object({
   name: Name,
   macAddress: Type.String(),

@@ -135,7 +135,7 @@ test('soft policies are kept as long as they can be', async () => {
   for (let nth = 0; nth < 2; nth += 1) expect(await outcome(await bootIn(together))).toEqual(first)
 })
 
-test('hints put servers beside others and apart from them, whatever their cells', async () => {
+test('hints place servers beside others and apart from them, across cells', async () => {
   const bootWith = async (hints: object, by = demo) => {
     const body = { ...smallServer(cloud), 'os:scheduler_hints': hints }
     const made = await by.post<{ server: { id: string } }>(SERVERS, body)

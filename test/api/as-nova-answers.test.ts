@@ -145,11 +145,11 @@ describe('the microversion', () => {
 
   test.each([
     ['an operation', 'GET', '/v2.1/servers', 200],
-    ['what is not found', 'GET', `/v2.1/servers/${SERVER}`, 404],
-    ['what is malformed', 'POST', '/v2.1/servers', 400],
-    ['what is forbidden', 'GET', '/v2.1/os-hypervisors', 403],
-    ['what the version lacks', 'GET', '/v2.1/os-hosts', 404],
-  ])('is named in the answer of %s', async (_name, method, path, status) => {
+    ['a missing server', 'GET', `/v2.1/servers/${SERVER}`, 404],
+    ['a malformed body', 'POST', '/v2.1/servers', 400],
+    ['a forbidden operation', 'GET', '/v2.1/os-hypervisors', 403],
+    ['an operation that the version lacks', 'GET', '/v2.1/os-hosts', 404],
+  ])('is named in the answer to %s', async (_name, method, path, status) => {
     const headers = { [VERSION]: 'compute 2.90', ...JSON_TYPE }
     const body = method === 'POST' ? { body: '{' } : {}
     const response = await askAsMember(method, path, { headers, ...body })
@@ -174,7 +174,7 @@ describe('the microversion', () => {
 })
 
 describe('the endpoint from before microversions', () => {
-  test('serves 2.1, whatever version is asked for, and names none', async () => {
+  test('serves 2.1 for every requested version, and names none', async () => {
     const headers = { 'openstack-api-version': 'compute 2.79' }
     const response = await askAsMember('GET', '/v2/servers', { headers })
 
@@ -244,7 +244,7 @@ describe('a request', () => {
   })
 })
 
-describe('a request for what there is not', () => {
+describe('a request for a missing object or path', () => {
   const NO_SUCH = `/v2.1/servers/${SERVER}/action`
 
   test.each([

@@ -35,7 +35,7 @@ function faultOf(body: unknown): { readonly name: string; readonly message: stri
   return { name, message: String((fault as { message?: unknown }).message) }
 }
 
-describe('a create is refused, naming the field and what is wrong with it', () => {
+describe('a refused create names the field and the problem', () => {
   interface Refused {
     readonly what: string
     readonly change: object
@@ -200,7 +200,7 @@ describe('microversions', () => {
     expect((await asking(value)).status).toBe(status)
   })
 
-  test('an answer says which one it is of, and what it varies by', async () => {
+  test('an answer names its microversion, and the headers by which it varies', async () => {
     const { headers } = await demo.get(SERVERS, { version: '2.53' })
 
     expect(headers).toMatchObject({
@@ -211,7 +211,7 @@ describe('microversions', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('missing objects', () => {
   test.each(['no-uuid', '1', nobody, 'a'.repeat(300), '%00', '%2e%2e%2f'])(
     'server %s is not found',
     async (id) => {
@@ -288,7 +288,7 @@ describe('tokens', () => {
   })
 })
 
-describe('an image that is not what it claims to be', () => {
+describe('an image in another format than declared', () => {
   const upload = async (format: string, bytes: Uint8Array) => {
     const made = await demo.post<{ id: string }>('/image/v2/images', {
       name: 'liar',

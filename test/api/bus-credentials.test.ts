@@ -198,7 +198,7 @@ test('the credential of a cell is made again for the same cell, if there is one'
   await (await connectAs(again.answer, again.key)).flush()
 })
 
-test('a cell that was declared lost is refused with what brings it back', async () => {
+test('the refusal of a lost cell says how it comes back', async () => {
   const { answer, key } = await joined({ cell: 'east' })
   const lost = await admin.post('/federation/v1/cells/east/lost', { statement: 'It was cut off.' })
   expect(lost.status).toBe(202)

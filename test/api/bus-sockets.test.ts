@@ -22,7 +22,7 @@ import { createCellAccount } from '#gateway/bus/create-cell-account.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
-// Goal: what is served to other machines lets cells and hosts in, and carries nothing of anybody else to the bus.
+// Goal: the bus endpoints for other machines admit cells and hosts, and forward no bytes of any other client.
 
 const QUICK_MS = 30_000
 /** RFC 6455 §5.2: the most significant bit of a 64-bit length is 0, so this is the longest there can be. */
@@ -75,7 +75,7 @@ async function dial(creds: Uint8Array): Promise<NatsConnection> {
 
 const asCell = () => dial(fmtCreds(credential, key))
 
-/** Everything that is answered, until the connection ends, to what is sent once it is open. */
+/** Sends one text over a new connection, and returns everything received until it closes. */
 async function answerTo(path: string, sent: string): Promise<string> {
   const socket = new WebSocket(bus + path)
   let heard = ''
@@ -177,7 +177,7 @@ test('a gateway that stops lets go of its peers at once, and takes them back', a
   await (await dial(fmtCreds(user, pair))).flush()
 })
 
-test('the bus of a cell elsewhere is a leaf node of it, for the longest messages too', async () => {
+test('the bus of a cell elsewhere connects as a leaf node, and carries the longest messages', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'weir-uplink-'))
   const credentialsFile = join(directory, 'uplink.creds')
   writeFileSync(credentialsFile, fmtCreds(credential, key), { mode: 0o600 })

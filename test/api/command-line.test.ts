@@ -78,7 +78,7 @@ describe('the weir command', () => {
     })
   })
 
-  test('tells where a server is, by name, and why', async () => {
+  test('shows the place of a server by name, and the reasons', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'named.once' })
     await untilStatus(demo, id, 'ACTIVE')
@@ -131,7 +131,16 @@ describe('the weir command', () => {
     expect(await ids('-n 1')).toEqual([id, ''])
     expect(await ids('--cell north')).not.toContain(id)
     expect(await ids('--status SHUTOFF')).not.toContain(id)
-    expect(await ids('--project nobody')).toEqual([''])
+    expect(await ids('--project demo')).toContain(id)
+    expect(await ids('--project demo --status SHUTOFF --host south-2')).toEqual([''])
+    expect(await admin.run('server list --project unknown')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('id or name unknown. See: openstack project list'),
+    })
+    expect(await admin.run('server list --host south-9')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('There is no host south-9. See: ./weir host list'),
+    })
     expect((await admin.run('server list --cell west')).code).toBe(3)
     expect((await admin.run('server list --status zzz')).code).toBe(2)
     const { out } = await admin.run('server list')
@@ -143,7 +152,7 @@ describe('the weir command', () => {
     })
   })
 
-  test('shows what a project uses of each quota and has left, by name or id', async () => {
+  test('shows the usage and the remaining amount of each quota of a project, by name or id', async () => {
     const id = await cloud.projectId('demo')
     const shown = await admin.json<{ readonly resources: Rows }>('quota show demo')
     expect(shown).toMatchObject({ project_id: id, project: 'demo' })
@@ -198,17 +207,17 @@ describe('the weir command', () => {
     expect((await admin.run('request show a/b')).code).toBe(2)
   })
 
-  test('tells where a server would go, and which filter keeps it from everywhere', async () => {
+  test('shows where a server would be placed, and which filter refuses all hosts', async () => {
     const like = '--flavor m1.tiny --image tiny'
     const placed = await admin.json(`why ${like} --zone north`)
     expect(placed).toMatchObject({ cell: 'north', host: 'north-1' })
     const { out } = await admin.run(`why ${like} --zone north`)
-    expect(out).toMatch(/^It would go to host north-1 in cell north now\.$/m)
+    expect(out).toMatch(/^The server would be placed on host north-1 in cell north now\.$/m)
     expect(out).toMatch(/^ {2}AvailabilityZoneFilter +1 +south: has no zone/m)
     expect(await admin.run('why --flavor m1.tiny')).toMatchObject({ code: 2 })
   })
 
-  test('shows what happens and goes on showing it', async () => {
+  test('lists events and follows new ones', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'watched' })
     const line = await admin.follow(`events -f --server ${id} -o json`, (each) =>
@@ -226,7 +235,7 @@ describe('the weir command', () => {
     expect(await admin.run('events --since yesterday')).toMatchObject({ code: 2 })
   })
 
-  test('drains a host, waits for it, and says what remains when the time is up', async () => {
+  test('drains a host, waits for it, and lists the remaining servers at the time limit', async () => {
     const demo = cloud.as('demo')
     const zone = { name: 'stays', availability_zone: 'south' }
     const id = await createServer(cloud, demo, zone)
@@ -261,7 +270,7 @@ describe('the weir command', () => {
     expect((await admin.run('audit list --outcome success')).out).toMatch(/^AT +USER +ACTION/)
   })
 
-  test('makes tokens with which cells join, once told, and takes them back', async () => {
+  test('creates join tokens, shows each once, and revokes them', async () => {
     const { out, err } = await admin.run('cell token create west --expires 30m')
     expect(out).toMatch(/^WEIR_JOIN_TOKEN=weir1\S+ \.\/weir cell join --gateway https?:\S+\n$/)
     expect(err).toContain('on the machine of the new cell')
@@ -279,12 +288,16 @@ describe('the weir command', () => {
     )
   })
 
-  test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {
+  test('lists the intents for unreachable cells, and removes no cell without --yes', async () => {
     expect(await admin.json<Rows>('intent list --cell north')).toEqual([])
     expect(await admin.run('intent cancel none')).toMatchObject({ code: 3 })
 
-    const { out } = await admin.run('cell leave south --dry-run')
-    expect(out).toMatch(/^This would leave: cell south with 1 hosts and \d+ servers\./)
+    const leaving = await admin.run('cell leave south --dry-run')
+    expect(leaving.out + leaving.err).toMatch(/remove cell south \(hosts: 1, servers: \d+\)/)
+    expect(await admin.run('cell lost south --dry-run --stopped off')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('refuses it while the cell is reachable'),
+    })
     const { code, err } = await admin.run('cell leave south')
     expect(code).toBe(2)
     expect(err).toContain('./weir cell leave south --yes')
@@ -313,8 +326,12 @@ describe('the weir command', () => {
       'There is no project with the id or name none. See: openstack project list',
     ],
     ['why nobody', 3, 'There is no server nobody.'],
-    ['why nobody --flavor m1.tiny', 2, '--flavor is of a server one has in mind'],
-    ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
+    [
+      'why nobody --flavor m1.tiny',
+      2,
+      '--flavor describes a new server, but nobody names an existing one.',
+    ],
+    ['cell list --os-cloud six', 3, 'There is no cloud six. No clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
     ['host lst', 2, 'Did you mean list?'],
@@ -326,14 +343,14 @@ describe('the weir command', () => {
     expect(outcome.err).toContain(said)
   })
 
-  test('tells a user without operator rights which account to use', async () => {
+  test("names the account to use to a user without an operator's rights", async () => {
     const { code, err } = await new WeirCommand(cloud, 'demo').run('cell list')
 
     expect(code).toBe(1)
     expect(err).toContain('--os-cloud weir-admin')
   })
 
-  test('bundles what is known without overwriting anything', async () => {
+  test('writes a debug bundle without overwriting a file', async () => {
     const file = join(cloud.foundation.directory, 'bundle.tar.gz')
     const { code, out } = await admin.run(`debug bundle --file ${file}`)
     expect({ code, out }).toEqual({ code: 0, out: `${file}\n` })

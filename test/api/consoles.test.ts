@@ -172,7 +172,7 @@ describe('a console is asked for', () => {
 })
 
 describe('an open console', () => {
-  test('carries what is typed to the guest and what it shows back, once per token', async () => {
+  test('carries keystrokes to the guest and its output back, once per token', async () => {
     const url = await urlOf()
     using console = await ConsoleSocket.open(url)
 

@@ -37,7 +37,7 @@ function failAt(method: Fault['method']): void {
   cloud.hosts[0]!.fail({ method, effect })
 }
 
-/** Its action of this name, once a step of it has failed, as this client sees it. */
+/** The server's action of this name as this client sees it, once one of its events has failed. */
 async function failedAction(client: ApiClient, id: string, name: string): Promise<Action> {
   const path = `${SERVERS}/${id}/os-instance-actions`
   const find = async () => {

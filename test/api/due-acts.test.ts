@@ -16,7 +16,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is done to servers when the operator's time for it has come.
+// Acts that gateways carry out on servers by themselves once a time set by the operator has passed.
 
 let cloud: Cloud
 let demo: ApiClient
@@ -116,7 +116,7 @@ test('a server is not restored beyond the quota, and one that cannot start stays
   await expectInvariants(cloud)
 })
 
-test('what has no guest to come back is deleted at once', async () => {
+test('a server without a guest to restore is deleted at once', async () => {
   const answer = await askForServer(cloud, demo, {}, { version: '2.74' })
   expect((await demo.delete(`${SERVERS}/${answer.body.server.id}`)).status).toBe(204)
   const { id } = await activeServer(cloud, demo)

@@ -60,7 +60,7 @@ test('roles and projects are those that it says', async () => {
   expect(await quota.json()).toMatchObject({ project_id: 'a'.repeat(32), project: null })
 })
 
-test('an application credential with access rules does what they allow', async () => {
+test('an application credential with access rules has the rights of these rules', async () => {
   const access_rules = [{ id: '1', service: 'compute', method: 'GET', path: '/v2.1/flavors' }]
   const token = keystone.give('lab', ['member'], { application_credential: { access_rules } })
   expect((await as(token)).status).toBe(200)

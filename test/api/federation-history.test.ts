@@ -198,7 +198,7 @@ describe('operations', () => {
       headers: key === undefined ? {} : { 'idempotency-key': key },
     })
 
-  test('drain a host: it is cordoned, what remains is shown, and it ends when nothing does', async () => {
+  test('a drained host is cordoned, shows its remaining servers, and ends empty', async () => {
     const { id, host } = await runningIn('south')
 
     const begun = await drain(host, { reason: 'a new disk' })

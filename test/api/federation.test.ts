@@ -73,7 +73,7 @@ describe('the federation API', () => {
       })
   })
 
-  test('tells what the drivers of all hosts can do', async () => {
+  test('lists the abilities of the drivers of all hosts', async () => {
     const { body } = await get('/v1/drivers')
 
     expect(body).toMatchObject({ drivers: [{ name: 'fake', is_simulated: true, hosts: 4 }] })
@@ -184,7 +184,7 @@ describe('hosts', () => {
         /^<[^>]*\/federation([^>]+)>; rel="next"$/.exec(page.headers['link'] ?? '') ?? []
       path = next
     }
-    // Not whole: what is used of a host may change between two lists.
+    // Only the ids: the usage of a host may change between two lists.
     const ids = (listed: readonly Host[]) => listed.map(({ id }) => id)
     expect(ids(paged)).toEqual(ids(all))
     expect((await get('/v1/hosts?cursor=x')).status).toBe(400)

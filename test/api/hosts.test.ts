@@ -61,7 +61,7 @@ test('a host shows its amounts and those that each project uses', async () => {
   expect((await admin.call('showHost', { params: none })).status).toBe(404)
 })
 
-test('a host is disabled and enabled; what no driver can do answers 501', async () => {
+test('a host is disabled and enabled; an operation that no driver supports answers 501', async () => {
   const set = (body: object) => admin.call('updateHost', { params, body })
   expect((await set({ status: 'disable' })).body).toEqual({ host: 'west-1', status: 'disabled' })
   expect(await names()).toEqual(['west-2'])

@@ -56,7 +56,7 @@ test('hypervisors have numbers for ids until 2.52 and UUIDs since', async () => 
   expect((await show(api.cells[0]!.id, '2.53')).status).toBe(404)
 })
 
-test('a hypervisor shows what it has, and from 2.88 on only what does not change', async () => {
+test('a hypervisor shows its usage, and from 2.88 on only properties that do not change', async () => {
   const [first, second] = (await list('', '2.1', 'listHypervisorsDetail')).body.hypervisors
   expect(first).toMatchObject({
     vcpus: 8,
@@ -103,7 +103,7 @@ test('hypervisors are searched by part of their name', async () => {
   expect((await list(`${pattern}&limit=1`, '2.53')).status).toBe(400)
 })
 
-test('statistics add up what is enabled', async () => {
+test('statistics add up the enabled hypervisors', async () => {
   const { body } = await admin.call<{ hypervisor_statistics: object }>('showHypervisorStatistics')
   expect(body.hypervisor_statistics).toMatchObject({ count: 1, vcpus: 8, memory_mb_used: 1_024 })
   expect((await admin.call('showHypervisorStatistics', { version: '2.88' })).status).toBe(404)
@@ -167,7 +167,7 @@ test('users see no hypervisors, but zones', async () => {
   ])
 })
 
-test('extensions name what is served', async () => {
+test('the list of extensions names those that are served', async () => {
   const all = await alice.call<{ extensions: { alias: string }[] }>('listExtensions')
   const aliases = all.body.extensions.map(({ alias }) => alias)
   expect(aliases).toHaveLength(99)

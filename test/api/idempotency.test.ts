@@ -50,7 +50,7 @@ test('many at once with one key make one server', async () => {
   expect(await count('rush')).toBe(1)
 })
 
-test('the same key with another body is refused and makes nothing', async () => {
+test('the same key with another body is refused and creates nothing', async () => {
   const key = randomUUID()
   await ask(key, { name: 'mine' })
 

@@ -26,7 +26,7 @@ async function catalogEntry(type: string): Promise<Entry | undefined> {
   return catalog.find((entry) => entry.type === type)
 }
 
-test('what this deployment serves is listed, and can be neither changed nor deleted', async () => {
+test('the services of this deployment are listed, and can be neither changed nor deleted', async () => {
   const [region] = await admin.list('/v3/regions')
   const [service] = await admin.list('/v3/services?type=compute')
   const endpoints = await admin.list(`/v3/endpoints?service_id=${service?.id}&interface=public`)

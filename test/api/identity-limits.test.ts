@@ -44,7 +44,7 @@ const limit = async (...limits: readonly object[]) =>
     'limits'
   ] as unknown as readonly Shown[]
 
-test('limits are registered for what services count, once each', async () => {
+test('limits are registered for resources of services, once each', async () => {
   const [buckets, bytes] = await register(
     { ...resource('buckets'), default_limit: 10 },
     { ...resource('bytes'), default_limit: -1, region_id: 'RegionOne', description: 'Stored' },
@@ -69,7 +69,7 @@ test('limits are registered for what services count, once each', async () => {
   await admin.expect(404, 'GET', path)
 })
 
-test('projects and domains have limits of their own of what is registered', async () => {
+test('projects and domains override registered limits', async () => {
   const [registered] = await register({ ...resource('objects'), default_limit: 10 })
   const project_id = demoProject
   const [own, whole] = await limit(

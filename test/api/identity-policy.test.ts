@@ -87,7 +87,7 @@ async function callerFor(
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Walk = readonly [method: Method, path: string, allowed: readonly CallerName[], body?: object]
 
-/** What is asked for is in the domain `d`. Writes are empty or about what is not there, so that nothing changes. */
+/** Every object is in the domain `d`. Writes have an empty body or name a missing object, so that nothing changes. */
 const WALK: readonly Walk[] = [
   ['GET', '/v3/domains', LISTERS],
   ['GET', '/v3/domains/{d}', READERS],
@@ -179,7 +179,7 @@ describe('each operation is allowed to the roles and scopes of its rule', () => 
   })
 })
 
-test('a token for a domain is not told what exists in others', async () => {
+test('a token for a domain does not reveal which objects exist in others', async () => {
   const [mine] = await admin.list('/v3/users?name=demo')
   const manager = callers.get('domain manager')
   for (const id of [mine?.id, 'nobody'])

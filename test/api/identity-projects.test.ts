@@ -46,7 +46,7 @@ test('a domain is made, renamed, disabled, and then deleted with all that is in 
     await admin.expect(404, 'GET', `/v3/${path}`)
 })
 
-test('the default domain stays, and what is immutable, until it no longer is', async () => {
+test('the default domain and immutable objects cannot be deleted', async () => {
   await admin.expect(403, 'DELETE', '/v3/domains/default')
   const domain = await admin.create('domains', {
     name: 'rock',

@@ -248,7 +248,7 @@ test.each<[string, () => Promise<unknown>, number]>([
   expect((await byTrust(bob, trust)).status).toBe(status)
 })
 
-test('a new password of the trustor ends the tokens lent, and deleting the trust ends them for good', async () => {
+test('a new password of the trustor ends the delegated tokens, and deleting the trust ends them permanently', async () => {
   const trust = await lend()
   const before = await lent(bob, trust)
   await admin.update('users', ann.id, { password: `${PASSWORD} changed` })
@@ -261,7 +261,7 @@ test('a new password of the trustor ends the tokens lent, and deleting the trust
   expect((await byTrust(bob, trust)).status).toBe(401)
 })
 
-test('tokens that users of a domain lent end for good when the domain is disabled', async () => {
+test("delegated tokens of a domain's users end permanently when the domain is disabled", async () => {
   const domain = await admin.create('domains', { name: 'lenders' })
   const fields = { name: 'lender', domain_id: domain.id, password: PASSWORD }
   const { id } = await admin.create('users', fields)
@@ -275,7 +275,7 @@ test('tokens that users of a domain lent end for good when the domain is disable
   expect(await isValid(token)).toBe(false)
 })
 
-test('nothing of a trust is left when its project goes', async () => {
+test('a trust is deleted with its project', async () => {
   const home = await admin.create('projects', { name: 'short-lived' })
   await grant(ann, 'member', home)
   const trust = await lend({ project_id: home.id })

@@ -184,7 +184,7 @@ describe('tokens', () => {
     expect(body['token']).toHaveProperty('roles')
   })
 
-  test('HEAD tells a valid token from an unknown one', async () => {
+  test('HEAD distinguishes a valid token from an unknown one', async () => {
     const valid = await face.ask('HEAD', '/v3/auth/tokens', {
       token: admin,
       headers: { 'x-subject-token': demo },

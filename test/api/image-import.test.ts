@@ -103,7 +103,7 @@ describe('glance-direct', () => {
     await api.ask(api.demo, 'DELETE', `/images/${id}`)
   })
 
-  test('of what is not what it claims fails, leaves the image queued and nothing else', async () => {
+  test('of content in another format than declared fails, and leaves only the queued image', async () => {
     const before = await api.storedFiles()
     const id = await api.create(api.demo, { disk_format: 'qcow2' })
     await api.upload(api.demo, id, CONTENT, {}, 'stage')
@@ -137,7 +137,7 @@ describe('glance-direct', () => {
 describe('web-download', () => {
   const url = (path: string) => `http://127.0.0.1:${port}${path}`
 
-  test.each(['/image', '/moved'])('of %s makes what the URL gives the content', async (path) => {
+  test.each(['/image', '/moved'])('of %s gives the image the content of the URL', async (path) => {
     const id = await api.create(api.demo)
 
     expect((await startImport(id, { name: 'web-download', uri: url(path) })).status).toBe(202)
@@ -218,7 +218,7 @@ describe('web-download', () => {
     expect((await api.show(api.demo, id)).body['status']).toBe('queued')
   })
 
-  test('from servers that do not answer keeps no other project waiting, nor what is staged', async () => {
+  test('from servers that do not answer delays neither other projects nor staged images', async () => {
     const slow = await Promise.all(Array.from({ length: 12 }, () => api.create(api.demo)))
     const [staged, other] = [await api.create(api.demo), await api.create(api.admin)]
     await api.upload(api.demo, staged, CONTENT, {}, 'stage')
@@ -257,7 +257,7 @@ describe('web-download', () => {
   })
 })
 
-test('clients find out what there is', async () => {
+test('clients can list the import methods', async () => {
   const of = async (path: string) => (await api.ask(api.demo, 'GET', path)).body
   const created = await api.ask(api.demo, 'POST', '/images', { name: 'x' })
 

@@ -58,7 +58,7 @@ describe('an upload', () => {
     })
   }
 
-  test('that is not what it claims leaves nothing behind, and can be done again', async () => {
+  test('that is not in its declared format leaves nothing behind, and can be repeated', async () => {
     const before = await api.storedFiles()
     const id = await api.create(api.demo, { disk_format: 'qcow2' })
 

@@ -32,7 +32,7 @@ describe('discovery', () => {
     })
   })
 
-  test('the schemas say what is an attribute', async () => {
+  test('the schemas list the attributes of an image', async () => {
     const reply = await api.face.ask('GET', '/image/v2/schemas/image', { token: api.demo })
 
     expect(reply.status).toBe(200)

@@ -76,7 +76,7 @@ test('actions are listed newest first, and paged from 2.58 on', async () => {
   expect((await list(alice, '', '2.1')).body.instanceActions).toHaveLength(3)
 })
 
-test('steps are shown to administrators, and from 2.51 on to users, without what is not theirs', async () => {
+test('events of an action are shown to administrators, and from 2.51 on to users without hosts and details', async () => {
   expect((await show(alice, '2.1')).body.instanceAction).not.toHaveProperty('events')
   const [whole] = (await show(admin, '2.84')).body.instanceAction.events!
   expect(whole).toMatchObject({ host: 'west-1', details: 'for operators', result: 'Success' })

@@ -126,7 +126,7 @@ describe('a join token', () => {
     })
   })
 
-  test('is made once for an Idempotency-Key, and told once', async () => {
+  test('is made once for an Idempotency-Key, and shown once', async () => {
     const options = { headers: { 'idempotency-key': 'the same' } }
     const first = await makeToken({ cell: 'once' }, options)
     const again = await makeToken({ cell: 'once' }, options)
@@ -171,7 +171,7 @@ describe('joining', () => {
     expect((await makeToken({ cell: 'east' })).status).toBe(409)
   })
 
-  test('is refused for what is no good, and nothing is registered', async () => {
+  test('is refused for invalid requests, and nothing is registered', async () => {
     const two = [await makeToken({ cell: 'twice' }), await makeToken({ cell: 'twice' })]
     const [first, second] = two.map(({ body }) => body.token)
     const apart = await join(first!, createUser(), [WIRE_VERSION + 7])
@@ -189,7 +189,7 @@ describe('joining', () => {
     })
   })
 
-  test('gives a host a credential of its own, which listens to nothing of its cell', async () => {
+  test('gives a host a credential of its own, with which it reads no message to others', async () => {
     const { body: made } = await makeToken({ cell: 'north', host: 'north-9' })
     const key = createUser()
     const { body } = await join(made.token, key)
@@ -204,7 +204,7 @@ describe('joining', () => {
     expect(new Set(refused)).toEqual(new Set(['PermissionViolationError']))
   })
 
-  test('lets a host speak of itself alone, whatever it says and where', async () => {
+  test('lets a host report only itself, in any message on any subject', async () => {
     const { body: made } = await makeToken({ cell: 'north', host: 'north-8' })
     const key = createUser()
     const { body } = await join(made.token, key)
@@ -251,7 +251,7 @@ async function askWhile(
 }
 
 describe('other cells', () => {
-  test('notice nothing of one that joins', async ({ annotate }) => {
+  test('are not affected while one joins', async ({ annotate }) => {
     const { bus, cells } = cloud.foundation
     const north = cells[0]!.id
     const open = async (file: string) => {

@@ -95,7 +95,7 @@ test('a namespace is made with all that is in it, and shown so', async () => {
   )
 })
 
-test('what is said of a namespace is replaced, and what is in it stays', async () => {
+test('an update replaces the attributes of a namespace and keeps its content', async () => {
   await make(WHOLE)
   const changed = await expectStatus(200, 'PUT', `${NAMESPACES}/${name}`, {
     namespace: `${name}-new`,
@@ -118,7 +118,7 @@ test('what is said of a namespace is replaced, and what is in it stays', async (
   await expectStatus(409, 'PUT', `${NAMESPACES}/${name}`, { namespace: `${name}-new` })
 })
 
-test('nothing of a protected namespace is deleted, and anything is added', async () => {
+test('no part of a protected namespace can be deleted, and parts can be added', async () => {
   await make({ ...WHOLE, protected: true })
   const path = `${NAMESPACES}/${name}`
   for (const part of [
@@ -252,7 +252,7 @@ test('namespaces are found by kind, visibility and page', async () => {
   await expectStatus(400, 'GET', `${NAMESPACES}?visibility=shared`)
 })
 
-test('other projects see what is public, and change nothing', async () => {
+test('other projects see public namespaces, and change none', async () => {
   await make(WHOLE)
   const hidden = `${name}-hidden`
   await expectStatus(201, 'POST', NAMESPACES, { namespace: hidden })

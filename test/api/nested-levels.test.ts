@@ -13,7 +13,7 @@ import { nestedSettingsFor } from '../env/nested-settings.ts'
 
 const STATE_MS = 30_000
 const NEWEST = { version: '2.100' } as const
-/** As hosts are set unless told otherwise: what is seen sooner, a cloud has told of. */
+/** The default intervals: changes that are seen sooner came as events. */
 const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
 /** How long after the bottom the top knows of a change there: a second, and more where three clouds share a busy core. */
 /** How often it is measured in a full run. */
@@ -27,7 +27,7 @@ const ADDRESS = '10.86.0.77'
 const FILES = [{ path: '/etc/motd', contents: 'aGVsbG8=' }]
 const USER_DATA = Buffer.from('#cloud-config\n').toString('base64')
 
-/** What is shown of a server as it was asked for. */
+/** The properties of a server that its create request sets. */
 interface Said {
   readonly description: string | null
   readonly tags: readonly string[]
@@ -103,7 +103,7 @@ describe('a server that goes down through three clouds', () => {
   })
   afterAll(() => owned.disposeAsync())
 
-  test('is at the bottom what it was asked to be at the top, and goes from all at once', async ({
+  test('has the requested properties at the bottom, and is deleted from all levels', async ({
     annotate,
   }) => {
     const path = '/compute/v2.1/servers'
@@ -132,7 +132,7 @@ describe('a server that goes down through three clouds', () => {
       })
     for (const [level, [server]] of levels.entries())
       expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
-    expect(await insides(clouds[2]!, atBottom!)).toEqual({
+    expect(await adminProperties(clouds[2]!, atBottom!)).toEqual({
       hostname: order['hostname'],
       userData: order['user_data'],
       publicKey: PUBLIC_KEY,
@@ -180,7 +180,7 @@ describe('a server that goes down through three clouds', () => {
     for (const cloud of clouds.slice(1)) expect(await leftOf(cloud)).toEqual([])
   })
 
-  test('does below what is done above, and while the cloud between is away it waits', async () => {
+  test('carries acts out at the bottom, and holds them while the cloud between is away', async () => {
     const path = '/compute/v2.1/servers'
     const { tiny, image } = top().catalog
     const server = { name: 'told', flavorRef: tiny, imageRef: image, networks: 'none' }
@@ -204,7 +204,7 @@ describe('a server that goes down through three clouds', () => {
     const [gateway] = clouds[1]!.gateways
     const [cell] = clouds[1]!.cells[0]!.processes
     const host = hosts[1]!
-    // What is asked of the one that is away is done once it is back, and no sooner.
+    // An act that needs the stopped process is carried out once the process is back, and not before.
     for (const [away, asked, before, after] of [
       [gateway!, 'os-stop', 'ACTIVE', 'SHUTOFF'],
       [cell!, 'os-start', 'SHUTOFF', 'ACTIVE'],
@@ -327,8 +327,8 @@ interface Insides {
   readonly interfaceAttachments: readonly { readonly tag: string | null }[]
 }
 
-/** What only the cloud's administrators, or other calls, show of it. */
-async function insides(cloud: Cloud, { id, key_name }: Server) {
+/** Properties that are shown only to the cloud's administrators, or by other operations. */
+async function adminProperties(cloud: Cloud, { id, key_name }: Server) {
   const path = `/compute/v2.1/servers/${id}`
   const { body } = await cloud.as('admin').get<Insides>(path, NEWEST)
   const nics = await cloud.as('demo').get<Insides>(`${path}/os-interface`, NEWEST)

@@ -85,7 +85,7 @@ describe('a boot', () => {
     expect(kept.body['port']).toMatchObject({ device_id: '', device_owner: '', status: 'DOWN' })
   })
 
-  test('is not joined by a port that merely names its server, of whatever maker', async () => {
+  test('does not attach a port that merely names its server as its device', async () => {
     const { db } = api.face.gateway
     const own = await api.networkWithSubnet(api.demo)
     const shared = await api.networkWithSubnet(api.admin, { shared: true })
@@ -104,7 +104,7 @@ describe('a boot', () => {
     expect(kept.body['port']).toMatchObject({ device_id: serverId, revision_number: 1 })
   })
 
-  test('keeps its ports, whatever device their owner would rather give them', async () => {
+  test('keeps its ports when their owner changes their device', async () => {
     const { db } = api.face.gateway
     const own = await api.networkWithSubnet()
     const serverId = randomUUID()

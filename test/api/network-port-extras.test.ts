@@ -25,7 +25,7 @@ const pairs = (...addresses: readonly string[]) => ({
 const slaac = { ip_version: 6, ipv6_ra_mode: 'slaac', ipv6_address_mode: 'slaac' }
 
 // First, because no cell has the engine yet.
-test('what only the network engine gives effect is refused without it', async () => {
+test('attributes that need the network engine are refused without it', async () => {
   const network_id = idOf(await api.networkWithSubnet())
   const fields = [
     pairs('10.0.0.9'),

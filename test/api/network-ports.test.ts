@@ -29,7 +29,7 @@ describe('a port', () => {
     expect(port).not.toHaveProperty('binding:host_id')
   })
 
-  test('keeps what it asks for again when its addresses change', async () => {
+  test('keeps addresses that a change requests again', async () => {
     const made = await api.network()
     const onIt = await api.subnet(idOf(made))
     const prefix = textOf(onIt['cidr']).replace('.0/24', '')

@@ -115,7 +115,7 @@ test('a booted server brings its network to its cell, changes follow, and its en
   await expect.poll(() => kept.size).toBe(0)
 })
 
-test('a cell that was restored from a backup is given what it lacks, and nothing that it has', async () => {
+test('a cell restored from a backup gets the objects that it lacks, and no others', async () => {
   const id = await active()
   await expect.poll(() => all('ports')).toHaveLength(1)
   const cells = world.api.gateway.compute.cells
@@ -134,7 +134,7 @@ test('a cell that was restored from a backup is given what it lacks, and nothing
   expect(applied - before).toBe(2)
 })
 
-test('a port has the status of its data plane, whatever its server does, as far as its own cell says', async () => {
+test('a port has the status of its data plane in its own cell, in every state of its server', async () => {
   const id = await active()
   const { db } = world.api.gateway
   const portOf = async () => (await portsOfServer(db, id))[0]!

@@ -59,7 +59,7 @@ test('a network is shared with one project: its lists, ports and boots have it, 
   expect(
     (await api.ask(api.demo, 'PUT', `networks/${network}`, { network: { name: 'x' } })).status,
   ).toBe(403)
-  // The owner sees what is everyone's as shared, and nothing else.
+  // The owner sees only networks that are shared with everyone as shared.
   expect((await api.ask(api.admin, 'GET', `networks/${network}`)).body).toMatchObject({
     network: { shared: false },
   })
@@ -106,7 +106,7 @@ test('the flag `shared` of a network is its policy for every project', async () 
   expect(await api.list(api.admin, POLICIES, `object_id=${network}`)).toEqual([])
 })
 
-test('projects share what is theirs, with one project, within their quota', async () => {
+test('projects share their own networks, with one project at a time, within their quota', async () => {
   const own = idOf(await api.network(api.demo))
   const foreign = idOf(await api.network(api.admin))
   const visible = idOf(await api.network(api.admin, { shared: true }))

@@ -178,7 +178,7 @@ describe('a subnet of a pool', () => {
     )
   })
 
-  test('counts against what its project may have of the pool', async () => {
+  test("counts against the project's quota in the pool", async () => {
     const fields = { default_quota: 512, default_prefixlen: 24 }
     const id = idOf(await pool(['10.40.0.0/16'], fields))
 

@@ -33,7 +33,7 @@ describe('discovery', () => {
     },
   )
 
-  test('extensions name what there is and nothing else', async () => {
+  test('the list of extensions has the supported ones and no others', async () => {
     const listed = await api.list(api.demo, 'extensions')
     const missing = await api.ask(api.demo, 'GET', 'extensions/router')
 
@@ -230,7 +230,7 @@ describe('a subnet', () => {
     [{ cidr: '10.0.0.1/24' }, 400, 'host bits'],
     [{ cidr: '10.0.0.0' }, 400, 'not a valid IP subnet'],
     [{ cidr: '10.1/16' }, 400, 'not a valid IP address'],
-    [{ cidr: 'fd00::/64' }, 400, 'IP version 4'],
+    [{ cidr: 'fd00::/64' }, 400, 'it is of IP version 6, but ip_version is 4'],
     [{ cidr: 'fd00::/48', ip_version: 6 }, 400, 'at least /64'],
     [{ cidr: '10.200.0.0/24', gateway_ip: '10.201.0.1' }, 400, 'not usable'],
     [{ cidr: '10.200.0.0/24', gateway_ip: '10.200.0.255' }, 400, 'not usable'],

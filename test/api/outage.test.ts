@@ -148,7 +148,7 @@ test('without the bus a gateway is not ready, and is again once it is back', asy
   await expect.poll(ready).toEqual({ status: 'ready' })
 })
 
-test('a peer that hangs up in the middle of a body is no error of ours', async () => {
+test('a peer that hangs up in the middle of a body causes no error in the log', async () => {
   const { gateway } = face
   const errors = vi.spyOn(gateway.log, 'error')
   const warnings = vi.spyOn(gateway.log, 'warn')

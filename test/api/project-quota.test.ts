@@ -70,7 +70,7 @@ describe('the quota of a project', () => {
     expect((await ask(project)).body).toEqual(body)
   })
 
-  test('says what each service says of its own', async () => {
+  test('shows the usage and limits of every service', async () => {
     await untilStatus(demo, await createServer(cloud, demo), 'ACTIVE')
     await demo.post('/image/v2/images', { name: 'one' })
 

@@ -42,7 +42,7 @@ test.each<[Microversion, readonly string[], readonly string[]]>([
   for (const name of absent) expect(quota_set).not.toHaveProperty(name)
 })
 
-test('a limit can be set down to what is used, and below only by force', async () => {
+test('a limit below the usage is set only by force', async () => {
   expect((await update({ instances: 3, cores: '7' })).body.quota_set).toMatchObject({
     instances: 3,
     cores: 7,
@@ -89,7 +89,7 @@ test("a user's limits are part of the project's, and are shown, changed and forg
   expect(after.body.quota_set).toMatchObject({ instances: 10 })
 })
 
-test('detail shows what is used of each limit', async () => {
+test('detail shows the usage of each limit', async () => {
   const detail = await alice.call<QuotaSet>('showQuotaSetDetail', { params: ofAlice() })
 
   expect(detail.body.quota_set).toMatchObject({

@@ -28,7 +28,7 @@ const REMOVED = [
   'security-group-default-rules',
 ]
 
-test('what Nova removed answers 410 at every microversion, whatever is sent', async () => {
+test('operations that Nova removed answer 410 at every microversion, to any body', async () => {
   const removed = loadContract('compute').operations.filter(({ path }) => {
     const [, , first = '', , consoles] = path.split('/')
     return REMOVED.some((name) => first === `os-${name}`) || consoles === 'consoles'

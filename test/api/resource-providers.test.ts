@@ -56,7 +56,7 @@ async function hostOfServer(): Promise<string> {
 }
 
 describe('resource providers', () => {
-  test('are the hosts of all cells, with what each microversion shows', async () => {
+  test('are the hosts of all cells, with the attributes of each microversion', async () => {
     const names = cloud.hosts.map(({ name }) => name).toSorted()
     expect((await providers()).map(({ name }) => name).toSorted()).toEqual(names)
 
@@ -267,7 +267,7 @@ test('classes are Placement’s, traits those of the hosts', async () => {
   expect((await get('/traits/COMPUTE_STATUS_DISABLED')).status).toBe(204)
 })
 
-test('what a microversion does not have is not found, and an unknown one not acceptable', async () => {
+test('an operation that a microversion lacks is not found, and an unknown microversion not acceptable', async () => {
   expect((await get('/traits', '1.5')).status).toBe(404)
   expect((await get('/usages?project_id=x', '1.8')).status).toBe(404)
   expect((await get('/allocation_candidates?resources=VCPU:1', '1.9')).status).toBe(404)

@@ -11,7 +11,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is done to a guest where it is: from which states Nova takes it, and what comes of it.
+// Acts on a guest that stays on its host: the states from which Nova accepts them, and their results.
 
 let cloud: Cloud
 let demo: ApiClient
@@ -81,7 +81,7 @@ test.each(Object.keys(STATES) as State[])(
   },
 )
 
-describe('what is taken', () => {
+describe('an accepted act', () => {
   test('goes through its states, is recorded under its name, and reaches the guest', async () => {
     const { id } = await activeServer(cloud, demo)
     const moves = [
@@ -127,7 +127,7 @@ describe('what is taken', () => {
     await expectInvariants(cloud)
   })
 
-  test('a rescue tells its password, which is the one asked for or a new one', async () => {
+  test('a rescue returns its password, which is the requested or a new one', async () => {
     const { id } = await activeServer(cloud, demo)
 
     const made = await act(demo, id, { rescue: { rescue_image_ref: cloud.catalog.image } })
@@ -172,7 +172,7 @@ describe('what is taken', () => {
 })
 
 describe('a lock', () => {
-  test('holds up its owner, not administrators, and what Nova lets through', async () => {
+  test('refuses acts of its owner, but not of administrators, nor those that Nova allows', async () => {
     const { id } = await activeServer(cloud, demo)
     const admin = cloud.as('admin')
     const lock = { lock: { locked_reason: 'mine' } }
@@ -220,7 +220,7 @@ describe('a lock', () => {
   })
 })
 
-describe('what administrators put right', () => {
+describe('repairs by administrators', () => {
   test('a state can be reset, and a server in ERROR stopped, rescued or deleted', async () => {
     const { id } = await activeServer(cloud, demo)
     const admin = cloud.as('admin')
@@ -234,7 +234,7 @@ describe('what administrators put right', () => {
     await demo.delete(`${SERVERS}/${id}`)
   })
 
-  test('a reset frees a server from what a silent host was asked to do', async () => {
+  test('a reset frees a server from an act that its unreachable host has not answered', async () => {
     const { id } = await activeServer(cloud, demo)
     for (const host of cloud.hosts) host.fail({ method: 'pause', effect: { do: 'hang' } })
     expect((await act(demo, id, { pause: null })).status).toBe(202)

@@ -167,7 +167,7 @@ describe('images of servers', () => {
 })
 
 describe('rebuilding', () => {
-  test('a server is made again with what its microversion knows, and is shown so at once', async () => {
+  test('a server is rebuilt with the properties of its microversion, which are shown at once', async () => {
     const { id, addresses } = await activeServer(cloud, demo, { name: 'before' })
     const rebuild = {
       imageRef: cloud.catalog.image,

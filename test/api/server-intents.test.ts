@@ -76,7 +76,7 @@ describe('host names', () => {
   })
 })
 
-describe('what was asked for', () => {
+describe('an intent', () => {
   test('is shown of a server from the microversion that shows it', async () => {
     const image = `/image/v2/images/${cloud.catalog.image}`
     const changes = [

@@ -145,7 +145,7 @@ test('a port of the user stays when it is detached', async () => {
   expect((await detach(port.id)).status).toBe(404)
 })
 
-test('what the host refuses leaves nothing behind', async () => {
+test('a change that the host refuses leaves nothing behind', async () => {
   const before = await interfaces()
   const change = world.cell.overrides['instance.change-nic']!
   world.cell.overrides['instance.change-nic'] = () => {
@@ -284,7 +284,7 @@ test('fixed addresses are added to and removed from a port until 2.43', async ()
   expect((await detach(mine.body.interfaceAttachment.port_id)).status).toBe(202)
 })
 
-test('floating addresses and volumes are what a cloud without those services says', async () => {
+test('floating addresses and volumes answer as in a cloud without these services', async () => {
   const params = {
     server_id: id,
     floating_ip_id: newId(),

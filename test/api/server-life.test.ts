@@ -132,7 +132,7 @@ describe('a server from its creation to its end', () => {
   })
 })
 
-describe('what may be done with a server', () => {
+describe('permitted acts on a server', () => {
   interface Move {
     readonly action: object
     readonly status: string
@@ -209,7 +209,7 @@ describe('what may be done with a server', () => {
     },
   )
 
-  test('its actions are kept with who asked, what happened and how it ended', async () => {
+  test('its actions are recorded with their user, steps and results', async () => {
     const { id } = await activeServer(cloud, demo)
     const stop = await act(demo, id, { 'os-stop': null })
     await untilSettled(cloud, id)
@@ -249,7 +249,7 @@ describe('what may be done with a server', () => {
 })
 
 describe('several servers in one request', () => {
-  test('they are numbered, share a reservation, and are spread over what is free', async () => {
+  test('they are numbered, share a reservation, and are spread over the free hosts', async () => {
     const asked = await demo.post<{ reservation_id: string }>(SERVERS, {
       server: {
         name: 'many',

@@ -71,7 +71,7 @@ test('pages follow each other over both gateways without repeating or missing a 
   expect(seen).toEqual(NAMES)
 })
 
-test('a marker that is no server of the project is refused', async () => {
+test('a marker that is not a server of the project is refused', async () => {
   const { status, body } = await demo.get(`${SERVERS}?marker=00000000-0000-4000-8000-000000000000`)
 
   expect(status).toBe(400)

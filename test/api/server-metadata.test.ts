@@ -86,7 +86,7 @@ test('one item is set, shown and deleted under its key', async () => {
   expect(await shown()).toEqual({ role: 'web' })
 })
 
-test('an item that is not there is not found, whatever objects have by themselves', async () => {
+test('a missing item is not found, also if its name is a property of every JavaScript object', async () => {
   for (const key of ['nope', 'toString', '__proto__'])
     for (const operation of ['showServerMetadataItem', 'deleteServerMetadataItem']) {
       const { status, body } = await item(operation, key)

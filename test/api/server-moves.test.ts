@@ -11,7 +11,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// Changes of host: what is answered, what is on record, and in which words; first where no other host fits.
+// Moves between hosts: the answers, the records and their texts. The first tests have no other suitable host.
 
 let cloud: Cloud
 let demo: ApiClient

@@ -136,7 +136,7 @@ test('readers may not change a server', async () => {
   expect((await update({ name: 'x' }, '2.1', reader)).status).toBe(403)
 })
 
-test('what the cell says meanwhile and what the user changes do not undo each other', async () => {
+test('reports of the cell and changes of the user do not undo each other', async () => {
   const stop = { params: { server_id: id }, body: { 'os-stop': null } }
   await Promise.all([update({ name: 'both' }), alice.call('stopServer', stop)])
 

@@ -201,7 +201,7 @@ test('a request for more than the quota leaves makes as many as fit, and none be
   )
 })
 
-test('a repeat under the same idempotency key makes nothing and returns the same server', async () => {
+test('a repeat under the same idempotency key creates nothing and returns the same server', async () => {
   const user = await member()
   const headers = { 'Idempotency-Key': newId<string>() }
   const ask = { body: world.body(), headers }
@@ -281,7 +281,7 @@ test('the block device that clients add for the image itself is accepted', async
   await boot(user, { block_device_mapping_v2: [disk, unformatted] })
 })
 
-test('a server is stopped and started, and refuses what its state forbids in Nova’s words', async () => {
+test("a server is stopped and started, and refuses acts in a wrong state in Nova's words", async () => {
   const user = await member()
   const id = await active(user)
   const act = (operation: string, body: object) =>
@@ -298,7 +298,7 @@ test('a server is stopped and started, and refuses what its state forbids in Nov
   expect((await act('rebootServer', { reboot: { type: 'SOFT' } })).status).toBe(202)
 })
 
-test('what a cell refuses to do with a server is answered as its kind of failure', async () => {
+test('a refusal of a cell is answered with the status of its kind', async () => {
   const user = await member()
   const id = await active(user)
   world.cell.overrides = {
@@ -321,7 +321,7 @@ test('what a cell refuses to do with a server is answered as its kind of failure
   expect(stopped).toBe(202)
 })
 
-test('a forced reboot begins over what its cell has not accepted yet; nothing else does', async () => {
+test('a forced reboot begins over an act that its cell has not accepted yet; no other act does', async () => {
   const user = await member()
   const id = await active(user)
   const asked: string[] = []
@@ -349,7 +349,7 @@ test('a forced reboot begins over what its cell has not accepted yet; nothing el
   world.cell.overrides = {}
 })
 
-test('a console log is what the cell says', async () => {
+test('a console log is that of the cell', async () => {
   const user = await member()
   const id = await active(user)
 

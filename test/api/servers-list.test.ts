@@ -237,7 +237,7 @@ test.each([
   expect(await names(admin, wide)).toEqual(expected)
 })
 
-test('what changed is listed with what was deleted', async () => {
+test('changed servers are listed with deleted ones', async () => {
   expect(await names(alice, '?changes-since=2026-11-21T07:00:12Z')).toEqual(['bin', 'gone'])
 })
 

@@ -91,7 +91,7 @@ async function stuckCount(): Promise<string | undefined> {
   return /^weir_stuck_operations (\d+)$/m.exec(metrics)?.[1]
 }
 
-test('a stuck saga of a cell is listed with its cell, counted and has an event, and goes on there once an operator says so', async () => {
+test("a stuck saga of a cell is listed with its cell, counted and has an event, and continues there at an operator's request", async () => {
   const serverId = newId<string>()
   const work = workContext({})
   const params = { serverId, attempt: 1 } as unknown as DeleteParams

@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.[Symbol.asyncDispose]())
 
-test('a stuck saga is listed, counted and has an event with its reason, and goes on once an operator says so', async () => {
+test("a stuck saga is listed, counted and has an event with its reason, and continues at an operator's request", async () => {
   const { compute, metrics } = api.gateway
   const serverId = newId<InstanceId>()
   const params = { serverId, operationId: newId<string>(), requester: null }

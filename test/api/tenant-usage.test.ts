@@ -62,7 +62,7 @@ const show = (client: ApiClient, query = DAY, of = client, version: Microversion
 const list = (query: string, client = admin) =>
   client.call<{ tenant_usages: readonly Usage[] }>('listTenantUsage', { query: `?${query}` })
 
-test('a project sees what its servers took in a period, deleted ones included', async () => {
+test('a project sees the usage of its servers in a period, deleted ones included', async () => {
   const { tenant_usage: usage } = (await show(alice)).body
   expect(usage).toMatchObject({
     tenant_id: alice.projectId,

@@ -70,7 +70,7 @@ describe('without a token', () => {
   })
 })
 
-test('what describes the version is there', async () => {
+test('the links of the version can be followed', async () => {
   const { version } = (await (await ask('/compute/v2.1')).json()) as {
     readonly version: { readonly links: readonly { readonly rel: string; readonly href: string }[] }
   }
@@ -120,7 +120,7 @@ describe('a published document', () => {
   })
 })
 
-test('the reference page asks nothing of other hosts, wherever a proxy puts it', async () => {
+test('the reference page loads nothing from other hosts, behind any proxy path', async () => {
   const page = await ask('/docs')
   const html = await page.text()
 

@@ -144,7 +144,7 @@ test('ports show the MAC addresses of the NICs they are, for as long as they are
   expect(await portsOf(`mac_address=${own}`)).toMatchObject([{ id: port.id }])
   expect(await portsOf(`mac_address=${port.mac_address}`)).toEqual([])
 
-  // What is changed of the port leaves that as it is, and so does another power state.
+  // A change of the port keeps the address, and so does a change of the power state.
   const renamed = { port: { name: 'renamed' } }
   expect((await demo.put(`/networking/v2.0/ports/${port.id}`, renamed)).body).toMatchObject({
     port: { name: 'renamed', mac_address: own },

@@ -21,7 +21,7 @@ import { interrupted, progress, say } from './terminal.ts'
 
 /** The page of the list has as many servers as it asks for. */
 const SERVERS_LISTED = 120
-/** As with reads, what is measured is a server after its first minute: until then the runtime is compiling it. */
+/** Measurements begin when the process is warm, as for reads: the runtime compiles the code during the first minute. */
 const WARM_UP_SERVERS = 1_000
 
 await using owned = new AsyncDisposableStack()

@@ -32,7 +32,7 @@ export interface Options {
 
 const LIMITS = { servers: 1_000, rounds: 100, boots: 1_000_000 } as const
 
-/** Reads the command line; throws an Error that says what is wrong with it. */
+/** Reads the command line; throws an Error that names the invalid option. */
 export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from '#deploy/process/process-identity.ts'
 
-/** What is measured: the product, or the floor beside it. Both are asked the same, in the same way. */
+/** The measured program: the product, or the floor beside it. Both get the same requests in the same way. */
 export interface Target {
   readonly name: 'product' | 'floor'
   readonly origin: URL

@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
     expectAtHome()
   })
 
-  test('the address of the cloud shows what is there', async () => {
+  test('the page at the endpoint links the services', async () => {
     await browser.open(endpoint)
     await browser.until('the page', `document.getElementById('ready')?.textContent === 'ready'`)
     expect(await browser.value(`document.getElementById('identity').textContent`)).toBe(

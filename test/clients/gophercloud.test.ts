@@ -12,7 +12,7 @@ const PROGRAM = new URL('gophercloud', import.meta.url).pathname
 
 const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')
 
-/** What is done, and the status after it; the short way does the first two. */
+/** Acts, and the status after each; a short run does the first two. */
 const STATES = [
   ['stop', 'SHUTOFF'],
   ['start', 'ACTIVE'],

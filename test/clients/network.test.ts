@@ -26,7 +26,7 @@ afterAll(async () => {
 const column = (rows: readonly Row[], name: string) => rows.map((row) => row[name])
 
 describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed'})`, () => {
-  test('whatever can be set is set and shown', async () => {
+  test('every attribute can be set and is shown', async () => {
     await demo.run('network create net-2')
     await demo.run('network set --name net-3 --description Other --disable --tag a --tag b net-2')
     await demo.run('network unset --tag a net-3')
@@ -114,7 +114,7 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     [`${boot} --ephemeral size=1 s`, 'Ephemeral disks requested are larger'],
     [`${boot} --boot-from-volume 1 s`, 'no block storage service'],
     ['server add floating ip s 192.0.2.1', 'No FloatingIP found'],
-  ])('what is not there is refused in words: %s', async (command, words) => {
+  ])('a missing object is refused with a message: %s', async (command, words) => {
     const error = await demo.run(command).then(
       () => '',
       (refused: unknown) => String(refused),
@@ -123,7 +123,7 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     expect(error).not.toContain('Traceback')
   })
 
-  test('what a cloud has of everything is listed', async () => {
+  test('every collection is listed', async () => {
     const agents = await admin.json<Row[]>('network agent list')
     expect(new Set(column(agents, 'Host'))).toEqual(new Set(cloud.hosts.map(({ name }) => name)))
     expect(agents[0]).toMatchObject({ Alive: true, State: true, Binary: 'weir-compute' })

@@ -107,7 +107,7 @@ describe
       expect(await demo.json('server list --name cli-1')).toEqual([])
     })
 
-    test('an operator sees the hosts and what they are worth', async () => {
+    test('an operator sees the hosts and their capacity', async () => {
       expect(column(await admin.json('catalog list'), 'Type')).toEqual([
         'identity',
         'compute',

@@ -70,7 +70,7 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
   })
 
   describe.concurrent('with servers', () => {
-    test('shows and changes what servers are made of', { timeout: LIMIT_MS }, async () => {
+    test('shows and changes flavors, images and keypairs', { timeout: LIMIT_MS }, async () => {
       expect(await admin.json('token issue')).toMatchObject({ id: expect.any(String) as string })
       expect(await list('catalog list', 'Type')).toContain('compute')
       expect(await list('extension list --compute', 'Alias')).toContain('os-server-groups')
@@ -105,7 +105,7 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
       await admin.run('server group delete cli-group')
     })
 
-    test('shows who there is, what they may and what they took', {
+    test('shows users, roles, quotas and usage', {
       timeout: LIMIT_MS,
     }, async () => {
       await admin.run('quota set --instances 99999 elsewhere')

@@ -19,7 +19,7 @@ const FEW = new Set([
   'resource provider list',
 ])
 
-/** What is answered otherwise here, and why. */
+/** Requests with another status here than in the recording, and the reason. */
 const OTHERWISE: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'server add security group cli-nic default': {
     status: 202,
@@ -88,7 +88,7 @@ function shortened(requests: readonly string[]): readonly string[] {
   return [...new Set(plain)]
 }
 
-/** With what is known to be answered otherwise. */
+/** The recorded requests, with the statuses of `OTHERWISE`. */
 function expected(command: string, requests: readonly string[]): readonly string[] {
   const other = OTHERWISE[command]
   if (other === undefined) return requests
@@ -96,7 +96,9 @@ function expected(command: string, requests: readonly string[]): readonly string
 }
 
 describe.skipIf(why !== undefined)(`openstack (${why ?? 'installed'})`, () => {
-  test('asks what it asks of an OpenStack, and is answered so', { timeout: LIMIT_MS }, async () => {
+  test('sends the requests that an OpenStack gets, and gets its answers', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const asked: Record<string, readonly string[]> = {}
     const wanted: Record<string, readonly string[]> = {}
     for (const [command, requests] of Object.entries(ALL)) {

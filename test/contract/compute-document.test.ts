@@ -6,8 +6,8 @@ import { contentSchema } from '#openapi/projection/operation.ts'
 import { Described, objectsIn } from './described.ts'
 import { sampleOf } from './sample.ts'
 
-/** What a projection leaves out, member by member, where a range says so, and what is true only within one. */
-const HEEDED_IN = [
+/** The keys below which a projection prunes members by their range. */
+const PRUNED_BELOW = [
   'content',
   'parameters',
   'properties',
@@ -16,7 +16,8 @@ const HEEDED_IN = [
   'x-values',
   'x-variants',
 ]
-const HEEDED_AT = ['x-once', 'x-required', 'x-strict-query']
+/** The annotations that themselves apply only within a range. */
+const RANGED_ANNOTATIONS = ['x-once', 'x-required', 'x-strict-query']
 
 const compute = new Described('compute')
 const { contract } = compute
@@ -44,7 +45,7 @@ describe('the ranges of compute.yaml', () => {
     const isHeeded = (at: string) => {
       const [holder = '', name = ''] = at.split('/').slice(-2)
       const isOperation = at.startsWith('paths/') && at.split('/').length === 3
-      return isOperation || HEEDED_IN.includes(holder) || HEEDED_AT.includes(name)
+      return isOperation || PRUNED_BELOW.includes(holder) || RANGED_ANNOTATIONS.includes(name)
     }
 
     expect(ranged).not.toHaveLength(0)
@@ -61,7 +62,7 @@ describe('the ranges of compute.yaml', () => {
     }
   })
 
-  test('of variants cover the life of what they describe without gap or overlap', () => {
+  test('of variants cover the life of their subject without gap or overlap', () => {
     for (const [at, node] of nodes) {
       const variants = node['x-variants']
       if (!Array.isArray(variants)) continue
@@ -174,7 +175,7 @@ const ANSWERED = contract.operations.filter(({ isRefused }) => !isRefused)
 
 describe.each(ANSWERED)('a response of $id', (operation) => {
   test.each(compute.turningPoints(operation))(
-    'at %s is pruned to what is documented',
+    'at %s is pruned to the documented members',
     (version) => {
       const status = operation.successStatus(version)
       const response = (compute.nodeOf(operation)['responses'] as Node)[status] as Node

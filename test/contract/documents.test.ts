@@ -86,7 +86,7 @@ describe.each(presentDocuments())('%s.yaml', (name) => {
         ).toBeTypeOf('boolean')
   })
 
-  test('is plain OpenAPI once projected: nothing of ours, every reference named', () => {
+  test('is plain OpenAPI once projected: no annotation, every reference named', () => {
     const document = contract.document(newest)
     const text = JSON.stringify(document)
     expect(text).not.toMatch(/"x-/)

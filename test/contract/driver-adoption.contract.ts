@@ -15,7 +15,7 @@ export interface AdoptionWorld {
 
 const OPERATION_MS = 60_000
 
-/** What every driver must do that takes in guests, run within the suite of each such driver. */
+/** The contract of every driver that adopts guests, run within the suite of each such driver. */
 export function adoptionContract(world: () => AdoptionWorld): void {
   test('an unmanaged guest is listed and adopted as it is, and then is as any other', async () => {
     const { driver, image, plant, openOther } = world()

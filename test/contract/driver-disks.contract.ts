@@ -7,7 +7,7 @@ import type { DriverHarness } from './drivers.contract.ts'
 const OPERATION_MS = 60_000
 const HOW = { runs: true, graceMs: 0 }
 
-/** What every driver must do that can snapshot, rebuild and resize, run by each such driver's own test. */
+/** The contract of every driver that can snapshot, rebuild and resize, run by each such driver's own test. */
 export function driverDisksContract(name: string, start: () => Promise<DriverHarness>): void {
   describe(`the ${name} driver keeps the contract of disks`, () => {
     let harness: DriverHarness
@@ -61,7 +61,7 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       },
     )
 
-    test('a second snapshot takes the place of what an interrupted one left', async () => {
+    test('a second snapshot replaces the remains of an interrupted one', async () => {
       const { id } = await spawnNew()
       await driver.snapshot!.take(id, signal())
 

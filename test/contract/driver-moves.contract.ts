@@ -8,8 +8,8 @@ const OPERATION_MS = 60_000
 const CHUNK_BYTES = 256 * 1024
 
 /**
- * What every driver must do that carries instances between hosts. `start` is called for each of two hosts. `sample`:
- * only a guest that runs is moved.
+ * The contract of every driver that carries instances between hosts. `start` is called for each of two hosts. `sample`:
+ * only a running guest is moved.
  */
 export function driverMovesContract(
   name: string,
@@ -59,7 +59,7 @@ export function driverMovesContract(
     })
 
     test.each(extent === 'sample' ? [true] : [true, false])(
-      'what is packed and carried arrives larger; it runs: %s',
+      'a guest that is packed and carried arrives with a larger disk; it runs: %s',
       async (runs) => {
         const spec = await spawnNew()
         const flavor = { ...spec.flavor, name: 'larger', rootGb: spec.flavor.rootGb + 1 }

@@ -5,7 +5,7 @@ import { CONSOLE_KINDS } from '#drivers/consoles.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import type { DriverHarness } from './drivers.contract.ts'
 
-/** What the tests of a suite share. */
+/** The state that the tests of a suite share. */
 export interface DriverWorld {
   /** The harness and the driver that is open now. */
   readonly opened: () => { readonly harness: DriverHarness; readonly driver: Driver }
@@ -16,7 +16,7 @@ export interface DriverWorld {
   readonly cleaned: (work: () => Promise<void>) => Promise<void>
 }
 
-/** What a driver must do that has optional parts, tested for each part that is there. Called by the suite of the core. */
+/** The contract of the optional parts of a driver, tested for each part that it has. Called by the suite of the core. */
 export function driverPartsContract({
   opened,
   signal,
@@ -99,7 +99,7 @@ export function driverPartsContract({
       await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
     }))
 
-  test('a crash dump is for what runs', ({ skip }) =>
+  test('a crash dump needs a running guest', ({ skip }) =>
     cleaned(async () => {
       const { driver } = opened()
       const { crashDump } = driver

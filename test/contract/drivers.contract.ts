@@ -6,7 +6,7 @@ import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/d
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverPartsContract } from './driver-parts.contract.ts'
 
-/** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
+/** The world that a driver's test gives the suite: a backend that outlives the drivers opened over it. */
 export interface DriverHarness extends AsyncDisposable {
   /** A driver over the same backend and the same state, as after a restart of its process. */
   open(): Promise<Driver>
@@ -14,27 +14,27 @@ export interface DriverHarness extends AsyncDisposable {
   readonly image: ImageSpec
   /** A spec whose spawn does not end by itself. */
   hanging(spec: InstanceSpec): InstanceSpec
-  /** Images that must be refused as `invalid`, by what is wrong with them. */
+  /** Images that must be refused as `invalid`, by their defect. */
   readonly refused: Readonly<Record<string, ImageSpec>>
   /** An image of this content that can be booted from. */
   shelve(content: Buffer, diskFormat: string): ImageSpec
-  /** What a flavor must say for a guest to be had here; absent: nothing. */
+  /** The extra specs without which no guest can run here; absent: none. */
   readonly extraSpecs?: Readonly<Record<string, string>>
   /** A driver of another cell's host over the same backend; absent: a backend has one owner. */
   openOther?(): Promise<Driver>
-  /** Ends the guest from outside, as a crash of it would; absent: only the driver can. */
+  /** Ends the guest from outside, like a crash; absent if only the driver can. */
   cutOff?(id: InstanceId): Promise<unknown>
-  /** What consoles a guest has, where the driver has any; absent: all. */
+  /** The consoles of a guest, where the driver has any; absent: all. */
   readonly consoles?: readonly ConsoleKind[]
   /** False where the backend lets only its own operator read diagnostics. */
   readonly showsFigures?: false
-  /** Whatever is on the backend for this instance, by name. */
+  /** The remains of this instance on the backend, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }
 
 const OPERATION_MS = 60_000
 
-/** What every driver must do, run by each driver's own test. `refusals` names the harness's refused images. */
+/** The contract of every driver, run by each driver's own test. `refusals` names the harness's refused images. */
 export function driversContract(
   name: string,
   start: () => Promise<DriverHarness>,
@@ -220,7 +220,7 @@ export function driversContract(
       spawned.clear()
     })
 
-    test('inventory() offers something, the same whatever runs', () =>
+    test('inventory() offers resources, the same with and without guests', () =>
       cleaned(async () => {
         const before = await driver.inventory(signal())
         await spawnNew()
@@ -233,7 +233,7 @@ export function driversContract(
         expect(before.imageFormats).toContain(harness.image.diskFormat)
       }))
 
-    test('watch() tells of every change of power state until it is disposed', () =>
+    test('watch() reports every change of power state until it is disposed', () =>
       cleaned(async () => {
         const seen: InstanceReport[] = []
         const watching = driver.watch((report) => seen.push(report))
@@ -249,7 +249,7 @@ export function driversContract(
 
         const paused = driver.pause === undefined ? [] : ['paused', 'running']
         const untold = states().reduce<readonly string[]>(
-          // A backend may tell again of what was: Docker does when its runtime is late to tell of a pause.
+          // A backend may repeat earlier reports: Docker does when its runtime is late with a pause.
           (left, state) => (state === left[0] ? left.slice(1) : left),
           ['running', ...paused, 'shutdown'],
         )

@@ -69,7 +69,7 @@ describe('faults of the fake driver', () => {
   const driverWith = (...faults: Fault[]): FakeDriver =>
     createFakeDriver({ stateDirectory }, { ...fakeSettings({ persist: 'false' }), faults })
 
-  test('a told failure strikes after the calls that may pass, as often as told, and leaves nothing', async () => {
+  test('an ordered failure strikes after the calls that may pass, the ordered number of times, and leaves nothing', async () => {
     const effect = { do: 'fail', kind: 'no-capacity' } as const
     await using driver = driverWith({ method: 'spawn', after: 1, times: 1, effect })
     const [first, second] = [instanceSpec(image), instanceSpec(image)]
@@ -105,7 +105,7 @@ describe('faults of the fake driver', () => {
     await expect(driver.stop(other.id, 0, signal())).rejects.toMatchObject({ kind: 'internal' })
   })
 
-  test('a hanging call goes on when the faults are taken away', async () => {
+  test('a hanging call continues when the faults are removed', async () => {
     await using driver = driverWith({ method: 'spawn', effect: { do: 'hang' } })
     const spec = instanceSpec(image)
     const spawning = driver.spawn(spec, signal())
@@ -126,7 +126,7 @@ describe('faults of the fake driver', () => {
     expect(performance.now() - before).toBeGreaterThan(38)
   })
 
-  test('a lie changes what list() says and nothing else', async () => {
+  test('a lie changes the answer of list() and nothing else', async () => {
     await using driver = driverWith({
       method: 'list',
       effect: { do: 'lie', powerState: 'crashed' },
@@ -166,7 +166,7 @@ describe('faults of the fake driver', () => {
     expect(await driver.list(signal())).toEqual([])
   })
 
-  test('the console log shows what happened, the newest part when it is cut', async () => {
+  test("the console log shows the guest's history, its newest part when it is cut", async () => {
     await using driver = driverWith()
     const spec = instanceSpec(image, { displayName: 'web' })
     await driver.spawn(spec, signal())

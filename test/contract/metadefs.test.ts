@@ -19,7 +19,7 @@ interface Defined {
   readonly type: string
 }
 
-/** What is defined for a kind of things, each under the name it has there. */
+/** The properties defined for a resource type, each under the name that it has there. */
 function definedFor(resourceType: string): readonly Defined[] {
   return BUILT_IN.flatMap(({ resourceTypes, properties }) =>
     resourceTypes
@@ -39,7 +39,7 @@ const NOT_NOVAS = ['kernel_id', 'ramdisk_id', 'docker_image', 'docker_command']
 
 const LIBVIRT = readFileSync('docs/reference/libvirt.md', 'utf8')
 
-/** Says what is wrong with flavor and image for a libvirt host; undefined where nothing is. */
+/** The reason why a libvirt host refuses this flavor and image; undefined if it accepts them. */
 function problemOf(extraSpecs: object, imageProperties: object): string | undefined {
   const flavor = { extraSpecs, vcpus: 1 }
   const subject = { flavor, imageProperties } as unknown as DomainSubject

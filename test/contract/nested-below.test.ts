@@ -48,7 +48,7 @@ interface Group {
   }[]
 }
 
-describe('what a nested host makes in the cloud below', () => {
+describe('the objects of a nested host in the cloud below', () => {
   let harness: NestedHarness
   let driver: Driver
   const spawned = new Set<InstanceId>()
@@ -79,7 +79,7 @@ describe('what a nested host makes in the cloud below', () => {
     await harness?.[Symbol.asyncDispose]()
   })
 
-  test('files of the user go to the server below, unless what else it needs rules them out', async () => {
+  test('files of the user are sent to the server below, unless its other properties exclude them', async () => {
     const files = [{ path: '/etc/motd', contents: 'aGVsbG8=' }]
     const asked = { ...NOTHING_ASKED, files }
     const spec = await spawnNew({ asked, displayName: 'filed', hostname: 'filed' })
@@ -110,7 +110,7 @@ describe('what a nested host makes in the cloud below', () => {
     }
   })
 
-  test('ports let in what security groups say, and go by their own names below', async () => {
+  test('ports pass the traffic of their security groups, and have their own names below', async () => {
     const network = newId<NetworkId>()
     const nics = [1, 2].map((nth) => nicOn(network, nth))
     const specs = [await spawnNew({ nics: [nics[0]!] }), await spawnNew({ nics: [nics[1]!] })]
@@ -199,7 +199,7 @@ describe('what a nested host makes in the cloud below', () => {
     openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
   }))
 
-  test('an image, and a guest, are known by what they are below', async () => {
+  test('an image, and a guest, are recognized by their marks below', async () => {
     const { image } = harness
     const spec = await spawnNew()
     const [server = ''] = await driver.below!.chain(spec.id, signal())

@@ -9,7 +9,7 @@ import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { type Certificates, makeCertificates, type Pair } from '../real/certificates.ts'
 
-describe('a cloud that is looked at is said to', () => {
+describe('the check of a cloud reports', () => {
   let directory: string
   let certificates: Certificates
   const servers: { close(): unknown; closeAllConnections(): void }[] = []
@@ -23,7 +23,7 @@ describe('a cloud that is looked at is said to', () => {
     servers.push(server)
     return portOf(server)
   }
-  /** What is said of the login. */
+  /** The state of the login, as the driver reports it. */
   const look = async (where: string, more: Readonly<Record<string, string>> = {}) => {
     const settings = nestedSettings({
       auth_url: `https://${where}`,
@@ -54,7 +54,7 @@ describe('a cloud that is looked at is said to', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('show a certificate that is not believed, and why', async () => {
+  test('a certificate that is not trusted, and the reason', async () => {
     const ca_file = certificates.ca
     const port = await serving(certificates.server)
     const strangers = await serving(certificates.stranger)
@@ -65,7 +65,7 @@ describe('a cloud that is looked at is said to', () => {
     expect(await look(`127.0.0.1:${port}`, { ca_file })).toContain('<html></html>')
   })
 
-  test('speak no TLS, say nothing, or not be there', async () => {
+  test('an endpoint without TLS, without an answer, or without a server', async () => {
     const plain = createHttpServer()
     servers.push(plain)
     expect(await look(`127.0.0.1:${await portOf(plain)}`)).toContain('there is no TLS')

@@ -16,7 +16,7 @@ const BELOW = newId<ImageId>()
 const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[^/]+$/
 const EVENTS = /^GET \/federation\/v1\/events$/
-/** So seldom that what is seen of a change is not seen by a list. */
+/** So long an interval that a change which is seen was not seen by a list. */
 const NEVER = '600000'
 const POLL = { interval: 10 }
 
@@ -65,7 +65,7 @@ describe('a Weir below', () => {
     await rm(stateDirectory, { recursive: true, force: true })
   })
 
-  test('tells of a server that has changed or gone, and is not asked for a list', async () => {
+  test('reports a server that has changed or gone, without a list', async () => {
     const [one, other] = [await spawn(), await spawn()]
     await driver.list(signal())
     const lists = cloud.count(LIST)

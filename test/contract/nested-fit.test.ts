@@ -166,7 +166,7 @@ test('servers that a cloud finds off after its machines were rebooted are seen o
   expect(await states()).toEqual(['running', 'running'])
 })
 
-test("a quota is offered as it is, and others' use of it is not", async () => {
+test("a host offers its project's quota less the usage of servers that are not its own", async () => {
   const own = await open({})
   const unlimited = await own.inventory(signal())
   expect(unlimited).toMatchObject({ vcpus: 20, isQuota: true })
@@ -209,7 +209,7 @@ test('a network whose MTU the cloud cannot carry is made with the most that it c
   expect([...cloud.networks.items.values()][0]).not.toHaveProperty('mtu')
 })
 
-test('what an operator maps is named by id or name, and what is not there is named with what is', async () => {
+test('mapped networks are named by id or name, and an error for a missing one lists those that exist', async () => {
   cloud.networks.make({ name: 'provider' })
   cloud.subnets.make({
     network_id: cloud.networks.list(new URLSearchParams())[0]!.id,
@@ -314,7 +314,7 @@ test('a cloud that shows a server in error has it failed here, and well once it 
   expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
 })
 
-test('a cloud tells at the next list that a server is gone, and takes one away that was never built', async () => {
+test('a cloud reports a missing server at the next list, and removes one that was never built', async () => {
   const nested = await open({ idle_poll_ms: '50' })
   const gone: string[] = []
   await using _watching = nested.watch(

@@ -25,7 +25,7 @@ export interface NestedHarness extends DriverHarness {
   readonly child: Cloud
   readonly owner: Owner
   readonly shelf: ImageShelf
-  /** What the demo user of the cloud below needs to be given to a driver. */
+  /** The settings of a driver for the demo user of the cloud below. */
   readonly settings: Readonly<Record<string, string>>
   /** The host loses what it has written down. No driver may be open. */
   forget(): Promise<void>
@@ -107,7 +107,7 @@ interface Below {
   readonly keypairs: readonly { readonly keypair: { readonly name: string } }[]
 }
 
-/** As somebody does who works in the child itself. */
+/** Like another user of the child cloud. */
 async function stopBelow(child: Cloud, id: string): Promise<void> {
   const demo = child.as('demo')
   const { servers } = (await demo.get<Below>('/compute/v2.1/servers/detail')).body
@@ -115,7 +115,7 @@ async function stopBelow(child: Cloud, id: string): Promise<void> {
   await demo.post(`/compute/v2.1/servers/${marked!.id}/action`, { 'os-stop': null })
 }
 
-/** What there is of an instance, and what nothing holds that was made for any. */
+/** The objects of an instance, and those that belong to no instance any more. */
 async function leftBelow(child: Cloud, id: string): Promise<readonly string[]> {
   const demo = child.as('demo')
   const get = async (path: string) => (await demo.get<Below>(path)).body

@@ -82,7 +82,7 @@ describe('a cloud below that', () => {
     await rm(stateDirectory, { recursive: true, force: true })
   })
 
-  test('has no images says so when it is looked at, and what answers for it is no cloud too', async () => {
+  test('without images reports this in its check, as does an endpoint that is not a cloud', async () => {
     const look = (more: Readonly<Record<string, string>> = {}) =>
       verifyCloud(settings(more), { cells: [owner.cellId], flavors: [FLAVOR], networks: [] })
     const results = Object.fromEntries((await look()).map(({ check, result }) => [check, result]))

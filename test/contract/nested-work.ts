@@ -15,10 +15,10 @@ export interface World {
 export interface Work {
   /** Without it the instance is there before. */
   readonly makes?: true
-  /** What has been asked before. */
+  /** The requests before the tested one. */
   readonly before?: (world: World, signal: AbortSignal) => Promise<unknown>
   readonly ask: (world: World, signal: AbortSignal) => Promise<unknown>
-  /** What is true once it is done. */
+  /** True once the work is done. */
   readonly isDone: (world: World) => boolean
 }
 
@@ -41,7 +41,7 @@ export function serversOf({ cloud }: Pick<World, 'cloud'>, id: InstanceId) {
   )
 }
 
-/** What was made for an instance and is there yet; copies of images stay. */
+/** The objects created for an instance that still exist; copies of images stay. */
 export function leftIn({ cloud, spec }: World): readonly string[] {
   const { networks, subnets, ports, groups, images, keypairs } = cloud
   const named = [networks, subnets, ports, groups].flatMap(({ items }) => [...items.values()])

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** How one command of a page is typed. Without any of it, the command is typed as it stands and has to end with 0. */
+/** How one command of a page is typed. By default the command is typed as it stands and has to end with 0. */
 export interface Step {
   /** Why it is not typed; nothing else is given then. */
   readonly notTyped?: string

@@ -17,7 +17,7 @@ export class Machine implements AsyncDisposable {
   readonly checkout = new Checkout()
   readonly #cloud: string
 
-  /** `cloud`: what is typed before a client of OpenStack, so that it knows its cloud. */
+  /** `cloud`: the command that selects the cloud, typed before each OpenStack client. */
   constructor(cloud = 'eval "$(./weir env)"') {
     this.#cloud = cloud
     for (const name of ['weir', 'gateway', 'node_modules'])

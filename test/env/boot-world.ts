@@ -22,9 +22,9 @@ export interface BootWorld extends AsyncDisposable {
   readonly flavorId: string
   readonly imageId: string
   readonly networkId: string
-  /** A body for `createServer`, with what the test changes of it. */
+  /** A body for `createServer`, with the test's changes. */
   body(change?: Readonly<Record<string, unknown>>): { readonly server: object }
-  /** Waits until the server is as `is` says. */
+  /** Waits until `is` is true for the server. */
   until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord>
 }
 

@@ -19,7 +19,7 @@ export function whyNoBrowser(): string | undefined {
 export class Browser implements AsyncDisposable {
   /** Every URL the tab asked for, WebSockets included. */
   readonly requested: string[] = []
-  /** What the page's console and its security policy complained of. */
+  /** The errors of the page's console and of its security policy. */
   readonly complaints: string[] = []
   readonly #child: ChildProcess
   readonly #home: string

@@ -50,7 +50,7 @@ export async function tracesOf(
   ]
 }
 
-/** Sums of what is allocated and what the providers count as used; they must be equal. */
+/** The sum of all allocations and the sum of the usage that providers count; they must be equal. */
 export async function usageOf({ cell }: RunningCell): Promise<{ held: number; counted: number }> {
   const { orm } = cell.conductor.db
   const held = await orm.select().from(allocations).where(eq(allocations.resourceClass, 'VCPU'))

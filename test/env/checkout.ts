@@ -65,7 +65,7 @@ export class Checkout implements AsyncDisposable {
       .map(([command = '']) => command.replaceAll('\0', ' '))
   }
 
-  /** As `weir`; throws what it said when it failed. */
+  /** Like `weir`; throws the output of a failed command. */
   async succeed(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.weir(...args)
     if (code !== 0) throw new Error(`weir ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`)
@@ -89,7 +89,7 @@ export class Checkout implements AsyncDisposable {
     return cloud.auth
   }
 
-  /** Signs in as clouds.yaml says. */
+  /** Logs in with this entry of clouds.yaml. */
   signIn(name: 'weir' | 'weir-admin'): Promise<Session> {
     const { auth_url, username, password, project_name } = this.cloud(name)
     const account = { userName: username, password, projectName: project_name }
@@ -102,7 +102,7 @@ export class Checkout implements AsyncDisposable {
       await this.signIn('weir'),
       { method: 'GET', path: '/compute/v2.1/servers/detail' },
     )
-    // What contains the endpoint is left out: it may move.
+    // Variables that contain the endpoint are left out, because it may move.
     return servers.map(({ id, name, status, addresses }) => ({ id, name, status, addresses }))
   }
 

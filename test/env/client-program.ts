@@ -14,7 +14,7 @@ const slots = pLimit(PARALLEL_MAX)
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Why a client cannot be run here: the Debian package that is not installed, or `file` of it that is missing; undefined
+ * Why a client cannot be run here: the Debian package that is not installed, or its `file` that is missing; undefined
  * when it can. With CI set, a reason is an error instead.
  */
 export function whyNoClient(
@@ -44,7 +44,7 @@ export function clientSettings(authUrl: string, { user, password, project }: Acc
   }
 }
 
-/** What the program prints; throws with what it said when it fails. */
+/** The output of the program; throws its output when it fails. */
 export async function runClient(
   program: string,
   args: readonly string[],

@@ -104,7 +104,7 @@ export class Cloud implements AsyncDisposable {
     return await client.token()
   }
 
-  /** What the first gateway counts about itself, as text. */
+  /** The metrics of the first gateway, as text. */
   async metrics(): Promise<string> {
     const headers = { 'x-auth-token': await this.as('admin').token() }
     return (await fetch(`${this.endpoints[0]}/metrics`, { headers })).text()

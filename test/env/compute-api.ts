@@ -42,7 +42,7 @@ export interface ApiClient extends TestUser {
 /** The Compute API of one gateway with a database of its own, called inside the process. */
 export interface ComputeApi extends AsyncDisposable {
   readonly gateway: Gateway
-  /** On the bus and heard, in the order of their names as given. */
+  /** Scripted cells that have reported over the bus, in the order of their names. */
   readonly cells: readonly ScriptedCell[]
   user(name: string, project: string, role: TestRole): Promise<ApiClient>
 }

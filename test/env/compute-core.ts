@@ -138,7 +138,7 @@ export class CoreEnv implements AsyncDisposable {
     return findServer(this.db, id)
   }
 
-  /** Waits until the server is as `is` says. */
+  /** Waits until `is` is true for the server. */
   async until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord> {
     return waitFor(
       `server ${id}`,

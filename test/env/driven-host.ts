@@ -8,7 +8,7 @@ import type { DriverName } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
 import type { Cloud } from './cloud.ts'
 
-/** More than the minute after which a host that was not heard at its start reports again. */
+/** More than the minute after which a host repeats a report that no cell received. */
 const READY_MS = 90_000
 
 export interface DrivenHost extends AsyncDisposable {

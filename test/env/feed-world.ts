@@ -10,13 +10,13 @@ import { HONEST_SUMMARY } from './scripted-cell.ts'
 type Callback = (error: Error | null, message: ReturnType<typeof feedMessage>) => void
 type Read = CellAnswer<'feed.read'>
 
-/** One gateway's feed of one cell, with a bus, a clock and a cell that do only what the test says. */
+/** One gateway's feed of one cell, with a bus, a clock and a cell that the test controls. */
 export class FeedWorld {
   now = 0
   isReachable = true
-  /** Undefined: the cell was let in and has not said anything yet. */
+  /** Undefined: the cell was admitted and has not reported yet. */
   lastHeardAt: number | undefined = 0
-  /** This gateway has just started, and has not heard the cell yet. */
+  /** True: this gateway has just started, and has received no message of the cell yet. */
   isNew = false
   /** False: the registry has no such cell any more. */
   isKnown = true
@@ -95,7 +95,7 @@ export class FeedWorld {
     return this.answer({ incarnation, isGap: false, last: position, rows })
   }
 
-  /** What was told of at this level. */
+  /** The messages logged at this level. */
   logsOf(level: string): readonly string[] {
     return this.logged.filter((each) => each.level === level).map(({ message }) => message)
   }
@@ -140,7 +140,7 @@ export class FeedWorld {
   }
 }
 
-/** A message of the bus with this in it. */
+/** A message of the bus with this content. */
 export function feedMessage(said: object) {
   return { data: Buffer.from(JSON.stringify(said)), json: (): unknown => said }
 }

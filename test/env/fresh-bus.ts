@@ -75,11 +75,11 @@ export class FreshBus implements AsyncDisposable {
     const oneOfNowhere = { ...rest, imports: imports.slice(1) }
     const { operatorSeed } = this.#services.natsKeys
     const operator = { system: this.#system, operatorSeed }
-    // Its answer may come too late, and says nothing that matters here.
+    // Its answer may come too late, and does not matter here.
     void pushAccount(operator, 'gateway', this.#gatewayKey, oneOfNowhere).catch(() => {})
   }
 
-  /** What lets a gateway make accounts on this bus itself. */
+  /** The settings with which a gateway creates accounts on this bus itself. */
   async operatorEnv(): Promise<Readonly<Record<string, string>>> {
     const { natsKeys } = this.#services
     return {
@@ -127,10 +127,7 @@ export class FreshBus implements AsyncDisposable {
   }
 }
 
-/**
- * A bus for one test file, with these cells, on the run's NATS unless told otherwise. Dispose it (`await using`, or in
- * `afterAll`).
- */
+/** A bus for one test file, with these cells, on the run's NATS by default. Dispose it (`await using`, or in `afterAll`). */
 export async function freshBus(
   cellIds: readonly string[] = [],
   on?: BusServices,

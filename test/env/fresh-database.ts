@@ -3,8 +3,8 @@ import { createConnection } from 'mysql2/promise'
 import { type TestServices, testServices } from './services.ts'
 
 /**
- * The URL of a new, empty database (as MariaDB's root), for one test file, on the run's MariaDB unless told
- * otherwise. `name` only helps reading logs.
+ * The URL of a new, empty database (as MariaDB's root), for one test file, on the run's MariaDB by default. `name` only
+ * helps to read logs.
  */
 export async function freshDatabase(name: string, services?: TestServices): Promise<string> {
   const { databaseRootUrl } = services ?? (await testServices())

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { freshBus } from './fresh-bus.ts'
 import { testServices } from './services.ts'
 
-/** The settings every gateway of a test needs, whatever it tests. Gateways of one deployment share what this returns. */
+/** The settings that every gateway in a test needs. Gateways of one deployment share the result of one call. */
 export async function gatewayEnv(databaseUrl: string): Promise<Readonly<Record<string, string>>> {
   const { directory } = await testServices()
   await using bus = await freshBus()

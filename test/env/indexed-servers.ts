@@ -28,8 +28,8 @@ const OWNER = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
 const CHARGE = { cores: 1, ramMb: 128 }
 
 /**
- * A server that was promised, and given to the cell at this attempt; its first password is kept. Its row says that
- * its project is charged, and no ledger is.
+ * A server that was accepted, and mapped to the cell at this attempt; its first password is stored. Its row has the
+ * charge of its project, and no ledger has.
  */
 export async function addServer(
   db: Database,

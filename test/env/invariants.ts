@@ -7,9 +7,9 @@ import { takeSnapshot } from './invariants/snapshot.ts'
 const QUIET_LIMIT_MS = 30_000
 
 /**
- * Waits until nothing goes on in the cloud and every invariant of the design holds: each server in one cell and on
- * one host, allocations as the servers, quota as promised, no saga open, nothing left of what was deleted. Throws
- * with what does not hold at the limit. Faults must have been lifted before.
+ * Waits until no work is in progress in the cloud and every invariant of the design holds: each server is in one cell
+ * and on one host, allocations match the servers, quotas match the reservations, no saga is open, and no part of a
+ * deleted object is left. At the time limit, throws with the violations. Faults must have been lifted before.
  */
 export async function expectInvariants(cloud: Cloud, limitMs = QUIET_LIMIT_MS): Promise<void> {
   let problems: readonly string[] = []

@@ -1,6 +1,6 @@
 import type { Cloud } from './cloud.ts'
 
-/** What a nested driver needs to be told of the demo project of a cloud on this machine. */
+/** The settings of a nested driver for the demo project of a cloud on this machine. */
 export function nestedSettingsFor(child: Cloud): Readonly<Record<string, string>> {
   const { user, password, project } = child.foundation.accounts.demo
   return {

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const ASK_EVERY_MS = 100
 
-/** A machine that people switch: it boots from the network again and again, and does what it is told to. */
+/** A machine that people switch: it boots from the network each time, and does the task that it gets. */
 export class NetbootMachine implements AsyncDisposable {
   readonly #bootUrl: string
   readonly #macAddress: string
   readonly #ending = new AbortController()
   readonly #running: Promise<void>
-  /** What its disk begins with; null while it is clean. */
+  /** The content of its disk; null while it is clean. */
   disk: Buffer | null = null
 
   constructor(bootUrl: string, macAddress: string) {

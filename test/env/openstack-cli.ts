@@ -7,7 +7,7 @@ export function whyNoOpenstack(): string | undefined {
   return whyNoClient('python3-openstackclient', '/usr/bin/openstack')
 }
 
-/** How urllib3 tells of an answer. */
+/** The log line of urllib3 for an answer. */
 const ANSWERED = /"([A-Z]+) (\S+) HTTP\/1\.1" (\d{3})/g
 
 /** Debian's `openstack` as an operator or user of a cloud runs it. */
@@ -18,14 +18,14 @@ export class OpenstackCli {
     this.#env = clientSettings(endpoint + authPath, account)
   }
 
-  /** What the command prints; throws with what it said when it fails. The line is split at blanks. */
+  /** The output of the command; throws its output when it fails. The line is split at blanks. */
   async run(line: string): Promise<string> {
     const { code, out, err } = await runOpenstack(line.split(' '), this.#env)
     if (code !== 0) throw new Error(`openstack ${line} ended with ${code}: ${err}`)
     return out
   }
 
-  /** What the command answers in JSON: a row, or all rows. */
+  /** The command's answer in JSON: a row, or all rows. */
   async json<T = Readonly<Record<string, unknown>>>(line: string): Promise<T> {
     return JSON.parse(await this.run(`${line} -f json`)) as T
   }

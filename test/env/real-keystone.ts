@@ -64,7 +64,7 @@ export class RealKeystone implements AsyncDisposable {
     })
   }
 
-  /** What it answers to a request of its API, made with a token or to get one. */
+  /** Its answer to a request of its API, made with a token or to get one. */
   async ask(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,

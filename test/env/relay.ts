@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** What a relay does with what passes through it. */
+/** The treatment of the bytes that pass through a relay. */
 export type RelayMode = 'pass' | 'hold' | 'refuse'
 
 /**

@@ -54,13 +54,13 @@ type Handlers = {
 }
 
 /**
- * Stands in for a cell on the bus: it remembers its answers per (server, attempt) as the contract demands, and a test
- * scripts what it decides, what it says and when. It builds and deletes nothing.
+ * Replaces a cell on the bus: it remembers its answers per (server, attempt) as the contract demands, and a test
+ * scripts its decisions and its messages. It builds and deletes nothing.
  */
 export class ScriptedCell implements AsyncDisposable {
   readonly id: CellId
   readonly name: string
-  /** What the next builds come to; absent: accepted. */
+  /** The outcomes of the next builds; absent: accepted. */
   decide: (ask: CellAsk<'instance.build'>) => 'accepted' | 'refused' = () => 'accepted'
   /** Whether a build that was accepted becomes ACTIVE by itself. */
   isPrompt = true
@@ -72,9 +72,9 @@ export class ScriptedCell implements AsyncDisposable {
   readonly views = new Map<string, InstanceView>()
   rows: FeedRow[] = []
   overrides: Handlers = {}
-  /** In everything it says: what a later release may add. */
+  /** Properties that a later release may add to all its messages. */
   added: object = {}
-  /** What it does not serve, as a release in which that was not there. */
+  /** Operations that it does not serve, like an older release. */
   unknown: readonly CellOperation[] = []
   readonly #outcomes = new Map<string, BuildAnswer>()
   readonly #nats: NatsConnection
@@ -155,12 +155,12 @@ export class ScriptedCell implements AsyncDisposable {
     this.publishText(JSON.stringify(batch))
   }
 
-  /** As its feed, whatever it says. */
+  /** Publishes this text as its feed. */
   publishText(text: string): void {
     this.#nats.publish(eventSubject(this.id, 'feed'), text)
   }
 
-  /** Changes what is known of an instance, as a new version of it. */
+  /** Changes the cell's view of an instance and raises its version. */
   change(serverId: string, change: Partial<InstanceView>): InstanceView {
     const before = this.views.get(serverId)!
     const view = { ...before, version: before.version + 1, ...change }
@@ -239,7 +239,7 @@ export class ScriptedCell implements AsyncDisposable {
     }
   }
 
-  /** What an honest cell does with a build: once per attempt, and then always the same answer. */
+  /** The reply of a correct cell to a build: decided once per attempt, and then always the same. */
   build(ask: CellAsk<'instance.build'>): BuildAnswer {
     this.builds.push(ask)
     const { serverId, attempt } = ask.operation
@@ -285,7 +285,7 @@ export class ScriptedCell implements AsyncDisposable {
     return { outcome: 'accepted', view, trace: HOSTS_TRACE }
   }
 
-  /** Starts and stops; whatever else is asked makes no difference. */
+  /** Starts and stops; all other acts have no effect. */
   act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
     const isStop = act.name === 'stop'
     return {

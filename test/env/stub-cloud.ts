@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { StubCollection, StubRefusal } from './stub-collection.ts'
 import { type Asked, StubCompute, type StubServer } from './stub-compute.ts'
 
-/** What happens to a request instead of, before or after its work. */
+/** An event that replaces, precedes or follows the work of a request. */
 export type Disturbance =
   | { readonly answer: number; readonly body?: string; readonly headers?: Record<string, string> }
   /** The connection breaks: before the work, or after it. */
@@ -34,7 +34,7 @@ type Handler = (
 
 const TOKEN_LIFE_MS = 3_600_000
 
-/** A small OpenStack that does as it is told: it keeps servers, and disturbs requests. */
+/** A small OpenStack under the control of a test: it stores servers, and disturbs requests. */
 export class StubCloud implements AsyncDisposable {
   readonly networks = new StubCollection()
   readonly subnets = new StubCollection()
@@ -49,7 +49,7 @@ export class StubCloud implements AsyncDisposable {
   readonly asked: string[] = []
   /** Without a clock of its own it is asked for everything. */
   tellsTime = true
-  /** Where its catalog says that Compute is; absent: here. */
+  /** The endpoint of Compute in its catalog; absent: this stub. */
   computeUrl: string | undefined
   /** The project's quota of servers; -1: none. */
   instancesMax = -1
@@ -58,7 +58,7 @@ export class StubCloud implements AsyncDisposable {
   flavorsPerPage = Number.POSITIVE_INFINITY
   /** Every user may make flavors. */
   isAdministrator = false
-  /** It is another Weir: it says so, and tells of events those who listen. */
+  /** True: it presents itself as a Weir, and sends events to those who listen. */
   isWeir = false
   /** The Last-Event-ID of everybody who came to listen; undefined: none. */
   readonly listened: (string | undefined)[] = []
@@ -93,7 +93,7 @@ export class StubCloud implements AsyncDisposable {
     this.#rules.push({ what, does, times, skip })
   }
 
-  /** Listeners are notified that something has happened to the server. */
+  /** Sends listeners an event of the server. */
   tell(serverId: string): void {
     this.#events += 1
     const data = JSON.stringify({ type: 'server.state', server_id: serverId })

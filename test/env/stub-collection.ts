@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 export type StubItem = Record<string, unknown> & { readonly id: string }
-/** What a stub answers instead of its thing: a status, in the envelope of the real service. */
+/** An answer of a stub in place of its object: a status, in the envelope of the real service. */
 export class StubRefusal {
   readonly status: number
   readonly message: string

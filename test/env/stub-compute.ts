@@ -10,7 +10,7 @@ export interface StubServer {
   tags?: readonly string[]
   accessIPv4?: string
   status: string
-  /** What is being done to it. */
+  /** The task in progress. */
   task: string | null
   flavor: string
   updated: number
@@ -69,9 +69,9 @@ const POWER: Readonly<Record<string, number>> = {
 /** The servers of a stub cloud, as far as Nova lets see them. */
 export class StubCompute {
   readonly servers = new Map<string, StubServer>()
-  /** What an act, a build or a delete takes. */
+  /** The duration of an act, a build or a delete. */
   actsMs = 0
-  /** What builds end with; absent: they end well. */
+  /** The fault with which builds end; absent: they succeed. */
   buildFault: string | undefined
   /** For so long a new server is not shown, though its create was answered. */
   blindMs = 0
@@ -118,7 +118,7 @@ export class StubCompute {
     return server && { server: shown(server) }
   }
 
-  /** Of a server what its users say of it. */
+  /** The properties of a server that its users set. */
   change(id: string, { server: said, metadata, tags }: Asked): object | undefined {
     const server = this.#find(id)
     if (server === undefined) return undefined

@@ -9,7 +9,7 @@ const domain = { id: 'default', name: 'Default' }
 /** A Keystone that knows the tokens a test gives out, and who may look them up. */
 export class StubKeystone implements AsyncDisposable {
   readonly login = { user: 'weir', password: 'a secret' } as const
-  /** How often somebody logged in here, and how often a token was looked up. */
+  /** The number of logins here, and of look-ups of tokens. */
   readonly asked = { logins: 0, tokens: 0 }
   readonly #tokens = new Map<string, object>()
   readonly #own = new Set<string>()
@@ -34,7 +34,7 @@ export class StubKeystone implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
-  /** A token of this project with these roles; `more` is said of it besides. */
+  /** A token of this project with these roles; `more` adds properties to its description. */
   give(project: string, roles: readonly string[], more: object = {}): string {
     const token = randomUUID()
     this.#tokens.set(token, {

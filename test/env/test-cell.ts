@@ -19,9 +19,11 @@ import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import type { CellAnswer, CellAsk, CellOperation } from '#openapi/wire/cell.ts'
 import type { FeedBatch, FeedRow } from '#openapi/wire/feed.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellSubject, eventSubject } from '#openapi/wire.ts'
 import { type FreshBus, freshBus } from './fresh-bus.ts'
 import { freshDatabase } from './fresh-database.ts'
+import { operationOn, sampleBuild } from './sample-build.ts'
 import { testServices } from './services.ts'
 
 export interface TestHost extends AsyncDisposable {
@@ -156,6 +158,17 @@ export class TestCell implements AsyncDisposable {
     type Body = Extract<FeedRow['body'], { kind: K }>
     const isIt = ({ body }: FeedRow) => body.kind === kind && matches(body as Body)
     return waitFor(`a feed row of kind ${kind}`, () => this.feed.find(isIt)?.body as Body, WAIT_MS)
+  }
+
+  /** Builds a server; resolves once it is active. */
+  async activeServer(build = sampleBuild()): Promise<OperationRef> {
+    const operation = operationOn()
+    await this.ask('instance.build', { operation, build })
+    await this.waitForFeed(
+      'instance',
+      ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
+    )
+    return operation
   }
 
   /** Resolves once the cell's processes would place servers on so many hosts. */

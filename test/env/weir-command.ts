@@ -18,7 +18,7 @@ export interface CommandOutcome {
 const RUN_LIMIT_MS = 60_000
 const MAIN = join(projectRoot, 'deploy/cli/main.ts')
 
-/** The `weir` command of somebody who has nothing but an account in the environment. */
+/** The `weir` command of a user with only an account in the environment. */
 export class WeirCommand {
   readonly #env: Settings
   readonly #directory: string
@@ -37,7 +37,7 @@ export class WeirCommand {
     return { code: EXIT_CODES[ending], out, err }
   }
 
-  /** What it answers in JSON; throws with what it said when it does not end well. */
+  /** Its answer in JSON; throws its output when it fails. */
   async json<T = Readonly<Record<string, unknown>>>(line: string): Promise<T> {
     const { code, out, err } = await this.run(`${line} -o json`)
     if (code !== 0) throw new Error(`weir ${line}: ended with ${code}: ${err}`)
@@ -49,7 +49,10 @@ export class WeirCommand {
     return promisify(execFile)(process.execPath, [MAIN, ...line.split(' ')], this.#options())
   }
 
-  /** As a program that goes on by itself, until it has written a line that `isEnough`; returns that line. */
+  /**
+   * Runs it as a program that does not end by itself, until it has written a line for which `isEnough` is true; returns
+   * that line.
+   */
   async follow(line: string, isEnough: (line: string) => boolean): Promise<string> {
     const child = spawn(process.execPath, [MAIN, ...line.split(' ')], this.#options())
     try {

@@ -70,7 +70,7 @@ test('a cell of the next release, which says more, and in another version too, i
   expect(north.deletes.map(({ operation }) => operation.serverId)).toContain(id)
 })
 
-test('a cell of the release before does what it knows, and what it does not know holds nothing up', async () => {
+test('a cell of the previous release does what it knows, and an operation unknown to it delays nothing', async () => {
   await north.vanish()
   north.unknown = ['instance.diagnostics']
   north.appear()

@@ -4,7 +4,7 @@ import { act, activeServer, deleteServer, showServer, untilStatus } from '#test/
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// What is asked of a server while its host is down: refused before anything changed, or carried out once it is back.
+// Acts on a server while its host is down: refused before anything changed, or carried out once the host is back.
 
 let cloud: Cloud
 let demo: ApiClient
@@ -23,7 +23,7 @@ const stateOfHost = async () => {
   return body.services[0]?.state
 }
 
-test('it is answered as Nova does, and what was accepted is done when the host is back', async () => {
+test('it is answered as by Nova, and accepted acts are carried out when the host is back', async () => {
   const flavor = { name: 'larger', vcpus: 2, ram: 192, disk: 1 }
   const made = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', { flavor })
   const rebuilt = await activeServer(cloud, demo)

@@ -56,7 +56,7 @@ test('two gateways that both go on with a boot make one server', async () => {
   await expectInvariants(cloud, TAKEN_UP_LIMIT_MS)
 })
 
-test('a gateway that is killed and started again goes on with what it had begun', async () => {
+test('a gateway that is killed and started again continues its work', async () => {
   const demo = cloud.as('demo')
   await cloud.gateways[1]?.kill()
   cloud.forget(1)

@@ -33,7 +33,7 @@ const firstServer = async () => (await checkout.servers()).find(({ name }) => na
 const portOf = () => Number(new URL(checkout.cloud('weir').auth_url).port)
 
 describe('./weir', () => {
-  test('up ends with the endpoint, passwords, clouds.yaml, what to try, and a server that is ACTIVE', async () => {
+  test('up prints the endpoint, passwords, clouds.yaml and commands to try, and its server is ACTIVE', async () => {
     first = await firstServer()
 
     expect(first?.status).toBe('ACTIVE')
@@ -74,7 +74,7 @@ describe('./weir', () => {
       expect(doctor).toContain(what)
   })
 
-  test('cell verify builds a server in a cell, deletes it, and says what a cell or a name lacks', async () => {
+  test('cell verify builds a server in a cell, deletes it, and names a missing flavor or cell', async () => {
     expect(await checkout.succeed('cell', 'verify', 'north', '--boot')).toMatch(
       /^ok +host +north-\d takes m1\.tiny with tiny\nok +boot +active after .*\nok +delete +gone after .*\n$/,
     )
@@ -125,7 +125,7 @@ describe('./weir', () => {
     expect(stderr).toContain(reason)
   })
 
-  test('what was killed is shown as down, and up starts it and nothing else', async () => {
+  test('a killed process is shown as down, and up starts it and no other', async () => {
     const before = await checkout.processes()
     const killed = ['nats', 'cell-north', 'compute-south-1']
     for (const name of killed) process.kill(before.get(name) ?? Number.NaN, 'SIGKILL')
@@ -226,7 +226,7 @@ describe('./weir', () => {
     expect(options.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
     const joining = [...options, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
     const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
-    expect(ofCell.stderr).toContain('Give it to: ./weir host join')
+    expect(ofCell.stderr).toContain('Use it with: ./weir host join')
     expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
       'Host extra of cell north',
     )
@@ -253,7 +253,7 @@ describe('./weir', () => {
     expect((await shown()).id).toBe(id)
   })
 
-  test('a cell that was lost comes back by the commands, and both sides tell what it is', async () => {
+  test('a lost cell comes back by the commands, and both sides report its state', async () => {
     await using machine = new Checkout()
     const joinCell = async (...more: readonly string[]) => {
       const line = await checkout.succeed('cell', 'token', 'create', 'edge', ...more)
@@ -272,7 +272,7 @@ describe('./weir', () => {
     const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
     await expect
       .poll(async () => (await checkout.weir(...lose)).stderr)
-      .toContain('are being taken')
+      .toContain('the gateways now take its servers from it')
 
     const up = await machine.weir('up')
 

@@ -54,7 +54,7 @@ async function rejoin(process: CloudProcess, subject: object, setting: string): 
   writeFileSync(process.setting(setting), fmtCreds(joined.body.credential, key))
 }
 
-test('a cell that is given up comes back with nothing that is no longer its own', async () => {
+test('a lost cell that comes back keeps no guest that is no longer its own', async () => {
   const lost = cloud.cell('north')
   const [cellProcess] = lost.processes
   const [host] = lost.computes

@@ -90,7 +90,7 @@ test('a delete that overtakes its build leaves nothing, whenever the build arriv
   expect(await guestsOf(id)).toBe(0)
 })
 
-test('a silent host is waited for: nothing is built elsewhere, and it runs there once it wakes', async () => {
+test('a host that does not answer is waited for: no server is built elsewhere, and it runs there once the host is back', async () => {
   const demo = cloud.as('demo')
   const [host, spare] = cloud.cell('north').computes
   spare?.fail({ method: 'spawn', effect: { do: 'fail', kind: 'internal' } })
@@ -109,7 +109,7 @@ test('a silent host is waited for: nothing is built elsewhere, and it runs there
   await expectInvariants(cloud)
 })
 
-test('a host that wakes after its server was deleted keeps nothing of the server', async () => {
+test('a host that is back after the delete of its server keeps no part of the server', async () => {
   const demo = cloud.as('demo')
   for (const host of cloud.hosts) host.fail({ method: 'spawn', effect: { do: 'hang' } })
   const id = await createServer(cloud, demo)

@@ -92,7 +92,7 @@ async function begin(what: Case['what'], id: string, source: string): Promise<vo
 
 describe('a server', () => {
   test.each(isFullRun ? LONG : SHORT)(
-    'whose $what is at its $at when the $killed is killed is on one host',
+    'is on one host after the $killed is killed during its $what, at its $at',
     async ({ what, at, killed }) => {
       await expect.poll(hostsUp, PATIENCE).toBe(2)
       const { id } = await activeServer(cloud, demo)

@@ -76,7 +76,7 @@ test('a cell restored from an older copy forgets no delete and believes its host
   await restore(file, databaseUrl)
   await cell!.processes[0]!.start()
 
-  // The cell knows nothing of it: it is shown as it was, and its delete ends well, with its guest.
+  // The cell has no record of the server: it is shown as before, and its delete succeeds and removes its guest.
   const isHere = () => cloud.hosts[0]!.guests().then((guests) => guests.includes(later.id))
   expect(await isHere()).toBe(true)
   await deleteServer(demo, later.id)

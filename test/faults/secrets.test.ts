@@ -67,7 +67,7 @@ test('user data and password stand in no row in plain text: neither while a boot
   expect(await inDatabases()).toEqual([])
 })
 
-test('a server whose cell process dies while it boots is built from what is sealed', async () => {
+test('a server whose cell process dies during the boot is built from the sealed request', async () => {
   for (const host of cloud.hosts) host.fail({ method: 'spawn', effect: { do: 'hang' } })
   const id = await createServer(cloud, demo, secrets)
   await waitFor(

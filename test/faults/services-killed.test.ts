@@ -35,7 +35,7 @@ afterAll(async () => {
   await services?.[Symbol.asyncDispose]()
 })
 
-test('without NATS reads answer marked stale, what needs a cell gets 503, and all is well after', async () => {
+test('without NATS reads are marked stale, requests to cells get 503, and both end after its restart', async () => {
   await services.killNats()
   await cloud.waitUntilUnreachable()
 

@@ -73,13 +73,13 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'gateway/app/feed/cell-feed.ts',
     line: 'this.#queue.clear()',
     replacement: ';',
-    why: 'What waits is skipped or dropped where it does not follow on what is known: the line frees its memory sooner.',
+    why: 'A waiting batch that does not continue the applied changes is skipped or dropped anyway: the line only frees its memory sooner.',
   },
   {
     file: 'gateway/app/feed/cell-feed.ts',
     line: 'if (this.#heard === undefined || this.#at === undefined) return false',
     replacement: 'false',
-    why: 'Of the first half alone: what was never heard is also what the cell was last caught up to.',
+    why: 'The first half alone decides: a position that was never reported equals the one at which the cell was last caught up.',
   },
   {
     file: 'gateway/app/feed/feeds.ts',
@@ -103,7 +103,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'gateway/app/feed/resync.ts',
     line: 'await applyOwnMigrations(tx, cell.id, page.migrations ?? [])',
     replacement: '["Stryker was here"]',
-    why: 'What is no migration of a server of the cell is left out.',
+    why: 'Rows that are not migrations of a server of the cell are left out.',
   },
   {
     file: 'gateway/app/quotas/charge-quota.ts',

@@ -69,7 +69,7 @@ function conversation(kind: string, quick: boolean): void {
       await harness?.[Symbol.asyncDispose]()
     })
 
-    test('shows what its machines are made of', async () => {
+    test('shows the parts of its machines', async () => {
       const { machines, traits, vcpus } = await driver.inventory(signal())
 
       expect(machines).toMatchObject([{ resourceClass: 'CUSTOM_TEST', total: 2, vcpus: 1 }])
@@ -121,7 +121,7 @@ function conversation(kind: string, quick: boolean): void {
       expect(await harness.record(index)).toMatchObject({ state: 'available', instance: null })
     })
 
-    test('what asks for no machine, or for more than there are, gets none', async () => {
+    test('a request without a class, or for more machines than there are, is refused', async () => {
       const specs = [newSpec(), newSpec()]
       await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
 
@@ -143,7 +143,7 @@ function conversation(kind: string, quick: boolean): void {
         const index = await holder(spec.id)
         const machine = harness.machines[index]!
         await driver[Symbol.asyncDispose]()
-        // What is on disk of a host that was killed meanwhile, and the BMC is silent when it starts again.
+        // The state on disk of a host that was killed during a deployment; the BMC does not answer at the next start.
         await harness.change(index, { state: 'deploying' })
         await writeFile(join(machine.directory, 'disk.img'), Buffer.alloc(512), { flag: 'r+' })
         await machine.stopBmc()

@@ -17,7 +17,7 @@ import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { echoDisk } from './machine/echo-disk.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
 
-/** Images that a host must refuse, by what is wrong with them. */
+/** Images that a host must refuse, by their defect. */
 export const REFUSED_IMAGES = [
   'is not what its checksum says',
   'is of a format no machine boots',
@@ -35,9 +35,9 @@ export interface BaremetalHarness extends DriverHarness {
   readonly nodes: readonly NewNode[]
   /** As `open`, over machines that do not answer. */
   openSilent(): Promise<Driver>
-  /** What is remembered of a machine, by its place. */
+  /** The record of the machine at this index. */
   record(index: number): Promise<NodeRecord>
-  /** Writes into what is remembered of a machine; no driver may be open. */
+  /** Changes the record of the machine at this index; no driver may be open. */
   change(index: number, change: Partial<NodeRecord>): Promise<void>
 }
 

@@ -152,7 +152,7 @@ describe.skipIf(why !== undefined)(
       await waitFor('the host to be up', isUp, LIMIT_MS)
     })
 
-    test('goes on without the link, and all is as it should be soon after it is back', async ({
+    test('keeps working without the link, and agrees with the gateways soon after it is back', async ({
       annotate,
     }) => {
       const before = await there.processes()

@@ -104,7 +104,7 @@ describe.skipIf(why !== undefined)(
         .toBe('first')
     })
 
-    test('nothing of the machine’s own network has changed', async () => {
+    test("the machine's own network is unchanged", async () => {
       expect(await machineNetwork()).toEqual(before)
     })
   },

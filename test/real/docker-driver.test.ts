@@ -233,7 +233,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       },
     )
 
-    test('what the engine has for something else is a conflict, and leaves nothing', async () => {
+    test('an object of the engine that is in the way is a conflict, and leaves nothing', async () => {
       await spawnNew({ nics: [nicWith('10.96.0.10')] })
       const other = instanceSpec(harness.image, { nics: [nicWith('10.96.0.11')] })
 

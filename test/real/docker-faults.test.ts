@@ -177,7 +177,7 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
     }
   }, 120_000)
 
-  test('a folder of the host without room, or that is read-only, refuses guests, and the engine has nothing of them', async () => {
+  test('a host folder that is full or read-only refuses guests, and the engine keeps no part of them', async () => {
     const small = join(folder, 'host')
     await mkdir(small)
     const size = ['-t', 'tmpfs', '-o', 'size=1m', 'weir-test', small]

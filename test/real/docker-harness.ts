@@ -16,7 +16,7 @@ import { archiveOf, savedImage } from './docker-images.ts'
 const CALL_MS = 10_000
 const DOCKER = { diskFormat: 'docker' }
 
-/** Images that a host must refuse, by what is wrong with them. */
+/** Images that a host must refuse, by their defect. */
 export const REFUSED_IMAGES = [
   'is not what its checksum says',
   'is no tar archive',

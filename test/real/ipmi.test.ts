@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)(`IPMI${why === undefined ? '' : ` (skipped: $
     await machine?.[Symbol.asyncDispose]()
   })
 
-  test('switches a machine that boots from the device it was told', async () => {
+  test('switches a machine that boots from the requested device', async () => {
     expect(await isPoweredOn(bmc, signal())).toBe(false)
 
     const network = { device: 'network', isPersistent: false, usesEfi: false } as const

@@ -128,7 +128,7 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       for (const { id } of [spec, wide]) expect(await harness.leftovers(id)).toEqual([])
     }, 300_000)
 
-    test('a machine of hardware type ipmi is deployed over the network, and boots what it is given', async () => {
+    test('a machine of hardware type ipmi is deployed over the network, and boots its image', async () => {
       const macAddress = '52:54:00:12:34:0a'
       const nicArgument = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${harness.bootUrl}`
       await using booting = await startMachine({ diskMb: 1, qemu: ['-nic', nicArgument] })
@@ -186,7 +186,7 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       expect(await mute.ipmitool('power', 'status')).toContain('is off')
     }, 400_000)
 
-    test('a silent ironic is not known to have done anything, and goes on where it was', async () => {
+    test('work continues after an ironic that did not answer is back', async () => {
       const spec = instanceSpec(harness.image)
       const extraSpecs = { ...harness.extraSpecs }
       const wanted = { ...spec, flavor: { ...spec.flavor, extraSpecs } }

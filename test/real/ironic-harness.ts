@@ -17,7 +17,7 @@ import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { serveFolder } from './machine/serve-folder.ts'
 import type { SimulatedMachine } from './machine/simulated-machine.ts'
 
-/** Images that a host must refuse, by what is wrong with them. */
+/** Images that a host must refuse, by their defect. */
 export const REFUSED_BY_IRONIC = ['is not what its checksum says', 'is declared raw and is not']
 
 export interface IronicNodeState {

@@ -5,7 +5,7 @@ import { type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
 
-// Goal: what is tested against a stub in test/api/external-identity.test.ts is what Debian's Keystone says.
+// Goal: Debian's Keystone behaves like the stub of test/api/external-identity.test.ts.
 
 const why = isFullRun ? whyNoKeystone() : 'external identity is tested with a stub'
 const FLAVORS = '/compute/v2.1/flavors'
@@ -54,14 +54,14 @@ describe.skipIf(why !== undefined)(
         body: JSON.stringify({ flavor: { name, vcpus: 1, ram: 64, disk: 0 } }),
       })
 
-    test('tells who holds a token of a project, of the system, and of nothing', async () => {
+    test('reads the tokens of a project, of the system, and without a scope', async () => {
       expect((await as(admin)).status).toBe(200)
       expect((await makeFlavor(admin, 'one')).status).toBe(200)
       expect((await as(await logIn('admin', { system: { all: true } }))).status).toBe(200)
       expect((await as('no token of anybody')).status).toBe(401)
     })
 
-    test('an application credential may what its roles and rules allow, until it is revoked', async () => {
+    test('an application credential has the rights of its roles and rules, until it is revoked', async () => {
       const subject = await keystone.ask('GET', '/auth/tokens', { token: admin, subject: admin })
       const userId = (subject.body['token'] as unknown as { user: { id: string } }).user.id
       const credential = async (name: string, more: object) => {

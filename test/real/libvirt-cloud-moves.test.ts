@@ -91,7 +91,7 @@ describe.skipIf(why !== undefined)(
         body,
         headers: { 'openstack-api-version': 'compute 2.34' },
       })
-    /** Without the client, which takes seconds to start: what is waited for here is over sooner. */
+    /** Without the client, which takes seconds to start: the awaited state ends sooner. */
     const taskOf = async (session: Session) => {
       type Shown = { readonly server: { readonly 'OS-EXT-STS:task_state': string | null } }
       const path = `/compute/v2.1/servers/${id}`

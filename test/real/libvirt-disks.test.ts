@@ -61,7 +61,7 @@ describe.skipIf(why !== undefined)(
         expect(await harness.leftovers(spec.id)).toEqual([])
       })
 
-      test('it is rebuilt under another name, and resized there and back, with what it needs to notice', async () => {
+      test('it is rebuilt under another name, and resized there and back, and its guest notices', async () => {
         const small = instanceSpec(guest, { configDrive: drive('before') })
         await driver.spawn(small, signal())
         await untilConsole(small, /hostname=before[^]*READY/)

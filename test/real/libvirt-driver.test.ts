@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined)(
         openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId() }),
       }))
 
-      test('a guest that was taken in does what leaves its disks and devices as they are', async () => {
+      test('an adopted guest supports the acts that leave its disks and devices unchanged', async () => {
         const id = await defineForeignGuest((...args) => harness.virsh(...args))
         const spec = instanceSpec(guest, { id })
         await driver.adopt!.adopt(spec, signal())

@@ -105,7 +105,7 @@ describe.skipIf(why !== undefined)(
       expect(await harness.leftovers(spec.id)).toEqual([])
     })
 
-    test('a disk without room, or that is read-only, refuses guests and what comes of them', async () => {
+    test('a full or read-only disk refuses guests and arriving disks', async () => {
       const small = join(folder, 'small')
       await mkdir(small)
       const size = ['-t', 'tmpfs', '-o', 'size=1m', 'weir-test', small]
@@ -139,7 +139,7 @@ describe.skipIf(why !== undefined)(
       }
     })
 
-    test('a daemon that is not there at the start is said to be away, and comes up by itself', async () => {
+    test('a host whose daemon is missing at the start is down, and comes up by itself', async () => {
       const directory = join(folder, 'late')
       const socket = encodeURIComponent(join(directory, 'run', 'libvirt-sock'))
       const uri = `qemu+unix:///system?socket=${socket}`

@@ -229,9 +229,7 @@ describe.skipIf(why !== undefined)(
       expect(await harness.leftovers(spec.id)).toEqual([])
     })
 
-    test('a guest with UEFI keeps what its firmware remembers among its own files', async ({
-      skip,
-    }) => {
+    test('a guest with UEFI keeps its firmware variables among its own files', async ({ skip }) => {
       const capabilities = await harness.virsh('domcapabilities', '--machine', 'pc')
       skip(!capabilities.includes('<value>efi</value>'), 'this host has no UEFI firmware')
       const properties = { hw_firmware_type: 'uefi' }

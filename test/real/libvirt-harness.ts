@@ -13,7 +13,7 @@ const MIB = 1024 ** 2
 const GIB = 1024n ** 3n
 const COMMAND_MS = 20_000
 
-/** Images that a host must refuse, by what is wrong with them. */
+/** Images that a host must refuse, by their defect. */
 export const REFUSED_IMAGES = [
   'is not what its checksum says',
   'is longer than it says',

@@ -109,7 +109,7 @@ describe.skipIf(why !== undefined)(
       await harness?.[Symbol.asyncDispose]()
     })
 
-    test('security groups open and shut a port of a running guest, and what is spoofed is dropped', async () => {
+    test('security groups open and shut a port of a running guest, and spoofed packets are dropped', async () => {
       const foreign = ['FORWARD', '-m', 'comment', '--comment', 'of-someone-else', '-j', 'ACCEPT']
       await run('iptables', '-A', ...foreign)
       const fetch = await neighbour()

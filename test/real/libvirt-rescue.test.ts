@@ -103,7 +103,7 @@ describe.skipIf(why !== undefined)(
       expect(await harness.leftovers(id)).toEqual([])
     }, 300_000)
 
-    test('what no guest here can have is refused, and nothing is left', async () => {
+    test('an image with a property that this host lacks is refused, and leaves nothing', async () => {
       for (const properties of [{ hw_firmware_type: 'coreboot' }, { hw_rng_model: 'dice' }]) {
         const spec = instanceSpec({ ...image, properties })
         await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'invalid' })

@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     await server?.[Symbol.asyncDispose]()
   })
 
-  test('says what it is made of', async () => {
+  test('reports its parts', async () => {
     const parts = await inspectMachine(machine, server, signal())
 
     expect(parts).toMatchObject({

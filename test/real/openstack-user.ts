@@ -30,7 +30,7 @@ const PATHS: Readonly<Record<Service, string>> = {
   network: '/v2.0',
 }
 
-/** A user of one project of an OpenStack, as any client of it would be. */
+/** A user of one project of an OpenStack, like any other client. */
 export class OpenstackUser {
   readonly login: OpenstackLogin
   readonly projectId: string

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { configFromEnv } from '#cells/config.ts'
 import { type RunningCell, startCell } from '#cells/context.ts'
+import { findHosts, insertHost } from '#cells/db/hosts.ts'
 import { networkApply } from '#cells/handlers/network.ts'
+import type { Host } from '#cells/hosts/host.ts'
 import { systemClock } from '#common/clock.ts'
-import { type CellId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { OvsdbDatabase } from '#drivers/ovn/ovsdb/database.ts'
@@ -99,7 +101,47 @@ describe.skipIf(why !== undefined)(`the networks of a cell in OVN${why ? `: ${wh
     await expect.poll(switches).toContain(`neutron-${network.id}`)
     expect(ports()).toEqual(before)
   })
+
+  test('say of each host where its tunnels end and what it reaches, until it has left OVN', async () => {
+    await using one = await begin('hosts')
+    const { db } = one.cell.conductor
+    const host = sampleJoinedHost()
+    await insertHost(db, host)
+    await using southbound = await OvsdbDatabase.open({
+      address: central.southbound,
+      name: 'OVN_Southbound',
+      tables: { Chassis: ['name'] },
+      clock: systemClock,
+      log: LOG,
+    })
+    const mappings = ['map', [['ovn-bridge-mappings', 'physnet:br-ex']]]
+    const encap = { type: 'geneve', ip: '10.255.0.9', chassis_name: host.id }
+    const chassis = { name: host.id, encaps: ['named-uuid', 'e'], other_config: mappings }
+    const known = async () => (await findHosts(db, [host.id]))[0]!.network
+
+    await southbound.transact([
+      { op: 'insert', table: 'Encap', 'uuid-name': 'e', row: encap },
+      { op: 'insert', table: 'Chassis', row: chassis },
+    ])
+    await expect.poll(known).toEqual({ encapAddress: '10.255.0.9', physicalNetworks: ['physnet'] })
+
+    await southbound.transact([
+      { op: 'delete', table: 'Chassis', where: [['name', '==', host.id]] },
+    ])
+    await expect.poll(known).toBeNull()
+  })
 })
+
+/** As it is before anything was said of its network. */
+function sampleJoinedHost(): Host {
+  return {
+    ...{ id: newId<HostId>(), version: 1, name: 'joined', zone: 'nova', ownZone: 'nova' },
+    ...{ aggregates: [], driver: 'fake', simulated: true, capabilities: [], isUp: true },
+    ...{ down: null, isDisabled: false, disabledReason: null, isForcedDown: false },
+    ...{ inventory: null, network: null, startedAt: 0, lastSeenAt: 0, provider: null },
+    isDeleted: false,
+  }
+}
 
 function changes(put: Partial<NetworkState>): NetworkChanges {
   const all = { ...EMPTY_STATE, ...put }

@@ -34,7 +34,7 @@ export interface OvnTestHost {
   readonly ovn: RunningOvnHost
 }
 
-/** What is plugged into a port: a network namespace with an interface. */
+/** A network namespace whose interface is plugged into a port. */
 export interface Endpoint {
   run(command: string, ...args: string[]): Promise<string>
   /** Takes an address by DHCP; returns what came with it. */

@@ -123,7 +123,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => ends.friend.pings('10.71.0.11')).toBe(true)
     })
 
-    test('a security group lets in what it allows, from members of another group', async () => {
+    test('a security group passes its allowed traffic, from members of another group', async () => {
       await expect.poll(() => ends.friend.fetch('10.71.0.11')).toBe('web')
       expect(await ends.stranger.pings('10.71.0.11')).toBe(true)
       expect(await ends.stranger.fetch('10.71.0.11')).toBe('')
@@ -192,7 +192,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => outside.pings(floating.address)).toBe(true)
     })
 
-    test('what somebody changed or removed by hand is repaired, and what is theirs stays', async () => {
+    test("manual changes to Weir's rows are repaired, and rows of others stay", async () => {
       await nbctl('ls-add', 'theirs')
       await nbctl('lsp-set-addresses', web.id, 'fa:16:3e:00:00:99 10.71.0.66')
       await nbctl('lsp-del', friend.id)
@@ -204,7 +204,7 @@ describe.skipIf(why !== undefined)(
       expect(await nbctl('ls-list')).toContain('theirs')
     })
 
-    test('traffic goes on while a controller or northd is away, and changes come once they are back', async () => {
+    test('traffic continues while a controller or northd is down, and changes follow once they are back', async () => {
       const [, two] = world.hosts
       await two.ovn.kill('controller')
       await world.central.kill('northd')

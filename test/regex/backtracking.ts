@@ -3,7 +3,7 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp'
 /** A search that took more steps than it was allowed to. */
 export class TooManySteps extends Error {}
 
-/** Tells what is to be matched after a node; the answer is whether the rest matched, too. */
+/** Matches the rest of the expression from this position; true if it matched. */
 type Rest = (at: number) => boolean
 type Matcher = (at: number, rest: Rest) => boolean
 

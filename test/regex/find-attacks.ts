@@ -4,10 +4,10 @@ import type { Attack } from './pump.ts'
 
 export type Expression = Pick<RegExp, 'source' | 'flags'>
 
-/** The search calls itself for every character: how deep a stack of the usual size lets it depends on what is compiled by then. */
+/** The search recurses once per character, and the depth that a default stack allows depends on which code is compiled by then. */
 const STACK_MB = 64
 
-/** For each expression the first text that makes it slow; undefined: none is found. */
+/** For each expression the first text that makes it slow; undefined if none is found. */
 export async function findAttacks(
   expressions: readonly Expression[],
 ): Promise<readonly (Attack | undefined)[]> {

@@ -13,7 +13,7 @@ const MINUTES_MAX = 24 * 60
 const PROJECTS_MAX = 20
 const SEEDS = 2 ** 31
 
-/** Reads the command line; throws an Error that says what is wrong with it. */
+/** Reads the command line; throws an Error that names the invalid option. */
 export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

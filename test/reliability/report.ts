@@ -42,7 +42,7 @@ export function report(figures: Figures): readonly string[] {
   ]
 }
 
-/** What is wrong, so that it can be followed: each with the requests that it contradicts. */
+/** The violations, each with the requests that it contradicts, so that a reader can trace it. */
 export function describeWrong(
   wrong: readonly Wrong[],
   entries: readonly Entry[],

@@ -26,7 +26,7 @@ test.runIf(mayMakeNamespaces)(
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk
-      // The seed and what is wrong belong into the log of a run, also of one that is ended before its time.
+      // The seed and the violations belong in the log of a run, even if the run is ended early.
       process.stdout.write(chunk)
     })
     const [code] = (await once(child, 'close')) as [number | null]

@@ -21,7 +21,7 @@ import { Session, type Setting } from './users/session.ts'
 
 export interface Outcome {
   readonly figures: Figures
-  /** What is wrong, for people; empty when nothing is. */
+  /** The violations, as text; empty when there are none. */
   readonly problems: readonly string[]
 }
 

@@ -15,7 +15,7 @@ const STEPS_MAX = 100_000
 const QUIET_LIMIT_MS = 90_000
 const TIME_LIMIT_MS = RUN_MS + 200_000
 
-test(`whatever fails, nothing is lost, doubled or left over (SEED=${SEED})`, {
+test(`under any faults nothing is lost, doubled or left over (SEED=${SEED})`, {
   timeout: TIME_LIMIT_MS,
 }, async () => {
   await using cloud = await startCloud({ driver: { memory_mb: '1024' } })

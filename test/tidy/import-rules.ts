@@ -50,12 +50,12 @@ export const FOLDER_RULES: readonly FolderRule[] = [
   {
     folder: 'gateway/api/',
     never: [...DATABASE, ...BUS, 'gateway/cell-client/'],
-    why: 'handlers decide nothing and ask nobody',
+    why: 'handlers decide nothing and send no requests',
   },
   {
     folder: 'gateway/api/',
     never: ['gateway/db/'],
-    why: 'handlers store nothing; views beside them name the types of what is stored',
+    why: 'handlers store nothing; views beside them name the types of stored objects',
     allowsTypes: true,
   },
   {

@@ -5,7 +5,7 @@ export const WALL_DIFFERENCE = /(?<!=)[-+<>]=? *[\w.#]*[cC]lock\.now\(\)|[cC]loc
 /** Here ages of times that others wrote down are shown to people. */
 export const DISPLAYED_AGES = /^gateway\/(cli|views|api\/placement)\//
 
-/** Where the time of day is what is meant, and why. Everything else counts by `Clock.elapsed` or `performance.now`. */
+/** Files that need the time of day, and the reason. All other code uses `Clock.elapsed` or `performance.now`. */
 export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'common/clock.ts': 'it is the clock',
   'common/ids.ts': 'ids begin with the time of day',

@@ -20,7 +20,7 @@ export class ConsoleSession implements Disposable {
   constructor(stream: Duplex, clock: Clock) {
     this.#stream = stream
     this.#clock = clock
-    // A console that breaks has ended; the reason is of no use to its user.
+    // A console that breaks has ended; its user cannot use the reason.
     stream.on('error', () => {})
     for (const event of ['end', 'close'] as const)
       stream.once(event, () => {

@@ -89,7 +89,7 @@ export class Consoles implements Disposable {
     const id = serverId as InstanceId
     // The guest of another attempt may be somebody else's by now.
     if (!this.#attempts.isCurrent(id, attempt))
-      throw new Failure('conflict', `Instance ${id} is not here as attempt ${attempt}.`)
+      throw new Failure('conflict', `The host does not have attempt ${attempt} of instance ${id}.`)
     const stream = await console.open(id, kind, AbortSignal.timeout(OPEN_LIMIT_MS))
     return new ConsoleSession(stream, this.#clock)
   }

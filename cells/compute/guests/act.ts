@@ -63,7 +63,7 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   }
   const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary
   const job = { operation: operation.id as OperationId, instance: id, rank, run }
-  // What was done then and destroyed since is not answered as done.
+  // An act that was done, and whose guest was destroyed since, is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workQueue.ask(job, answerWithinMs)
@@ -99,7 +99,7 @@ function isPartOfMove(asked: HostAct): asked is HostMoveAct {
   return PARTS_OF_MOVES.has(asked.name)
 }
 
-/** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
+/** Acts that leave the guest in one state, whichever act ran before: the cell lets them begin while another act runs. */
 const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
 
 const STARTING_GUEST: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']

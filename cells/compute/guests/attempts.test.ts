@@ -58,7 +58,7 @@ test('finish() of an old attempt leaves the newer one allowed', async () => {
   expect(await attempts.begin(id, 2)).toBeUndefined()
 })
 
-test('what was begun is on disk before begin() returns, and is known after a restart', async () => {
+test('a begun attempt is on disk before begin() returns, and is known after a restart', async () => {
   {
     await using before = await open()
     await before.begin(id, 7)
@@ -91,7 +91,7 @@ test('many that begin at once are all on disk', async () => {
   expect(await Promise.all(ids.map((each) => after.begin(each, 1)))).toEqual(ids.map(() => 2))
 })
 
-test('what follows a torn line is known after a restart', async () => {
+test('lines after a torn line are known after a restart', async () => {
   await writeFile(file(), `${newId()} 9 ov`)
   {
     await using torn = await open()

@@ -104,7 +104,7 @@ function line(id: InstanceId, { attempt, isOver, at }: Known): string {
   return `${id} ${attempt} ${isOver ? 'over' : 'begun'} ${at}`
 }
 
-/** A torn last line, from a crash while writing, is as good as none: nothing was done on its strength. */
+/** A torn last line, from a crash during the write, is ignored: no work was begun because of it. */
 function parseLine(text: string): (Known & { readonly id: InstanceId }) | undefined {
   const match = /^([0-9a-f-]{36}) (\d+) (over|begun) (\d+)$/.exec(text)
   if (match === null) return undefined

@@ -6,7 +6,7 @@ import type { Compute } from '../compute.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** What the guest has used so far. */
+/** The usage of the guest so far. Throws `unsupported` where the driver has no diagnostics. */
 export async function diagnostics(
   { driver }: Compute,
   ask: { readonly serverId: string },

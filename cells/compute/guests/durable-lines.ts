@@ -62,7 +62,7 @@ export class DurableLines implements AsyncDisposable {
     await this.#file.close()
   }
 
-  /** One fsync for all that wait: a line that comes while one runs shares the next, whatever becomes of this one. */
+  /** One fsync for all waiting lines: a line that arrives during an fsync shares the next one, even if this one fails. */
   #flushed(): Promise<void> {
     this.#next ??= this.#writing
       .catch(() => {})

@@ -82,7 +82,7 @@ test('a content that breaks off may be asked for again', async () => {
   await expect(read()).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
-test('a silent service is unavailable, and a caller that gives up is heard', async () => {
+test('a service that does not answer is unavailable, and a caller can cancel its request', async () => {
   answer = () => undefined
   const reason = new Error('given up')
   const caller = new AbortController()

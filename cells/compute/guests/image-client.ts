@@ -41,8 +41,8 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   }
 
   /**
-   * The content, exactly as long as the image says. Throws `not-found`, `unauthenticated` for a ticket that is no
-   * longer good, `invalid` for a content of another size, `unavailable` when the service is silent or breaks off.
+   * The content, exactly as long as the image states. Throws `not-found`, `unauthenticated` for a ticket that has
+   * expired, `invalid` for a content of another size, `unavailable` when the service does not answer or breaks off.
    */
   async open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { statusCode, headers, body } = await this.#ask(image, signal)
@@ -53,9 +53,9 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   }
 
   /**
-   * Afterwards the image is active with the disk's content; an image that is so already is left alone. Throws
-   * `not-found` for one that was deleted, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
-   * `unavailable` when the service is silent or breaks off.
+   * Afterwards the image is active with the disk's content; an image that is active already is not changed. Throws
+   * `not-found` for a deleted image, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
+   * `unavailable` when the service does not answer or breaks off.
    */
   async fill(
     { imageId, ticket }: ImageTarget,
@@ -105,7 +105,7 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   }
 }
 
-/** What the service says of a content that it did not take. */
+/** The failure for a content that the service did not accept. */
 function refusalOf(imageId: string, status: number, said: string): Failure {
   const detail = `the image service answered ${status}: ${said.slice(0, DETAIL_MAX)}`
   const kind = KIND_OF_REFUSAL[status] ?? 'unavailable'
@@ -127,7 +127,10 @@ function failureOf(
   length: string | string[] | undefined,
 ): Failure | undefined {
   if (status === 401)
-    return new Failure('unauthenticated', `The ticket for image ${image.id} is no longer good.`)
+    return new Failure(
+      'unauthenticated',
+      `The ticket for image ${image.id} has expired or was revoked.`,
+    )
   if (status === 404) return new Failure('not-found', `Image ${image.id} no longer exists.`)
   if (status !== 200)
     return new Failure('unavailable', `Image ${image.id} cannot be read now.`, {

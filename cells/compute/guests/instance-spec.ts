@@ -3,6 +3,7 @@ import type { ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { configDriveFiles } from './config-drive.ts'
 
+/** A NIC of the wire in the form of the drivers. */
 export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
   return { ...nic, portId: nic.portId as PortId, networkId: nic.networkId as NetworkId }
 }

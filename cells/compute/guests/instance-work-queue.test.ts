@@ -65,7 +65,7 @@ test('ask() twice for one operation runs it once and answers both', async () => 
   expect(runs).toBe(1)
 })
 
-test('ask() answers what was done before a restart, and does it no second time', async () => {
+test('ask() returns the outcome of work done before a restart, without repeating the work', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'weir-bench-')), 'operations')
   const failed: HostAnswer = { state: 'failed', kind: 'conflict', message: 'It cannot.' }
   const done = job(async () => DONE)
@@ -166,7 +166,7 @@ test('a job pre-empted before it began never runs', async () => {
     LONG_MS,
   )
 
-  await expect(never).rejects.toThrow('cut short')
+  await expect(never).rejects.toThrow('cancelled before it began')
   expect(await destroying).toEqual(DONE)
 })
 

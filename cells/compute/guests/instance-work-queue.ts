@@ -14,7 +14,7 @@ export interface Job {
   readonly run: (signal: AbortSignal) => Promise<HostAnswer>
 }
 
-/** `takingOver`: leaves the guest in one state, whatever was begun before. `last`: destroys it. */
+/** `takingOver`: work that leaves the guest in one state and may interrupt other work. `last`: destroys the guest. */
 export const RANKS = { ordinary: 0, takingOver: 1, last: 2 } as const
 export type Rank = (typeof RANKS)[keyof typeof RANKS]
 
@@ -69,7 +69,11 @@ export class InstanceWorkQueue implements AsyncDisposable {
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
     const start = async () => {
-      if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
+      if (signal.aborted)
+        throw new Failure(
+          'unavailable',
+          'The work was cancelled before it began: the host is stopping, or a newer request replaced it.',
+        )
       return this.#remembered(job, await job.run(signal))
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)
@@ -81,9 +85,9 @@ export class InstanceWorkQueue implements AsyncDisposable {
     return running
   }
 
-  /** What was done is answered, also where a full disk does not take it. */
+  /** The outcome is answered even if a full disk does not take its record. */
   async #remembered({ operation, rank }: Job, answer: HostAnswer): Promise<HostAnswer> {
-    // A destroy is asked again until it is done.
+    // The cell repeats a destroy until it is done.
     if (rank === RANKS.last && answer.state === 'failed') return answer
     await this.#memory.keep(operation, answer).catch((error: unknown) => {
       this.#log.error({ operation, ...errorFields(error) }, 'operation done and not remembered')

@@ -13,7 +13,10 @@ export async function label(
 ): Promise<{ applied: string[] }> {
   const { labels } = driver
   if (labels === undefined)
-    throw new Failure('unsupported', `Servers on driver '${driver.name}' have no names there.`)
+    throw new Failure(
+      'unsupported',
+      `Driver '${driver.name}' does not show names and metadata of servers.`,
+    )
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const applied: string[] = []
   for (const { serverId, ...said } of servers)

@@ -7,11 +7,11 @@ import { instanceSpec } from './instance-spec.ts'
 
 interface MoveOptions {
   readonly graceMs: number
-  /** False: the guest is off, or stands still, afterwards. */
+  /** False: the guest is off or paused afterwards. */
   readonly runs: boolean
 }
 
-/** What has come of a host's part in a move. */
+/** The outcome of a host's part in a move. */
 export interface Moved {
   /** Absent: as it was. */
   readonly powerState?: PowerState

@@ -13,7 +13,7 @@ interface Place {
   readonly offset: number
 }
 
-/** What can be read of an instance that is leaving. */
+/** The readable files of an instance that is leaving. */
 export async function listMoveFiles({ driver }: Compute, ask: { readonly serverId: string }) {
   const { serverId } = ask
   const move = driverPart(driver, 'move')

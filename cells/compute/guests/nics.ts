@@ -17,7 +17,7 @@ export async function changeNic(
 ): Promise<Record<string, never>> {
   const { interfaces } = driver
   if (interfaces === undefined)
-    throw new Failure('unsupported', `Servers on driver '${driver.name}' keep the NICs they have.`)
+    throw new Failure('unsupported', `Driver '${driver.name}' cannot attach or detach interfaces.`)
   const id = operation.serverId as InstanceId
   if ((await attempts.begin(id, operation.attempt)) !== undefined)
     throw new Failure('conflict', `The host knows a newer attempt of instance ${id}.`)
@@ -33,7 +33,7 @@ export async function filterPorts(
   { ports }: { readonly ports: readonly PortFilter[] },
 ): Promise<Static<(typeof HOST_OPERATIONS)['filter-ports']['answer']>> {
   if (driver.firewall === undefined)
-    throw new Failure('unsupported', `Servers on driver '${driver.name}' are not filtered.`)
+    throw new Failure('unsupported', `Driver '${driver.name}' does not enforce security groups.`)
   const filters = ports.map(({ serverId, nic, ...filter }) => {
     return { instance: serverId as InstanceId, nic: nicSpec(nic), ...filter }
   })

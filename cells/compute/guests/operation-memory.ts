@@ -16,8 +16,8 @@ interface Remembered {
 }
 
 /**
- * What has come of the operations that this host was asked for last, on its own disk: asked again, by a cell whose
- * database was restored from a time before the answer, the host answers the same and does nothing.
+ * The outcomes of the last operations of this host, on its own disk. A cell whose database was restored from a time
+ * before the answer repeats an operation; the host then gives the same answer and does nothing.
  */
 export class OperationMemory implements AsyncDisposable {
   /** Oldest first. */

@@ -38,13 +38,16 @@ export async function spawn(
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }
-  // What was done then and destroyed since is not answered as done.
+  // A build that was done, and whose guest was destroyed since, is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workQueue.ask(job, answerWithinMs)
 }
 
-/** What the guest's NICs are where they are a machine's; nothing elsewhere. Throws `unavailable` alone: the guest is there. */
+/**
+ * The NICs of the guest's machine; undefined where guests have virtual NICs. Throws only `unavailable`, because the
+ * guest exists.
+ */
 async function machineNics(
   driver: Driver,
   { id, nics }: InstanceSpec,
@@ -53,7 +56,7 @@ async function machineNics(
   if (driver.machineNics === undefined || nics.length === 0) return {}
   const ports = nics.map(({ portId }) => portId)
   const found = await driver.machineNics.macAddresses(id, ports, signal).catch((cause: unknown) => {
-    throw new Failure('unavailable', 'The host cannot tell which NICs the server has.', { cause })
+    throw new Failure('unavailable', 'The host cannot read which NICs the guest has.', { cause })
   })
   return { machineNics: [...found].map(([portId, macAddress]) => ({ portId, macAddress })) }
 }

@@ -14,7 +14,7 @@ import type { Instance } from '../instance.ts'
 import { checkOwnHost } from './own-host.ts'
 import { confirmResizeEffects, resizeEffects, revertResizeEffects } from './resize-effects.ts'
 
-/** What the server holds of its host stays as it is. */
+/** The server's allocations stay unchanged. */
 const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
   begin: async (_tx, { deps, instance, act }) => {
     checkOwnHost(deps, instance, act)
@@ -65,12 +65,12 @@ const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
   takeBack: () => ({ name: 'shelve-offload' }),
 }
 
-/** A server that waits for its resize to be confirmed goes on waiting when it is started after its host. */
+/** A server that waits for the confirmation of its resize still waits after it is started along with its host. */
 const startEffects: ActEffects<ActNamed<'start'>> = {
   done: async (_tx, { instance }) => (instance.vmState === 'resized' ? { vmState: 'resized' } : {}),
 }
 
-/** What an act has to do with. */
+/** An act with everything that its effects may use. */
 export interface Acted<A extends Act> {
   readonly deps: Conductor
   readonly operation: OperationRef
@@ -81,12 +81,12 @@ export interface Acted<A extends Act> {
   readonly at: number
 }
 
-/** What the instance is besides what the table of actions says. */
+/** The properties of an instance that the table of actions does not determine. */
 export type InstancePart = Partial<
   Pick<Instance, 'vmState' | 'placed' | 'flavor' | 'imageId' | 'launchedAt' | 'fault'>
 >
 
-/** What an act does to rows, besides its task and its end. */
+/** The effects of an act on rows, besides its task and its final state. */
 export interface ActEffects<A extends Act> {
   /** With its first commit; what the instance is meanwhile. Throws `no-capacity`, and nothing has begun. */
   readonly begin?: (tx: Tx, acted: Acted<A>) => Promise<InstancePart>

@@ -7,7 +7,7 @@ import type { FaultyMethod } from '#drivers/fake/faults.ts'
 import type { Act } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
-import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
@@ -45,16 +45,6 @@ const rebuild = (image = newId<string>()): Act => ({
   build: sampleBuild({ image: { ...small.image, id: image } }),
   keepsEphemeral: false,
 })
-
-async function activeServer(): Promise<OperationRef> {
-  const operation = operationOn()
-  await cell.ask('instance.build', { operation, build: small })
-  await cell.waitForFeed(
-    'instance',
-    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
-  )
-  return operation
-}
 
 const instanceOf = ({ serverId }: OperationRef) =>
   findInstance(running.cell.conductor.db, serverId as InstanceId)
@@ -103,11 +93,11 @@ async function gone(operation: OperationRef): Promise<void> {
   expect(counted).toBe(all)
 }
 
-describe('acts that change what a server is', () => {
+describe('acts that change the properties of a server', () => {
   test.each(['create-image', 'create-backup'] as const)(
     '%s fills the image once, however often it is asked for',
     async (name) => {
-      const operation = await activeServer()
+      const operation = await cell.activeServer(small)
       const asked = { operation: { ...operation, id: newId() }, act: { name, target: target() } }
 
       const { view } = await cell.ask('instance.act', asked)
@@ -122,7 +112,7 @@ describe('acts that change what a server is', () => {
   )
 
   test('a rebuild shows its image, and a stopped server stays stopped', async () => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     const image = newId<string>()
 
     expect(await did(operation, rebuild(image))).toBe('active')
@@ -138,7 +128,7 @@ describe('acts that change what a server is', () => {
   })
 
   test('an image that the host cannot run is refused before anything is lost', async () => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     const image = { ...small.image, properties: {} }
     const act: Act = { name: 'rebuild', build: sampleBuild({ image }), keepsEphemeral: false }
 
@@ -151,7 +141,7 @@ describe('acts that change what a server is', () => {
     ['confirmed', { name: 'confirm-resize' }, { server: 2, migration: 0 }, '2'],
     ['reverted', back, { server: 1, migration: 0 }, '1'],
   ] as const)('a resize holds both sizes until it is %s', async (status, act, after, flavor) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
 
     expect(await did(operation, resize())).toBe('resized')
     expect(await held(operation)).toEqual({ server: 2, migration: 1 })
@@ -171,7 +161,7 @@ describe('acts that change what a server is', () => {
   })
 
   test('a size that its host has no room for is refused, and nothing is held', async () => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
 
     await expect(ask(operation, resize(1_000))).rejects.toMatchObject({ kind: 'no-capacity' })
 
@@ -180,7 +170,7 @@ describe('acts that change what a server is', () => {
   })
 
   test('a size whose extra specs its host does not have is refused, and nothing is held', async () => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     const extraSpecs = { 'aggregate_instance_extra_specs:ssd': 'true' }
     const flavor = { ...small.flavor, id: 'ssd', extraSpecs }
     const act = { ...resize(), build: sampleBuild({ flavor }) } as Act
@@ -192,7 +182,7 @@ describe('acts that change what a server is', () => {
   })
 
   test('a server is shelved, leaves its host, and comes back to any', async () => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     const saved: Act = { name: 'shelve', target: target() }
 
     expect(await did(operation, saved)).toBe('shelved')
@@ -217,7 +207,7 @@ describe('acts that change what a server is', () => {
   })
 })
 
-describe('what the host cannot do', () => {
+describe('acts that the host cannot carry out', () => {
   const failing = (method: FaultyMethod) =>
     host.driver.faults.set([
       { method, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },
@@ -240,7 +230,7 @@ describe('what the host cannot do', () => {
     'a failing %s after %j leaves the server where it can go on from',
     async (...given) => {
       const [method, before, act, state] = given
-      const operation = await activeServer()
+      const operation = await cell.activeServer(small)
       await did(operation, ...(before as readonly Act[]))
       const was = await held(operation)
       failing(method)
@@ -265,7 +255,7 @@ describe('a delete in the middle', () => {
     ['rebuild', rebuild()],
     ['resize', resize()],
   ] as const)('of a hanging %s leaves nothing', async (method, act) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     host.driver.faults.set([{ method, effect: { do: 'hang' } }])
     await ask(operation, act)
 
@@ -276,7 +266,7 @@ describe('a delete in the middle', () => {
     ['resized', [resize()]],
     ['offloaded', [{ name: 'shelve', target: target() }, { name: 'shelve-offload' }]],
   ] as const)('of a server that is %s leaves nothing', async (_state, acts) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     await did(operation, ...(acts as readonly Act[]))
 
     await gone(operation)
@@ -309,7 +299,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
   test.each(
     trialsOf(actSaga, (step) => step !== 'take-back').map((trial) => [trial.label, trial] as const),
   )('that %s leaves a server that no saga holds', async (_label, trial) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer(small)
     await did(operation, ...before)
     const was = await held(operation)
     await using engine = await cellEngine(running, trial.saga)
@@ -330,7 +320,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
   test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as const]))(
     'killed at commit %i, %s it, is ended by another process',
     async (dieAt, when) => {
-      const operation = await activeServer()
+      const operation = await cell.activeServer(small)
       await did(operation, ...before)
       const processName = `mortal-${operation.serverId.slice(-12)}`
       const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)

@@ -6,7 +6,7 @@ import { noHostReason } from '../../scheduler/trace.ts'
 import type { Conductor } from '../conductor.ts'
 import type { Instance } from '../instance.ts'
 
-/** What the server takes is claimed apart from the filters, or held already. */
+/** The resources of the server are claimed apart from the filters, or are held already. */
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /**

@@ -51,7 +51,7 @@ async function copyFile(
     const { bytes } = await next
     const size = Buffer.byteLength(bytes, 'base64')
     next = size === 0 ? Promise.resolve({ bytes: '' }) : read(offset + size)
-    // A failed write must not leave it behind unheard.
+    // A failed write must not end as an unhandled rejection.
     next.catch(() => undefined)
     if (size > 0 || offset === 0)
       await askHost(conductor, to, 'move-write', { operation, name, offset, bytes }, work)

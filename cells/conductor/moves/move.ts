@@ -50,7 +50,7 @@ export interface HostStep {
   readonly at: keyof Places
   /** `peerInfo` is what the other host answered for this one, such as the address it listens on for the guest. */
   readonly ask: (build: InstanceBuild, peerInfo: string) => HostAct
-  /** True: a failure of this step does not fail the move. What it leaves behind is found and repaired later. */
+  /** True: a failure of this step does not fail the move; a reconciler later finds and repairs the remains. */
   readonly mayFail?: true
   /** True from the point of no return on: the guest is on its new host. */
   readonly isForwardOnly?: true

@@ -15,6 +15,7 @@ export function buildOf({ order, name }: Moving): InstanceBuild {
   throw new Failure('invalid', `A ${name} request must state how the server is built.`)
 }
 
+/** The present host of the server; throws `conflict` for a server on no host. */
 export function sourceOf({ instance }: Moving): PlacedOn {
   if (instance.placed !== null) return instance.placed
   throw new Failure('conflict', `Instance ${instance.id} is on no host.`)

@@ -170,7 +170,7 @@ describe('a cold move', () => {
     await gone(operation)
   })
 
-  test('is what becomes of a resize that its own host has no room for', async () => {
+  test('is chosen for a resize for which the own host has no room', async () => {
     const operation = await activeServer()
     const from = await placeOf(operation)
     const [free, taken] = [other(from), hostNamed(from)]

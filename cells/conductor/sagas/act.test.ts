@@ -5,7 +5,6 @@ import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine } from '#test/env/cell-engine.ts'
-import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
@@ -23,16 +22,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => cell?.[Symbol.asyncDispose]())
-
-async function activeServer(): Promise<OperationRef> {
-  const operation = operationOn()
-  await cell.ask('instance.build', { operation, build: sampleBuild() })
-  await cell.waitForFeed(
-    'instance',
-    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
-  )
-  return operation
-}
 
 async function instanceOf({ serverId }: OperationRef) {
   const instance = await findInstance(running.cell.conductor.db, serverId as InstanceId)
@@ -64,7 +53,7 @@ const FORMER_AND_NEW = [['isWish'], ['isDesiredState']] as const
 test.each(FORMER_AND_NEW)(
   'with %s, a server in the desired state already is left alone, and one with a task is unavailable',
   async (field) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer()
     const desire = (name: PlainAct) =>
       cell.ask('instance.act', {
         operation: { ...operation, id: newId() },
@@ -96,7 +85,7 @@ test.each([
 ] as const)(
   '%s after %j shows its task and then its state',
   async (action, before, task, after) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer()
     for (const one of before) {
       await act(operation, one)
       await expect.poll(async () => (await settled(operation))[3]).toBeNull()
@@ -115,7 +104,7 @@ test.each([
   ['reboot-soft', ['stop'], 'reboot', 'stopped'],
   ['unpause', [], 'unpause', 'active'],
 ] as const)('%s after %j is refused as Nova does', async (action, before, verb, state) => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   for (const one of before) {
     await act(operation, one)
     await expect.poll(async () => (await settled(operation))[3]).toBeNull()
@@ -128,7 +117,7 @@ test.each([
 })
 
 test('a repeated reboot is answered alike and happens once', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   const asked = { operation: { ...operation, id: newId() }, act: { name: 'reboot-hard' } } as const
   await cell.ask('instance.act', asked)
   await expect.poll(async () => (await settled(operation))[3]).toBeNull()
@@ -140,7 +129,7 @@ test('a repeated reboot is answered alike and happens once', async () => {
 })
 
 test('of many actions at once one is taken and the others are refused with a conflict', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   // Longer than all of them take to ask: one that comes after the end of the first may rightly be taken.
   host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])
 
@@ -156,7 +145,7 @@ test.each([
   ['reboot-hard', 'rebooting_hard', ['active', null, 1, null]],
   ['soft-delete', 'soft-deleting', ['soft-delete', null, 4, null]],
 ] as const)('%s takes the guest from a soft reboot that hangs', async (action, task, after) => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   host.driver.faults.set([{ method: 'reboot', times: 1, effect: { do: 'hang' } }])
   await act(operation, 'reboot-soft')
 
@@ -172,7 +161,7 @@ test.each([
 })
 
 test('a server that is being stopped is not rebooted', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   host.driver.faults.set([{ method: 'stop', times: 1, effect: { do: 'slow', ms: 500 } }])
   await act(operation, 'stop')
 
@@ -183,7 +172,7 @@ test('a server that is being stopped is not rebooted', async () => {
 })
 
 test('an action that fails leaves the state as it was, with a fault', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   host.driver.faults.set([
     { method: 'stop', times: 1, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },
   ])
@@ -202,7 +191,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
 test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
   'a stop that %s leaves an instance that no saga holds',
   async (_label, trial) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer()
     await using engine = await cellEngine(running, trial.saga)
     const start = await stopStart(operation)
 
@@ -224,7 +213,7 @@ test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
 test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as const]))(
   'a process killed at commit %i, %s it, is succeeded by one that ends the stop',
   async (dieAt, when) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer()
     const processName = `mortal-${operation.serverId.slice(-12)}`
     const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
     const start = await stopStart(operation)

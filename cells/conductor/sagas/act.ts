@@ -24,7 +24,7 @@ import type { Instance, PlacedOn } from '../instance.ts'
 export interface ActParams {
   readonly operation: OperationRef
   readonly action: ActName
-  /** The complete act, sealed; null where the name is all of it. */
+  /** The complete act, sealed; null if the act has no more than its name. */
   readonly sealed: string | null
   /** As it was when the action was found possible. */
   readonly instance: Instance
@@ -43,7 +43,7 @@ type Done =
   | { readonly outcome: 'failed'; readonly reason: string; readonly isUntouched: boolean }
   | { readonly outcome: 'unwanted' }
 
-/** What the instance is while the act is under way, in the log of the saga. */
+/** The state of the instance at the beginning of the act, in the log of the saga. */
 export type Begun = { readonly placed: { readonly [key in keyof PlacedOn]: PlacedOn[key] } | null }
 
 /** The instance while the action is under way. */

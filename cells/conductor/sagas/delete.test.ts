@@ -4,7 +4,6 @@ import type { InstanceId } from '#common/ids.ts'
 import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
-import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
@@ -25,16 +24,6 @@ beforeAll(async () => {
 
 afterAll(() => cell?.[Symbol.asyncDispose]())
 
-async function activeServer(): Promise<OperationRef> {
-  const operation = operationOn()
-  await cell.ask('instance.build', { operation, build: sampleBuild() })
-  await cell.waitForFeed(
-    'instance',
-    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
-  )
-  return operation
-}
-
 async function startOf(operation: OperationRef) {
   const id = operation.serverId as InstanceId
   const instance = await findInstance(running.cell.conductor.db, id)
@@ -46,7 +35,7 @@ async function startOf(operation: OperationRef) {
 const left = (operation: OperationRef) => tracesOf(running, [host], operation.serverId)
 
 test('a delete commits twice', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   const counting = new MortalDatabase(running.cell.conductor.db, Number.POSITIVE_INFINITY, 'after')
   await using engine = await cellEngine(running, deleteSaga, counting)
 
@@ -63,7 +52,7 @@ test.each(
     .filter(({ ends }) => ends === 'done')
     .map((trial) => [trial.label, trial] as const),
 )('a delete that %s leaves nothing', async (_label, trial) => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   await using engine = await cellEngine(running, trial.saga)
 
   const run = await engine.start(trial.saga, await startOf(operation))
@@ -77,7 +66,7 @@ test.each(
 test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as const]))(
   'a process killed at commit %i, %s it, is succeeded by one that ends the delete',
   async (dieAt, when) => {
-    const operation = await activeServer()
+    const operation = await cell.activeServer()
     const processName = `mortal-${operation.serverId.slice(-12)}`
     const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
     const start = await startOf(operation)
@@ -98,7 +87,7 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
 )
 
 test('a host that cannot destroy is asked again until it has', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   host.driver.faults.set([
     { method: 'destroy', times: 1, effect: { do: 'fail', kind: 'internal' } },
   ])
@@ -110,7 +99,7 @@ test('a host that cannot destroy is asked again until it has', async () => {
 })
 
 test('a host that cannot destroy says why, once, while it is asked again', async () => {
-  const operation = await activeServer()
+  const operation = await cell.activeServer()
   const { serverId } = operation
   const effect = {
     do: 'fail',

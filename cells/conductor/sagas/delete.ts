@@ -83,7 +83,7 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
 }
 
 /**
- * Afterwards the instance is in ERROR with this reason, as Nova has it, and gateways have been told of it once, however often the
+ * Afterwards the instance is in ERROR with this reason, as in Nova, and gateways have been told so once, however often the
  * host says the same. The delete goes on.
  */
 async function tellRefused(
@@ -149,7 +149,7 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
   return queueDeleted(tx, call)
 }
 
-/** What it held was read after it was taken; a group's counts have to be locked first. */
+/** The allocations are read after the instance was taken; the counts of a group have to be locked first. */
 function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const { instance } = call.params
   const held = call.output<Destroyed>('destroy')?.held ?? []

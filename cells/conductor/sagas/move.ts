@@ -30,7 +30,7 @@ export interface MoveParams {
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** One for each step of the plan, so that a host that is asked again recognizes the request. */
+  /** One id for each step of the plan, so that a host recognizes a repeated request. */
   readonly operationIds: readonly string[]
 }
 
@@ -80,7 +80,7 @@ function planOf({ params }: MoveCall): MovePlan {
   return MOVE_PLANS[params.name]
 }
 
-/** Throws `conflict` when the instance has changed since it was read, `no-capacity` when there is no host for it. */
+/** Throws `conflict` when the instance has changed since it was read, `no-capacity` when no host fits. */
 const begin: LocalStep<Conductor, MoveParams> = {
   kind: 'local',
   name: 'begin',
@@ -166,7 +166,7 @@ async function doStep(
   return mayFail || isGone ? DONE : doneOf(outcome, act.name === 'send')
 }
 
-/** What one of the hosts says no to; any other failure leaves the outcome unknown. */
+/** Failures by which a host refuses; any other failure leaves the outcome unknown. */
 const COPY_FAILS_FOR_GOOD: readonly ErrorKind[] = [
   'conflict',
   'invalid',
@@ -185,7 +185,7 @@ async function copied(deps: Conductor, copying: Copying): Promise<Done> {
   }
 }
 
-/** What the last host that had information for the other one answered. */
+/** The information for the other host, from the last host that gave any. */
 function peerInfoOf(call: MoveCall): string {
   return newest(call, ({ peerInfo, told = null }) => peerInfo ?? told) ?? ''
 }

@@ -31,6 +31,7 @@ CREATE TABLE `hosts` (
 	`disabled_reason` varchar(255),
 	`is_forced_down` boolean NOT NULL DEFAULT false,
 	`inventory` json,
+	`network` json,
 	`is_believed` boolean NOT NULL DEFAULT false,
 	`is_deleted` boolean NOT NULL DEFAULT false,
 	`shown_generation` int NOT NULL,

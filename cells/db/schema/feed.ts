@@ -6,7 +6,7 @@ export const feed = mysqlTable(
   'feed',
   {
     id: uuid('id').primaryKey(),
-    /** 0 while it has none. */
+    /** The row's number; 0 before it is numbered. */
     n: bigint('n', { mode: 'number' }).notNull().default(0),
     /** FeedBody as JSON text: it is only ever passed on. */
     body: mediumtext('body').notNull(),
@@ -15,7 +15,7 @@ export const feed = mysqlTable(
   (t) => [index('feed_n').on(t.n)],
 )
 
-/** One row: where the feed stands. Its lock is what makes numbers free of holes and repetitions. */
+/** One row with the position of the feed. Its lock keeps the numbers free of holes and repetitions. */
 export const feedState = mysqlTable('feed_state', {
   id: int('id').primaryKey(),
   /** Random, new with the database: positions of another incarnation mean nothing. */

@@ -12,7 +12,7 @@ export const hosts = mysqlTable(
     /** The one its aggregates say, else its own. */
     zone: text255('zone').notNull(),
     ownZone: text255('own_zone').notNull(),
-    /** HostAggregate[], as the gateway last said. */
+    /** HostAggregate[], as a gateway last sent them. */
     aggregates: json('aggregates').notNull(),
     driver: token('driver').notNull(),
     simulated: boolean('simulated').notNull(),
@@ -24,6 +24,8 @@ export const hosts = mysqlTable(
     disabledReason: text255('disabled_reason'),
     isForcedDown: boolean('is_forced_down').notNull().default(false),
     inventory: json('inventory'),
+    /** HostNetwork; null: it is joined to no network engine. */
+    network: json('network'),
     /** The database was restored since the host was last compared with it: what the host says is believed, once. */
     isBelieved: boolean('is_believed').notNull().default(false),
     /** An operator has had it forgotten; it is back once its compute has started again. */

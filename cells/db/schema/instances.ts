@@ -48,8 +48,8 @@ export const instances = mysqlTable(
 )
 
 /**
- * What the cell has answered, so that it never answers otherwise. `slot` is 'build' for the one answer an attempt
- * gets (a build accepted or refused, or a delete that came first), else the operation's id.
+ * The answers of the cell, so that a repeated request gets the same. `slot` is 'build' for the one answer of an attempt
+ * (a build accepted or refused, or a delete that came first), otherwise the operation's id.
  */
 export const operations = mysqlTable(
   'operations',

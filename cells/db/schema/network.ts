@@ -1,7 +1,7 @@
 import { boolean, int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
 import { token, uuid } from '#common/db/columns.ts'
 
-/** What the gateways said that the cell's network engine is to have, object by object. */
+/** The objects that gateways want in the cell's network engine. */
 export const networkObjects = mysqlTable(
   'network_objects',
   {

@@ -19,7 +19,7 @@ export const resourceProviders = mysqlTable('resource_providers', {
   instances: int('instances').notNull().default(0),
 })
 
-/** What a host has and uses of classes that operators named. `used` is the sum of its allocations, as above. */
+/** A host's inventory and usage of the classes that operators named. `used` is the sum of its allocations, as above. */
 export const customResources = mysqlTable(
   'custom_resources',
   {

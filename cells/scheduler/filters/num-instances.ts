@@ -1,7 +1,7 @@
 import type { Filter, FilterSettings } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 
-/** What an aggregate says it with, as in Nova. */
+/** The metadata key of an aggregate, as in Nova. */
 const KEY = 'max_instances_per_host'
 
 /**
@@ -21,8 +21,8 @@ export const numInstancesFilter: Filter = {
 }
 
 /**
- * The smallest number among the host's aggregates, or else the cell's, and whose it is. What is not a whole number does
- * not count: aggregates take any text, as in Nova.
+ * The smallest limit among the host's aggregates, or else the cell's limit, and which of them set it. Values that are
+ * not whole numbers are ignored: aggregates accept any text, as in Nova.
  */
 export function instancesAllowed(
   { aggregates }: HostState,

@@ -41,13 +41,18 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
       using _lock = lockDeployment(layout)
       const known = existingState(layout).cells.find((each) => each.name === name)
       if (known?.cloud === undefined)
-        throw new Failure('not-found', `There is no cell ${name} that is a cloud of clouds.yaml.`)
+        throw new Failure(
+          'not-found',
+          `There is no nested cell ${name} here. See: ./weir cell list`,
+        )
       const { login } = await entryOf(operator, { cloud, set: {}, map: [] })
       const { refuseOtherProject } = await import('../../nested/same-project.ts')
       await refuseOtherProject(layout, known, login)
       await verified(layout, { login, settings: known.cloud.settings })
       await writeLogin(layout, name, login)
-      say(`Cell ${name} uses it from its next login on. Its former one may go when that has been.`)
+      say(
+        `Cell ${name} uses the new credential from its next login on. Delete the former one after that.`,
+      )
     })
 }
 
@@ -163,5 +168,8 @@ function sayAll(findings: readonly Finding[]): void {
   for (const { check, result, detail } of findings)
     say(`${result.padEnd(8)} ${check.padEnd(11)} ${detail}`)
   if (findings.some(({ result }) => result === 'failed'))
-    throw new Failure('conflict', 'It does not work as it is. Nothing was left there.')
+    throw new Failure(
+      'conflict',
+      'The cloud cannot be a cell: see the failed checks. The checks left nothing there.',
+    )
 }

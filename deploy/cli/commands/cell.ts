@@ -32,7 +32,7 @@ export function addCellCommand(program: Command, operator: Operator): void {
       const { resyncCell } = await import('#gateway/app/cells/resync-cell.ts')
       await using db = openDatabase(layoutIn(), 'weir')
       await resyncCell(db, name)
-      say(`A gateway reads a full copy of ${name} as soon as it hears it.`)
+      say(`The gateways read a full copy of cell ${name} as soon as the cell is reachable.`)
     })
 }
 

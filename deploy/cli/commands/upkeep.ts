@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Failure } from '#common/errors.ts'
@@ -32,6 +32,8 @@ export function addBackupCommands(program: Command): void {
     .description('Restore a database from a backup')
     .option('--yes', 'Confirm: changes made since the backup are lost')
     .action(async (file: string, { yes: isSure }: { readonly yes?: true }) => {
+      if (!existsSync(resolve(file)))
+        throw new Failure('not-found', `There is no file ${resolve(file)}.`)
       if (isSure !== true)
         throw new Failure(
           'invalid',

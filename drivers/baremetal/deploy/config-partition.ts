@@ -8,8 +8,8 @@ import { partitionTable } from './partitions/partition-table.ts'
 type Files = Readonly<Record<string, Uint8Array>>
 
 /**
- * What makes a disk of this size, which begins with the image, end with a partition that is the config drive: guests
- * find it by its label. Throws `invalid` for an image that leaves no place for one.
+ * The bytes that add a config drive as the last partition to a disk of this size, which begins with the image: guests
+ * find it by its label. Throws `invalid` for an image that leaves no room for it.
  */
 export async function configPartition(
   image: DiskContent,

@@ -13,7 +13,7 @@ const IMAGE = Buffer.alloc(4096, 'the image')
 const signal = () => AbortSignal.timeout(LIMIT_MS)
 
 describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
-  test('fails while the BMC stays silent, and the machine is cleaned once it is heard', async ({
+  test('fails if the BMC does not answer for too long, and the machine is cleaned once it does', async ({
     expect,
   }) => {
     await using metal = await startMetal()
@@ -47,7 +47,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(machine.disk.equals(IMAGE)).toBe(true)
   })
 
-  test('goes on when the BMC was silent for a while', async ({ expect }) => {
+  test('continues after the BMC has not answered for a while', async ({ expect }) => {
     await using metal = await startMetal({ bmcSeconds: 60 })
     const { machine, shelf } = metal
     const spec = metal.spec(shelf.add(IMAGE))
@@ -132,9 +132,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.node()).toMatchObject({ state: 'available', instance: null })
   })
 
-  test('that its host’s stop ends is left as it is, and goes on when the host is back', async ({
-    expect,
-  }) => {
+  test('continues after a restart of its host, which stopped in the middle', async ({ expect }) => {
     await using metal = await startMetal()
     const { machine, shelf } = metal
     const spec = metal.spec(shelf.add(IMAGE))
@@ -219,7 +217,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
 
-  test('tells a guest what it is to be told, and refuses what finds no place before a machine is taken', async ({
+  test('gives a guest its config drive, and refuses one without room before it takes a machine', async ({
     expect,
   }) => {
     await using metal = await startMetal()

@@ -6,7 +6,10 @@ import { isLive, liveImage } from './live-image.ts'
 import { partitionTable } from './partitions/partition-table.ts'
 import { rootImage } from './root-image.ts'
 
-/** What a machine gets of an image: its disk's content, or what it boots in place of a disk. There until it is disposed. */
+/**
+ * The image in the form that a machine gets: the content of its disk, or the files that it boots without a disk. Exists
+ * until it is disposed.
+ */
 export type Deployable = AsyncDisposable &
   (
     | { readonly disk: DiskContent; readonly live?: undefined }

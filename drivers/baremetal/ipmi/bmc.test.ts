@@ -77,7 +77,7 @@ describe('a BMC', () => {
     expect(test.sessions).toBe(0)
   })
 
-  test('is asked again when datagrams are lost, and heard once when they are repeated', async () => {
+  test('is asked again when datagrams are lost, and carries a repeated datagram out once', async () => {
     const asked: number[] = []
     const test = await start({ answer: ({ number }) => [0, asked.push(number), 0, 0] })
     const bmc = connect(test)
@@ -113,7 +113,7 @@ describe('a BMC', () => {
     expect(asked).toBe(1)
   })
 
-  test('that is silent is unavailable within seconds, and at once when the caller gives up', async () => {
+  test('that does not answer is unavailable within seconds, and at once when the caller gives up', async () => {
     const test = await start()
     test.loses = Number.POSITIVE_INFINITY
     const abort = new AbortController()
@@ -136,7 +136,7 @@ describe('a BMC', () => {
     })
   })
 
-  test('is switched and told what to boot from', async () => {
+  test('is switched, and boots from the requested device', async () => {
     const commands: string[] = []
     const bmc = connect(
       await start({

@@ -24,8 +24,8 @@ export class Bmc implements AsyncDisposable {
   }
 
   /**
-   * What the BMC answers. It may carry a command out twice. Throws `BmcRefusal` when it refuses, `unavailable` when it
-   * is silent or does not let us in.
+   * The BMC's answer. The BMC may carry a command out twice. Throws `BmcRefusal` when it refuses, `unavailable` when it
+   * does not answer or refuses the login.
    */
   async command(command: Command, signal: AbortSignal): Promise<Buffer> {
     signal.throwIfAborted()

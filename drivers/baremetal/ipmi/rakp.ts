@@ -14,7 +14,7 @@ export interface Handshake {
   readonly bmcGuid: Uint8Array
 }
 
-/** What every packet of a session is signed and encrypted with. */
+/** The keys that sign and encrypt every packet of a session. */
 export interface SessionKeys {
   readonly suite: CipherSuite
   readonly integrity: Uint8Array
@@ -25,7 +25,7 @@ const PASSWORD_BYTES = 20
 const KEY_CONSTANT_BYTES = 20
 const AES_KEY_BYTES = 16
 
-/** What a BMC proves with that it knows the password. */
+/** The code with which a BMC proves that it knows the password. */
 export function bmcProof(handshake: Handshake): Buffer {
   const { suite, consoleSession, bmcSession, consoleRandom, bmcRandom, bmcGuid } = handshake
   return keyedHash(
@@ -40,14 +40,14 @@ export function bmcProof(handshake: Handshake): Buffer {
   )
 }
 
-/** What the console proves with that it knows it. */
+/** The code with which the console proves that it knows the password. */
 export function consoleProof(handshake: Handshake): Buffer {
   const { suite, consoleSession, bmcRandom } = handshake
   const key = passwordKey(handshake)
   return keyedHash(suite, key, bmcRandom, sessionId(consoleSession), whoAsks(handshake))
 }
 
-/** What a BMC proves with that it derived the same keys. */
+/** The code with which a BMC proves that it derived the same keys. */
 export function keyProof(handshake: Handshake): Buffer {
   const { suite, consoleRandom, bmcSession, bmcGuid } = handshake
   const proof = keyedHash(

@@ -12,7 +12,7 @@ function record(changes: Readonly<Record<number, number>> = {}): Buffer {
 
 const scaleOf = (changes: Readonly<Record<number, number>>) => sensorRecord(record(changes))!.scale
 
-test('sensorRecord() tells a sensor by name, number and unit, and passes over other records', () => {
+test('sensorRecord() reads the name, number and unit of a sensor, and skips other records', () => {
   expect(sensorRecord(record())).toMatchObject({ name: 'CPU #1', number: 9, lun: 2, unit: '°C' })
   expect(sensorRecord(record({ 21: 92, 47: 0x06 }))).toMatchObject({ name: 'sensor 9', unit: null })
   expect(sensorRecord(record({ 3: 0x12 }))).toBeUndefined()

@@ -18,7 +18,7 @@ const RESERVATIONS_MAX = 3
 const IS_UNAVAILABLE = 0x20
 const IS_SCANNING = 0x40
 
-/** What the machine's sensors measure now. */
+/** The present readings of the machine's sensors. */
 export async function readSensors(
   bmc: Bmc,
   signal: AbortSignal,

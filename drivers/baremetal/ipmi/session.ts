@@ -49,7 +49,7 @@ export class Session implements AsyncDisposable {
     const exchange = await UdpExchange.open(settings.address, settings.port, signal)
     try {
       const session = new Session(exchange, await openSession(exchange, settings, suite, signal))
-      // A session starts with the least privilege, whatever was asked for.
+      // A session starts with the lowest privilege, also if a higher one was requested.
       const data = Buffer.from([PRIVILEGES[settings.privilege]])
       const command = { netFunction: NET_FUNCTIONS.app, code: SET_PRIVILEGE, data }
       await session.command(command, signal)
@@ -60,7 +60,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** What the BMC answers. It may carry a command out twice. Throws `BmcRefusal`, `unavailable` when it is silent. */
+  /** The BMC's answer. The BMC may carry a command out twice. Throws `BmcRefusal`, `unavailable` when it does not answer. */
   async command(command: Command, signal: AbortSignal): Promise<Buffer> {
     return this.#turns.run('command', signal, () => this.#ask(command, signal))
   }

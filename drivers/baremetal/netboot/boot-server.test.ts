@@ -71,7 +71,7 @@ describe('a boot server', () => {
     expect((await fetch(`${task}/image`)).status).toBe(404)
   })
 
-  test('tells why a machine could not do it, and keeps no task when its start fails', async () => {
+  test('reports why a machine failed its task, and keeps no task when its start fails', async () => {
     const failing = server.run(MAC, write, async () => undefined, signal())
     const outcome = expect(failing).rejects.toMatchObject({ kind: 'internal', detail: 'no disk' })
     await post(`${await taskUrl()}/failed`, 'no disk')
@@ -96,7 +96,7 @@ describe('a boot server', () => {
     expect(await taskUrl()).toBe('')
   })
 
-  test('gives a machine without a disk what it boots from, block by block, but for its tasks', async () => {
+  test('serves the boot files of a machine without a disk, block by block, unless it has a task', async () => {
     const script = () => get(`/boot.ipxe?mac=${LIVE_MAC}`)
     expect(await script()).toBe(`#!ipxe\nsanboot --no-describe ${url}/live/known/iso\n`)
     const iso = `${url}/live/known/iso`

@@ -55,8 +55,8 @@ export class BootServer implements AsyncDisposable {
   }
 
   /**
-   * What the machine reports of its task once `begin` has made it boot from here. It has the task for as long as this
-   * lasts. Throws `conflict` when it has another, `internal` when it says that it failed.
+   * The machine's report on its task, after `begin` has made it boot from here. The machine has the task until this
+   * ends. Throws `conflict` when it has another, `internal` when it reports a failure.
    */
   async run(
     macAddress: string,

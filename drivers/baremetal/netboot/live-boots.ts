@@ -7,7 +7,7 @@ import { ifAbsent } from '#common/if-absent.ts'
 export const LIVE_FILES = ['kernel', 'ramdisk', 'iso'] as const
 export type LiveFile = (typeof LIVE_FILES)[number]
 
-/** What a server's machine boots at every start in place of its disk: a kernel, maybe with a ramdisk, or a CD. */
+/** The boot files of a server's machine at every start, instead of its disk: a kernel, maybe with a ramdisk, or a CD. */
 export interface LiveBoot {
   /** By path. */
   readonly files: Readonly<Partial<Record<LiveFile, string>>>
@@ -22,7 +22,7 @@ export interface KeptBoot extends LiveBoot {
 const TOKEN_BYTES = 24
 const MAIN = 'boot.json'
 
-/** What servers boot from that do not boot from a disk, for as long as they have machines. */
+/** The boot files of servers without a disk, kept while these have machines. */
 export class LiveBoots {
   readonly #folder: string
 
@@ -30,7 +30,7 @@ export class LiveBoots {
     this.#folder = folder
   }
 
-  /** Afterwards the server boots from this, whatever becomes of the files that it was made from. */
+  /** Afterwards the server boots from these files, even if the originals are deleted. */
   async keep(id: InstanceId, { files, commandLine }: LiveBoot): Promise<void> {
     await this.remove(id)
     const folder = this.#folderOf(id)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { machineParts } from './machine-parts.ts'
 
-test('machineParts() reads a report, and leaves out what is no part', () => {
+test('machineParts() reads a report and skips lines that describe no part', () => {
   const report = `cpus 2
 cpu-model A fine CPU @ 2 GHz
 architecture x86_64

@@ -73,7 +73,7 @@ async function runInRamdisk(
   }
   const running = server.run(macAddress, task, begin, taskSignal)
   const report = await running.finally(() => over.abort())
-  // What it reports it has done and written out.
+  // A reported task is done, and its data are on the disk.
   await power.off(signal)
   return report
 }

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 
 const RANGE = /^bytes=(\d+)-(\d+)$/
 
-/** Sends a file, or the requested part of it: iPXE reads a CD block by block. */
+/** Sends a file, or the requested range: iPXE reads a CD block by block. */
 export async function sendFile(
   path: string,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,

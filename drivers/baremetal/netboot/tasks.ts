@@ -1,4 +1,4 @@
-/** What a machine does in the ramdisk before it goes off. */
+/** A task of a machine in the ramdisk, after which it switches itself off. */
 export type RamdiskTask =
   /** Tells what it is made of. */
   | { readonly kind: 'inspect' }

@@ -29,7 +29,7 @@ test('a password stands sealed in the file of nodes, and is good for its node an
   expect(() => bmcSettings(read!, secretsOf('cd'.repeat(32)))).toThrow(/keys configured/)
 })
 
-test('the same machine is known again, whatever happened to it since', () => {
+test('the same machine is recognized after any changes', () => {
   expect(isSameNode({ ...node, maintenance: 'loud' }, added, secrets)).toBe(true)
   const other = { ...added, bmc: { ...added.bmc, password: 'another' } }
   expect(isSameNode(node, other, secrets)).toBe(false)

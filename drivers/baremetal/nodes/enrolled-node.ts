@@ -48,7 +48,7 @@ export function enrolledNodes(text: string): readonly EnrolledNode[] {
   return nodes
 }
 
-/** As it stands in the file of nodes, its password sealed for that node alone. Throws `invalid`. */
+/** The node in the form of the file of nodes, with its password sealed for that node alone. Throws `invalid`. */
 export function enrolledNode(added: NewNode, secrets: Secrets): EnrolledNode {
   const { bmc, ...rest } = added
   const password = secrets.seal(bmc?.password ?? '', purposeOf(added.name))
@@ -67,7 +67,10 @@ export function isSameNode(
   return isDeepStrictEqual(settings === undefined ? rest : { ...rest, bmc: settings }, added)
 }
 
-/** How to speak to the node's BMC; undefined when it has none. Throws when the password was sealed with another key. */
+/**
+ * The address and login of the node's BMC; undefined when it has none. Throws when the password was sealed with another
+ * key.
+ */
 export function bmcSettings(
   { name, bmc }: EnrolledNode,
   secrets: Secrets,

@@ -86,7 +86,7 @@ test('a node with a server cannot be forgotten', async () => {
   await expect(open(node('gone', { maintenance: 'loud' }))).resolves.toBeDefined()
 })
 
-test('nodes come and go while it is open, and what was decided of them is kept', async () => {
+test('nodes can be added and removed while the host runs, and decisions about them persist', async () => {
   const bmc = { address: '192.0.2.7', port: 623, user: 'weir', privilege: 'operator' } as const
   const added = { ...node('added'), bmc: { ...bmc, password: 'known to nobody' } }
   const pool = await open()

@@ -1,15 +1,20 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { ifAbsent } from '#common/if-absent.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { NewNode } from '../../nodes.ts'
-import { bmcSettings, type EnrolledNode, enrolledNode, isSameNode } from './enrolled-node.ts'
+import {
+  bmcSettings,
+  type EnrolledNode,
+  enrolledNode,
+  enrolledNodes,
+  isSameNode,
+} from './enrolled-node.ts'
 import { isOffered, type Node, nodeParts, resourceClassOf } from './node.ts'
 import { type NodeRecord, readNodeRecord, writeNodeRecord } from './node-record.ts'
 import { type NodeEvent, nextNodeState } from './node-states.ts'
-import { readNodesFile, writeNodesFile } from './nodes-file.ts'
 
 interface Kept extends Node {
   enrolled: EnrolledNode
@@ -19,10 +24,10 @@ interface Kept extends Node {
   written: Promise<void>
 }
 
-/** What changes of a record besides the state. */
+/** The properties of a record that change besides the state. */
 export type NodeChange = Partial<Pick<NodeRecord, 'instance' | 'parts' | 'failure' | 'isOn'>>
 
-/** The nodes of a host. What it says has been done to one is on disk. */
+/** The nodes of a host. Every change that it reports as made is on disk. */
 export class NodePool implements AsyncDisposable {
   readonly #folder: string
   readonly #secrets: Secrets
@@ -210,4 +215,17 @@ function writeKept(kept: Kept): Promise<void> {
   const writing = kept.written.then(() => writeNodeRecord(kept.path, kept.record))
   kept.written = writing.catch(() => undefined)
   return writing
+}
+
+/** The nodes that were enrolled by the host's last run; none where there is no file. */
+async function readNodesFile(path: string): Promise<readonly EnrolledNode[]> {
+  const text = await readFile(path, 'utf8').catch(ifAbsent(undefined))
+  return text === undefined ? [] : enrolledNodes(text)
+}
+
+/** Afterwards the file names these nodes, or what it named before. */
+async function writeNodesFile(path: string, nodes: readonly EnrolledNode[]): Promise<void> {
+  const partial = `${path}.part`
+  await writeFile(partial, JSON.stringify({ nodes }, null, 2), { mode: 0o600, flush: true })
+  await rename(partial, path)
 }

@@ -5,7 +5,7 @@ import { ifAbsent } from '#common/if-absent.ts'
 import type { MachineParts } from '../../nodes.ts'
 import type { NodeState } from './node-states.ts'
 
-/** What a host must remember of a node. */
+/** The record of a node, which outlives the process. */
 export interface NodeRecord {
   readonly version: 1
   readonly state: NodeState

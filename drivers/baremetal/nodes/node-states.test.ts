@@ -22,13 +22,13 @@ test('no node is given to a server with another’s data, and none is lost on th
   expect(leadingTo('available')).toEqual(['cleaning'])
   expect(nextNodeState('active', 'release')).toBe('cleaning')
   const reached = new Set<NodeState>(['enrolled'])
-  // A set goes on with what is added to it meanwhile.
+  // Iterating over a set also visits members added during the iteration.
   for (const state of reached)
     for (const next of Object.values(NODE_RULES[state].after)) reached.add(next)
   expect([...reached].toSorted()).toEqual([...NODE_STATES].toSorted())
 })
 
-test('what is not in the table is a conflict', () => {
+test('a transition that the table lacks is a conflict', () => {
   for (const state of NODE_STATES)
     for (const event of NODE_EVENTS.filter((one) => !(one in NODE_RULES[state].after)))
       expect(() => nextNodeState(state, event)).toThrow(state)

@@ -20,7 +20,7 @@ export class NodeWork implements AsyncDisposable {
     this.#host = host
   }
 
-  /** Afterwards the node is being made ready, if it has to be. Work under way goes on. */
+  /** Afterwards the node is being prepared, if its state needs that. Work in progress continues. */
   begin(node: Node): void {
     if (this.#running.has(node.name)) return
     const abort = new AbortController()

@@ -37,7 +37,7 @@ export function nodeParts(
   return { bmc, power: ipmiPower(bmc), management: ipmiManagement(bmc, usesEfi) }
 }
 
-/** What servers ask for to get such a machine; undefined until it has been inspected. */
+/** The resource class by which servers get such a machine; undefined until it has been inspected. */
 export function resourceClassOf({ enrolled, record: { parts } }: Node): string | undefined {
   if (parts === null) return undefined
   const { resourceClass } = enrolled

@@ -8,8 +8,8 @@ import { machineOf } from './machine-of.ts'
 import type { Node } from './node.ts'
 
 /**
- * Afterwards a node that no server has is inspected and clean, and so available; or it is known why not. One that is in
- * maintenance is left alone. False when its BMC or the machine was silent: it may come to it by itself.
+ * Afterwards a node without a server is inspected, clean and so available, or its record has the reason why not. A node
+ * in maintenance is not touched. False if its BMC or the machine did not answer: a later try may succeed.
  */
 export async function provideNode(
   host: BaremetalHost,

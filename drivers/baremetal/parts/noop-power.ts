@@ -1,6 +1,9 @@
 import type { Power } from './power.ts'
 
-/** A machine that people switch when told to, and that is taken to be as it was last asked to be. `isOn`: before that. */
+/**
+ * A machine that people switch on request. Its power state is taken to be the one last requested; `isOn`: the state
+ * before the first request.
+ */
 export function noopPower(isOn: boolean): Power {
   let asked = isOn
   const turn = async (wanted: boolean, signal: AbortSignal) => {

@@ -6,7 +6,7 @@ export interface Power {
   isOn(signal: AbortSignal): Promise<boolean>
   /** Afterwards the machine is on. */
   on(signal: AbortSignal): Promise<void>
-  /** Afterwards the machine is off, whatever it was doing. */
+  /** Afterwards the machine is off, from any state. */
   off(signal: AbortSignal): Promise<void>
   /** Afterwards the machine has been asked to shut down, which it may take its time for, or not do at all. */
   askToShutDown(signal: AbortSignal): Promise<void>

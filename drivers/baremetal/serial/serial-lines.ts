@@ -25,7 +25,7 @@ export class SerialLines implements AsyncDisposable {
     return this.#lines.get(instance)
   }
 
-  /** What the server's machine wrote. */
+  /** The output of the server's machine. */
   log(instance: InstanceId): SerialLog {
     return this.#lines.get(instance)?.log ?? new SerialLog(join(this.#folder, `${instance}.log`))
   }

@@ -14,7 +14,7 @@ export class SerialLog {
     this.#path = path
   }
 
-  /** Bytes are appended in the order they are given. What the disk does not take is lost: a console does not wait. */
+  /** Bytes are appended in order. Bytes that the disk does not take are lost: a console does not wait. */
   append(bytes: Uint8Array): void {
     this.#appended = this.#appended.then(() => this.#append(bytes)).catch(() => undefined)
   }

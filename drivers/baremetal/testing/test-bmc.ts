@@ -17,7 +17,7 @@ export interface TestBmcOptions {
   readonly suites: readonly CipherSuiteId[]
   readonly user: string
   readonly password: string
-  /** What it answers: a completion code and data. */
+  /** The BMC's answer: a completion code and data. */
   readonly answer: (command: TestCommand) => readonly number[]
 }
 
@@ -34,7 +34,7 @@ const CLOSE_SESSION = 0x3c
 /** Channel 1, IPMI 2.0 with user names. */
 const CHANNEL_AUTH = [0, 1, 0x80, 0x14, 0x02, 0, 0, 0, 0]
 
-/** A BMC in this process: it loses and repeats datagrams when told to, and speaks suites that `ipmi_sim` does not. */
+/** A BMC in this process: it loses and repeats datagrams on request, and speaks cipher suites that `ipmi_sim` does not. */
 export class TestBmc implements Disposable {
   readonly #socket: Socket
   readonly #options: TestBmcOptions

@@ -33,7 +33,7 @@ export class TestMachine implements AsyncDisposable {
   script = ''
   /** Further data written over its disk, by offset in bytes. */
   readonly patches = new Map<number, Buffer>()
-  /** Its disk loses what is written, as a broken one does. */
+  /** True: its disk loses all writes, as a broken disk does. */
   garbles = false
   /** Tasks that it was given, by kind. */
   readonly tasks: string[] = []

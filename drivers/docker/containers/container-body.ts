@@ -6,9 +6,9 @@ export interface ContainerPlan {
   readonly owner: Owner
   /** The engine's id of the image. */
   readonly imageId: string
-  /** What the guest runs, where neither image nor engine says. */
+  /** The command of the guest, if neither image nor engine has one. */
   readonly command: readonly string[] | undefined
-  /** The engine's name of the first NIC's network, and how the NIC stands in it. */
+  /** The engine's name of the first NIC's network, and the connection of the NIC. */
   readonly network: { readonly name: string; readonly endpoint: object } | undefined
   readonly configVolume: string | undefined
   readonly ephemeralVolume: string | undefined

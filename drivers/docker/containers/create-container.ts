@@ -13,7 +13,7 @@ export interface NewContainer {
   readonly name: string
   readonly spec: InstanceSpec
   readonly image: EngineImage
-  /** A volume to be its ephemeral disk; without one it gets a new one if its flavor has such a disk. */
+  /** The volume for its ephemeral disk; without one it gets a new volume if its flavor has such a disk. */
   readonly ephemeralVolume?: string | undefined
 }
 
@@ -112,7 +112,7 @@ const COMMAND = 'docker_command'
 /** What runs in a root file system that says nothing of its own. */
 const DEFAULT_COMMAND = ['/sbin/init']
 
-/** What a guest runs; undefined for what its image says. Throws `invalid` for a property that is no list of words. */
+/** The command of a guest; undefined for the image's own. Throws `invalid` for a property that is not a list of words. */
 function commandOf(spec: InstanceSpec, image: EngineImage): readonly string[] | undefined {
   const asked = spec.image.properties[COMMAND]
   if (asked !== undefined) return words(asked, spec)
@@ -126,7 +126,7 @@ function words(text: string, { image }: InstanceSpec): readonly string[] {
     if (Array.isArray(value) && value.length > 0 && value.every((w) => typeof w === 'string'))
       return value
   } catch {
-    // Refused below, like every other value that is no list of words.
+    // Refused below, like every other value that is not a list of words.
   }
   throw new Failure(
     'invalid',

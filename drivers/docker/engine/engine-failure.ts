@@ -9,10 +9,10 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   503: 'unavailable',
 }
 
-/** What the engine passes on of its kernel's ENOSPC and EDQUOT; it has no status for them. */
+/** The kernel's ENOSPC and EDQUOT in messages of the engine, which has no status for them. */
 const NO_ROOM = /no space left on device|disk quota exceeded/
 
-/** A refusal of the engine. Its own words are for operators: they name paths and images of its machine. */
+/** A refusal of the engine. Its message is for operators: it names paths and images of its machine. */
 export function engineFailure(status: number, body: string): Failure {
   const full = withoutRoom(body)
   if (full !== undefined) return full

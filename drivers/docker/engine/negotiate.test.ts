@@ -18,6 +18,6 @@ test.each([
   expect(() => negotiate(text)).toThrow(expect.objectContaining({ kind: 'unsupported' }))
 })
 
-test('negotiate() takes what is no answer of an engine for silence', () => {
+test('negotiate() throws `unavailable` for an answer that no Docker engine gives', () => {
   expect(() => negotiate('<html>')).toThrow(expect.objectContaining({ kind: 'unavailable' }))
 })

@@ -9,7 +9,7 @@ export type ArchiveKind = 'image' | 'files'
 
 export const MANIFEST = 'manifest.json'
 
-/** What a tar archive holds, seen from its table of contents. Throws `invalid` for anything that is no tar archive. */
+/** The kind of content of a tar archive, from its table of contents. Throws `invalid` for any other file. */
 export async function archiveKind(
   image: ImageSpec,
   path: string,

@@ -9,7 +9,7 @@ interface ListedImage {
   readonly Size: number
 }
 
-/** What the engine says of an image that was never given a name. */
+/** The engine's time for an image that was never named. */
 const LONG_AGO = '0001-01-01T00:00:00Z'
 
 interface Unused {
@@ -22,14 +22,14 @@ interface Unused {
 export interface PurgeImages {
   /** Only images named `repository:...` are Weir's. */
   readonly repository: string
-  /** Names that stay whatever happens. */
+  /** Names of images that are always kept. */
   readonly kept: readonly string[]
   readonly unusedBytesMax: number
 }
 
 /**
- * Afterwards the images of the repository that no container is made of, anybody's, take no more than the limit, but for the
- * one that was named last: those that were named longest ago went. An image that has other names as well only loses ours.
+ * Afterwards the images of the repository that no container uses take no more than the limit, but for the image named
+ * last. The images named longest ago are removed first. An image that has other names as well loses only ours.
  */
 export async function purgeImages(
   engine: Engine,

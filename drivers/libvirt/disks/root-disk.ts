@@ -30,7 +30,7 @@ export async function createRootDisk(
   await createOverlay(path, { path: imagePath, format }, size, signal)
 }
 
-/** The declared format, if disks of it can be booted here; throws `invalid` otherwise. */
+/** The declared format, if this host can boot disks in that format; throws `invalid` otherwise. */
 export function imageFormat(image: ImageSpec): ImageFormat {
   const format = IMAGE_FORMATS.find((known) => known === image.diskFormat)
   if (format === undefined)

@@ -11,7 +11,7 @@ export interface StartFiles {
 /** How a kernel finds its disk and where it speaks (nova: property os_command_line of the image). */
 const COMMAND_LINE = 'root=/dev/vda console=tty0 console=ttyS0'
 
-/** What a domain is started from; absent: what its first disk begins with. */
+/** The files with which a domain is started; absent: the boot loader of its first disk. */
 export interface Start {
   readonly kernel: string
   readonly ramdisk: string | undefined
@@ -19,8 +19,8 @@ export interface Start {
 }
 
 /**
- * Afterwards the files are what the image names, or are not there. They are the instance's own, so that it starts, and
- * moves, whatever becomes of the images.
+ * Afterwards the instance has its own copies of the kernel and ramdisk that the image names, or none. With its own
+ * copies it starts and moves even after the images have been deleted.
  */
 export async function writeStartFiles(
   host: LibvirtHost,

@@ -6,10 +6,10 @@ import type { LibvirtSession } from '../session.ts'
 /** virDomainGetJobStatsFlags: the job that ended last. */
 const JOB_STATS_COMPLETED = 1
 
-/** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest goes on. */
+/** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest runs. */
 export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
   return {
-    /** Begins to copy disks as they are now; the job's end is asked for. */
+    /** Begins to copy disks as they are now; the caller polls for the end of the job. */
     async begin(domain: DomainRef, xml: string, signal: AbortSignal): Promise<void> {
       const args = new XdrWriter().domain(domain).text(xml).optionalText(null).uint(0)
       await slow.call(PROCEDURES.domainBackupBegin, args, signal)
@@ -19,7 +19,7 @@ export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
       const args = new XdrWriter().domain(domain).uint(ended ? JOB_STATS_COMPLETED : 0)
       return (await session.call(PROCEDURES.domainGetJobStats, args, signal)).int()
     },
-    /** What the job under way says of itself, by libvirt's names; nothing when there is none. */
+    /** The figures of the running job, by libvirt's names; empty when there is none. */
     async jobFigures(
       domain: DomainRef,
       signal: AbortSignal,

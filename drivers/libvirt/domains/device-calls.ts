@@ -58,7 +58,7 @@ export function deviceCalls(session: LibvirtSession, slow: LibvirtSession) {
       const args = onDomain(domain).text(xml).uint(flags)
       await slow.call(PROCEDURES.domainAttachDeviceFlags, args, signal)
     },
-    /** A running guest is asked to release the device, and takes its time. */
+    /** A running guest has to release the device, which takes time. */
     async detach(
       domain: DomainRef,
       xml: string,

@@ -8,7 +8,7 @@ export interface DiskPlan {
   readonly files: InstanceFiles
   /** The path of the drive the guest is shown. */
   readonly configDrive: string | undefined
-  /** What it boots from instead of its own first disk. */
+  /** The device from which it boots instead of its own first disk. */
   readonly rescue: RescueDevice | undefined
 }
 
@@ -54,7 +54,7 @@ function rescueElements(
     element('boot', { order: 1 }),
     kind === 'cdrom' ? element('readonly') : undefined,
   )
-  // The one QEMU would choose is of a kind that few kernels know.
+  // QEMU's default is a controller that few kernels support.
   const scsi = element('controller', { type: 'scsi', model: 'virtio-scsi' })
   return bus === 'scsi' ? [drive, scsi] : [drive]
 }

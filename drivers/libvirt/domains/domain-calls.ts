@@ -60,7 +60,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
       const args = onDomain(domain).uint(SHUTDOWN_ACPI)
       await session.call(PROCEDURES.domainShutdownFlags, args, signal)
     },
-    /** Cuts the power: the guest is told nothing. */
+    /** Cuts the power, without notice to the guest. */
     async cut(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await slow.call(PROCEDURES.domainDestroyFlags, onDomain(domain).uint(0), signal)
     },
@@ -84,7 +84,7 @@ export type DomainCalls = ReturnType<typeof domainCalls>
 function memoryCalls(session: LibvirtSession, slow: LibvirtSession) {
   const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
   return {
-    /** Writes the guest's memory to disk and ends it; its next start goes on from there. */
+    /** Writes the guest's memory to disk and ends the guest; its next start resumes from there. */
     async save(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await slow.call(PROCEDURES.domainManagedSave, onDomain(domain).uint(0), signal)
     },

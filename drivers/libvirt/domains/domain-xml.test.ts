@@ -39,7 +39,7 @@ describe('domainXml()', () => {
     return { spec, tree: treeOf(spec) }
   }
 
-  test('what a user chose is text in the metadata and nothing else', () => {
+  test('texts of users are in the metadata only', () => {
     const displayName = '</name><name>evil</name>../../etc'
     const { spec, tree } = plan({ displayName, hostname: 'evil-host' })
 
@@ -73,7 +73,7 @@ describe('domainXml()', () => {
     expect(elementsAt(far, 'domain', 'devices', 'graphics')).toEqual([])
   })
 
-  test('it has only what the server asked for', () => {
+  test('it has only the devices that the server needs', () => {
     const { tree } = plan()
     const devices = elementsAt(tree, 'domain', 'devices')[0]!
 

@@ -9,7 +9,7 @@ const RATE_PERIOD_MS = 1_000
 /** What image and flavor say of a guest's devices (glance: useful image properties; nova: extra specs). */
 export interface GuestOptions {
   readonly firmware: 'bios' | 'efi'
-  /** What befalls a guest that no longer answers its watchdog; null: it has none. */
+  /** The action for a guest that no longer serves its watchdog; null: it has no watchdog. */
   readonly watchdog: (typeof WATCHDOG_ACTIONS)[number] | null
   /** Null: the flavor allows no source of random numbers. */
   readonly rng: RandomRate | null

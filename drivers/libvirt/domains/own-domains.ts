@@ -8,7 +8,7 @@ import { elementsAt, parseXml } from '../xml/parse.ts'
 import type { DomainCalls } from './domain-calls.ts'
 import { endedWithHost, powerStateOf } from './power-state.ts'
 
-/** The domain of an instance, if it is this owner's; a domain of anyone else's is as good as absent. */
+/** The domain of an instance, if it belongs to this owner; domains of others count as absent. */
 export async function findOwnDomain(
   calls: DomainCalls,
   owner: Owner,
@@ -44,7 +44,7 @@ export async function listOwnDomains(
   return reports.filter((found) => found !== undefined)
 }
 
-/** The instance that a domain is, if it is anybody's: they have one UUID. */
+/** The instance of a domain, of any owner: both have the same UUID. */
 export function instanceOfDomain(domain: DomainRef): InstanceId {
   return uuidText(domain.uuid) as InstanceId
 }

@@ -5,7 +5,7 @@ const BUSES = ['virtio', 'ide', 'sata', 'scsi'] as const
 type DiskKind = (typeof KINDS)[number]
 export type DiskBus = (typeof BUSES)[number]
 
-/** What a guest in rescue boots from. */
+/** The boot device of a guest in rescue. */
 export interface RescueDevice {
   readonly kind: DiskKind
   readonly bus: DiskBus
@@ -16,7 +16,10 @@ export interface RescueDevice {
   readonly isStable: boolean
 }
 
-/** What the rescue image's properties ask for (nova: user/rescue). Throws `invalid` for what no guest can have. */
+/**
+ * The device that the rescue image's properties request (nova: user/rescue). Throws `invalid` for one that no guest can
+ * have.
+ */
 export function rescueDevice(properties: Readonly<Record<string, string>>): RescueDevice {
   const { hw_rescue_device: askedKind, hw_rescue_bus: askedBus } = properties
   const kind = KINDS.find((known) => known === (askedKind ?? 'disk'))

@@ -22,7 +22,7 @@ export function filterCalls(session: LibvirtSession) {
     async define(xml: string, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.nwfilterDefineXml, new XdrWriter().text(xml), signal)
     },
-    /** Afterwards there is no such filter, unless a guest is behind it. */
+    /** Afterwards there is no such filter, unless a guest uses it. */
     async undefine(name: string, signal: AbortSignal): Promise<void> {
       const filter = await find(name, signal)
       if (filter === undefined) return

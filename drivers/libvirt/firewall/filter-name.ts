@@ -1,6 +1,6 @@
 import type { PortId } from '#common/ids.ts'
 
-/** What the filter of a port is called in libvirt: the port's id is in it, so no other port has the same. */
+/** The name of a port's filter in libvirt. It contains the port's id, so it is unique. */
 export function filterName(port: PortId): string {
   return `weir-port-${port}`
 }

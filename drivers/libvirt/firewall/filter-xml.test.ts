@@ -30,7 +30,7 @@ describe('the filter of a port', () => {
     expect(filterXml(null)).not.toContain('<rule')
   })
 
-  test('without rules lets out only what is its own, and nothing in but what it needs', () => {
+  test('without rules passes only packets from its own addresses, and inbound only what every port needs', () => {
     const xml = filterXml([])
     expect(xml).toContain(`name='weir-port-${PORT}'`)
     expect(xml).toContain("<mac match='no' srcmacaddr='fa:16:3e:00:00:01'>")
@@ -45,7 +45,7 @@ describe('the filter of a port', () => {
     ['IPv6', { version: 6, protocol: 17, portMin: 53, portMax: 53 }, '<udp-ipv6 '],
     ['a network', { remotes: ['10.2.0.0/16'] }, "<all srcipaddr='10.2.0.0' srcipmask='16'>"],
     [
-      'what is sent there',
+      'egress to a remote address',
       { direction: 'egress', remotes: ['10.2.0.7/32'] },
       "<all dstipaddr='10.2.0.7' dstipmask='32'>",
     ],
@@ -53,7 +53,7 @@ describe('the filter of a port', () => {
     expect(filterXml([{ ...any, ...change }])).toContain(expected)
   })
 
-  test('stays shut for a group without members, and for what libvirt has no words for', () => {
+  test('stays shut for a group without members, and for protocols that libvirt cannot filter', () => {
     const closed = filterXml([])
     expect(filterXml([{ ...any, remotes: [] }])).toBe(closed)
     expect(filterXml([{ ...any, protocol: 47 }])).toBe(closed)

@@ -76,7 +76,10 @@ function againstSpoofing({ macAddress, fixedIps }: NicSpec): readonly XmlElement
   ]
 }
 
-/** What a guest cannot do without; neighbour discovery is no connection to the kernel, so its state is not matched. */
+/**
+ * The traffic that every guest needs. The kernel does not track neighbour discovery as connections, so its state is not
+ * matched.
+ */
 const NEEDS: readonly XmlElement[] = [
   need('out', 'udp', { srcportstart: 68, dstportstart: 67 }),
   need('in', 'udp', { srcportstart: 67, dstportstart: 68 }),

@@ -68,7 +68,7 @@ async function pack(
   await hideFiles(files)
 }
 
-/** Afterwards there is no packed disk, and the guest runs if it is to. The caller holds the instance's lock. */
+/** Afterwards there is no packed disk, and the guest runs if it is meant to. The caller holds the instance's lock. */
 async function unpack(
   host: LibvirtHost,
   id: InstanceId,

@@ -10,7 +10,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 import { SECRET_MODE } from '../spawn.ts'
 
-/** What an instance consists of, by the names that travel. */
+/** The files of an instance that travel, by their names in a move. */
 export const MOVED_NAMES = ['root', 'ephemeral', 'config', 'nvram', 'kernel', 'ramdisk'] as const
 const UNCHANGING: readonly MovedName[] = ['config', 'kernel', 'ramdisk']
 export type MovedName = (typeof MOVED_NAMES)[number]

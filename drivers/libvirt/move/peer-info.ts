@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Failure } from '#common/errors.ts'
 
-/** What the source of a live migration sends to the destination: the sizes of the guest's disks in bytes. */
+/** The message of a live migration's source to the destination: the sizes of the guest's disks in bytes. */
 export const Announced = Type.Object({
   root: Type.Integer(),
   ephemeral: Type.Optional(Type.Integer()),
@@ -10,7 +10,7 @@ export const Announced = Type.Object({
 })
 export type Announced = Static<typeof Announced>
 
-/** What the destination of a live migration sends to the source: its libvirt, its identity, and its folder of disks. */
+/** The message of a live migration's destination to the source: its libvirt, its identity, and its folder of disks. */
 export const Expected = Type.Object({
   uri: Type.String(),
   cellId: Type.String(),

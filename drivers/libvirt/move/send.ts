@@ -20,8 +20,8 @@ const ABORT_MS = 10_000
 const JOB_NONE = 0
 
 /**
- * Afterwards the guest runs on the host that expects it. A job that an earlier process began goes on by itself, and is
- * waited for. The caller holds the instance's lock.
+ * Afterwards the guest runs on the host that expects it. A job that an earlier process began continues by itself, and
+ * this function waits for it. The caller holds the instance's lock.
  */
 export async function send(
   host: LibvirtHost,

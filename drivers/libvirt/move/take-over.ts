@@ -39,7 +39,7 @@ export async function takeOver(
   const former = (await readInstanceRecord(files))?.takenFrom ?? (await formerHost(host, spec.id))
   if (former === undefined) return false
   const left = instanceFiles(former, spec.id)
-  // What can fail without the disks comes before them.
+  // Steps that can fail without the disks come first.
   const base = await baseOf(host, spec, [left, files], signal)
   await takeFolder(left, files, former)
   try {
@@ -69,14 +69,14 @@ async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | u
   }
   if (found.length > 1)
     throw new Failure('conflict', 'More than one host has disks of the instance.', {
-      detail: `what is stale of ${found.join(', ')} has to be moved away`,
+      detail: `move the stale folders among ${found.join(', ')} away`,
     })
   return found[0]
 }
 
 type Base = Parameters<typeof rebase>[1]
 
-/** What the root disk, wherever of these it is, has to rest on; undefined: it needs no other file. */
+/** The backing file of the root disk, in whichever folder the disk is; undefined: it needs none. */
 async function baseOf(
   host: LibvirtHost,
   { image }: InstanceSpec,

@@ -19,7 +19,7 @@ export interface GuestNetworks {
   filter(nic: NicSpec, rules: readonly FilterRule[] | null, signal: AbortSignal): Promise<void>
 }
 
-/** Where Open vSwitch switches packets: in the kernel, or in its own process. These are its own words. */
+/** Where Open vSwitch switches packets: in the kernel, or in its own process; by Open vSwitch's names. */
 export const OVS_DATAPATHS = ['system', 'netdev'] as const
 export type OvsDatapath = (typeof OVS_DATAPATHS)[number]
 

@@ -112,9 +112,13 @@ export class HostNetworks implements GuestNetworks {
     const document = parseXml(await this.#calls.xml(network, signal))
     const [stamp] = elementsAt(document, 'network', 'metadata', 'owned')
     if (!isOwnStamp(stamp, this.#owner, id))
-      throw new Failure('conflict', 'A network of this host has the identity of another one.', {
-        detail: `libvirt network ${network.name} is not of this cell and host`,
-      })
+      throw new Failure(
+        'conflict',
+        'libvirt has a network with the UUID of this network that belongs to another owner.',
+        {
+          detail: `libvirt network ${network.name} is not of this cell and host`,
+        },
+      )
     return network
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { NetworkId } from '#common/ids.ts'
 import type { Owner } from '../../driver.ts'
 
-/** What a network is called on this host, in libvirt and as a bridge (15 characters at most, IFNAMSIZ). */
+/** The name of a network on this host, in libvirt and as a bridge (15 characters at most, IFNAMSIZ). */
 export function networkName(owner: Owner, id: NetworkId): string {
   return `wr-${digest(owner, id).slice(0, 12)}`
 }

@@ -73,7 +73,10 @@ function dnsServersOption(servers: readonly string[]): readonly string[] {
   return addresses.length === 0 ? [] : [`dhcp-option=option:dns-server,${addresses.join(',')}`]
 }
 
-/** RFC 3442. A guest that is told so of routes looks for no router besides, and libvirt names none where nothing is forwarded. */
+/**
+ * RFC 3442. A guest that gets routes by this option ignores the router option, and libvirt names no router on a network
+ * without forwarding.
+ */
 function hostRoutesOption(routes: NonNullable<Address['hostRoutes']>): readonly string[] {
   const pushedRoutes = routes
     .filter(({ destination }) => ipaddr.IPv4.isValidCIDR(destination))

@@ -10,7 +10,7 @@ export interface AskedPlacement {
   readonly isDedicated: boolean
   /** Memory nodes that the guest sees, each within one of the host's; null: it sees none. */
   readonly nodes: number | null
-  /** The size of its memory's pages; null: whatever the host uses. */
+  /** The size of the guest's memory pages; null: the host's default. */
   readonly page: PageSize | null
   /** As the guest sees its CPUs; null: as many sockets as CPUs. */
   readonly topology: CpuTopology | null

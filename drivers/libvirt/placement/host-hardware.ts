@@ -16,7 +16,7 @@ export async function lendableDevices(
   return pciDevices(await nodeCalls(session).pciDevices(signal), lentDevices)
 }
 
-/** What the host has, in all, of what flavors ask for by name: CPUs set apart, large pages, devices. */
+/** The total hardware of the host that flavors request by name: dedicated CPUs, large pages, devices. */
 export async function hardwareInventory(
   host: LibvirtHost,
   nodes: readonly HostNode[],

@@ -8,7 +8,7 @@ import type { PciDevice } from './pci-devices.ts'
 export interface GuestPlacement {
   /** The host's CPU for each vCPU; absent: any that are shared. */
   readonly pins?: readonly number[]
-  /** What the guest sees as memory nodes, and which of the host's each is; absent: it sees none. */
+  /** The memory nodes that the guest sees, each with its node of the host; absent: it sees none. */
   readonly nodes?: readonly GuestNode[]
   /** Absent: as the host does. */
   readonly pageKib?: number
@@ -28,7 +28,7 @@ export interface HostPlaces {
   readonly dedicated: readonly number[]
   /** Devices that guests may be lent. */
   readonly devices: readonly PciDevice[]
-  /** What the host's other guests have of all that. */
+  /** The hardware of the host's other guests. */
   readonly others: readonly GuestPlacement[]
 }
 

@@ -118,7 +118,7 @@ describe('a guest', () => {
   })
 })
 
-test('what a domain of another making has to itself is read from its XML', () => {
+test('the CPUs that a foreign domain is pinned to are read from its XML', () => {
   const devices = ['0000:3b:00.1']
   const ours = [
     element('devices', {}, ...lentElements({ devices })),
@@ -194,7 +194,7 @@ describe('the CPU a guest is shown', () => {
     return cpu === undefined ? undefined : renderXml(cpu)
   }
 
-  test('is the model the host has where guests run on it, and else what the operator says', () => {
+  test("is the host's model where guests use KVM, and otherwise the operator's choice", () => {
     expect(shown(undefined, 'qemu', [])).toBeUndefined()
     expect(shown(undefined, 'kvm', [])).toBe('<cpu mode="host-model"></cpu>')
     expect(shown('host-passthrough', 'kvm', [])).toBe('<cpu mode="host-passthrough"></cpu>')

@@ -42,7 +42,7 @@ describe('RpcConnection', () => {
     )
   const receivedCount = (count: number) => expect.poll(() => received.length).toBe(count)
 
-  test('call() gets its own answer, in whatever order answers come', async () => {
+  test('call() gets its own answer, in any order of answers', async () => {
     const [first, second] = [1, 2].map(() =>
       connection.call(PROCEDURES.connectGetHostname, NOTHING),
     )
@@ -55,7 +55,7 @@ describe('RpcConnection', () => {
     expect((await second!).text()).toBe('second')
   })
 
-  test('call() throws what the daemon refused, with its text as detail only', async () => {
+  test("call() throws the daemon's refusal, with its text as detail only", async () => {
     const calling = connection.call(PROCEDURES.domainLookupByUuid, NOTHING)
     await receivedCount(1)
     const error = new XdrWriter().int(42).int(10).optionalText('Domain not found: secret path')

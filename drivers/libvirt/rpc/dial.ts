@@ -15,7 +15,7 @@ export interface TlsFiles {
 }
 
 const TIMEOUT_MS = 5_000
-/** What a daemon sends first once it has accepted a client's certificate (libvirt: src/rpc/virnetserverclient.c). */
+/** The first byte of a daemon that has accepted a client's certificate (libvirt: src/rpc/virnetserverclient.c). */
 const ACCEPTED = 1
 
 /**

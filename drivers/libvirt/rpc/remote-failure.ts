@@ -25,7 +25,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   112: 'conflict', // AGENT_COMMAND_FAILED
 }
 
-/** The failure an error answer stands for. libvirt's text may name paths and commands, so it is detail only. */
+/** The failure for an error answer. libvirt's text may name paths and commands, so it is detail only. */
 export function remoteFailure(procedure: number, answer: XdrReader): Failure {
   const code = answer.int()
   const domain = answer.int()

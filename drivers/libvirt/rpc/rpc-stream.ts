@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 
-/** What a stream needs of the connection it runs over. */
+/** The part of a connection that a stream uses. */
 export interface StreamCarrier {
   /** `sent` is called once the connection takes more. */
   send(bytes: Buffer, sent: (error?: Error | null) => void): void

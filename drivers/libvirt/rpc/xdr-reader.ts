@@ -61,7 +61,7 @@ export class XdrReader {
     return new Map(this.list((reader) => [reader.text(), reader.#parameter()] as const))
   }
 
-  /** virTypedParameterType says how it is told. */
+  /** Its encoding depends on its virTypedParameterType. */
   #parameter(): number | string {
     const type = this.int()
     switch (type) {

@@ -6,7 +6,7 @@ import { XdrReader } from './xdr-reader.ts'
 import { XdrWriter } from './xdr-writer.ts'
 
 describe('XDR', () => {
-  test('what is written is read back, padded to four bytes', () => {
+  test('values are read back as written, padded to four bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: -1, max: 9e8 }), (text, id) => {
         const name = text.toWellFormed()
@@ -26,7 +26,7 @@ describe('XDR', () => {
     )
   })
 
-  test('a length beyond what was received is an error, not memory', () => {
+  test('a length beyond the received bytes is an error, and reserves no memory', () => {
     const short = new XdrReader(new XdrWriter().uint(0x7fff_ffff).bytes())
     expect(() => short.text()).toThrow(RangeError)
 

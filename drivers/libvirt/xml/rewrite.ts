@@ -5,7 +5,7 @@ import { refuseUnreadable } from './parse.ts'
 /** In place of an element: another one, or none. */
 export type Change = (found: XmlElement) => XmlElement | undefined
 
-/** What the parser makes of a node: its name over its children, with its attributes beside it. */
+/** The parser's form of a node: its name over its children, with its attributes beside it. */
 type Parsed = Readonly<
   Record<string, readonly Parsed[] | string | Readonly<Record<string, string>>>
 >

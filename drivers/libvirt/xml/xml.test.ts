@@ -15,7 +15,7 @@ describe('renderXml()', () => {
     )
   })
 
-  test('whatever text goes in, exactly the built elements come out', () => {
+  test('for any text, the output has exactly the built elements', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const tree = parseXml(renderXml(element('x', { a: text }, element('y', {}, text))))

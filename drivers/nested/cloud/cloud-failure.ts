@@ -1,6 +1,6 @@
 import { type ErrorKind, Failure } from '#common/errors.ts'
 
-/** What a cloud answered that was no success. */
+/** An answer of a cloud other than a success. */
 export interface Refusal {
   /** Such as `POST /servers of compute`. */
   readonly what: string
@@ -30,8 +30,8 @@ const TEXTS: Readonly<Partial<Record<ErrorKind, string>>> = {
 const DETAIL_MAX = 500
 
 /**
- * A refusal of the cloud. Its own words are for operators: they name users, hosts and addresses there. An answer that is
- * not of the service itself, such as a proxy's page, leaves the outcome unknown.
+ * A refusal of the cloud. Its message is for operators: it names users, hosts and addresses there. An answer that does
+ * not come from the service itself, such as a proxy's page, leaves the outcome unknown.
  */
 export function cloudFailure({ what, status, body }: Refusal): Failure {
   const message = messageOf(body)
@@ -71,7 +71,7 @@ function parse(body: string): unknown {
   }
 }
 
-/** What stands between two texts; up to the end where the second does not come. */
+/** The text between two others; up to the end if the second is missing. */
 function between(text: string, start: string, end: string): string | undefined {
   const at = text.indexOf(start)
   if (at === -1) return undefined

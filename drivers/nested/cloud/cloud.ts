@@ -24,7 +24,7 @@ export interface CloudRequest {
   /** Of Compute; absent: the oldest. */
   readonly microversion?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** The gateways that a request has come through, besides this one's. */
+  /** The gateways through which a request has come, besides this one's. */
   readonly via?: readonly string[]
   readonly signal: AbortSignal
   /** Once it is being sent the signal does not cut it off: it may be done all the same, and its answer is needed. */
@@ -158,7 +158,7 @@ export class Cloud implements AsyncDisposable {
     await this.#agent.destroy()
   }
 
-  /** What was refused for want of a good token or of patience has not been done, so it may be asked again. */
+  /** A request refused for a bad token or for its rate was not carried out, so it may be repeated. */
   async #authorized<S extends Pick<Sent, 'status' | 'headers'>>(
     service: CloudService,
     { signal, content }: Pick<CloudRequest, 'signal' | 'content'>,
@@ -238,7 +238,7 @@ export class Cloud implements AsyncDisposable {
       return answer
     } catch (cause) {
       signal.throwIfAborted()
-      // What the content itself says against being read goes on as it is.
+      // A failure that the content itself reports while it is read is rethrown unchanged.
       throw isFailure(cause) ? cause : silence(cause, url.origin)
     }
   }

@@ -4,8 +4,8 @@ const WAIT_DEFAULT_MS = 5_000
 const WAIT_MAX_MS = 120_000
 
 /**
- * How long a cloud that has had enough asks to wait, undefined when it took the request. 413 is what Nova and its proxies
- * said before there was 429; it means "too large" unless it names a time.
+ * How long an overloaded cloud asks its clients to wait; undefined if it accepted the request. Nova and its proxies
+ * used 413 for this before 429 existed; without a time, 413 means "too large".
  */
 export function retryAfterMs({
   status,

@@ -61,7 +61,7 @@ const NAMES = new Map<number, PowerState>(
   Object.entries(POWER_STATES).map(([name, number]) => [number, name as PowerState]),
 )
 
-/** What the guest is for us: a suspended one is off, its memory the cloud's concern. */
+/** The guest's power state for us: a suspended guest counts as off, because its memory is the cloud's concern. */
 export function powerStateOf(server: CloudServer): PowerState {
   const state = NAMES.get(server['OS-EXT-STS:power_state'] ?? POWER_STATES.nostate) ?? 'nostate'
   return state === 'suspended' ? 'shutdown' : state

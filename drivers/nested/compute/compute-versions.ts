@@ -20,7 +20,7 @@ export class ComputeVersions {
     this.#cloud = cloud
   }
 
-  /** The newest; '2.1' or older where there is no choice. */
+  /** The newest microversion; '2.1' or older if the cloud offers no choice. */
   async newest(signal: AbortSignal): Promise<string> {
     const access = await this.#cloud.access(signal)
     if (this.#known?.access !== access)

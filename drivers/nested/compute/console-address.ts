@@ -7,8 +7,9 @@ export interface ConsoleAddress {
 const BINARY = 'binary'
 
 /**
- * What a console's page would connect to. A Weir's URL has its token behind `#`, and takes it as a subprotocol; the
- * proxies of Nova take it as a parameter, which their URLs have as it is or within `path`. Undefined for a URL without one.
+ * The WebSocket address of a console's page. A Weir's URL has its token behind `#`, and takes it as a subprotocol; the
+ * proxies of Nova take it as a parameter, which their URLs have directly or within `path`. Undefined for a URL without
+ * one.
  */
 export function consoleAddress(text: string): ConsoleAddress | undefined {
   const url = URL.parse(text)

@@ -7,7 +7,7 @@ import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
 
-/** What of the cloud's own a server is made of, by its ids. */
+/** The objects of the cloud from which a server is made, by its ids. */
 export interface ServerParts {
   readonly flavorRef: string
   readonly imageRef: string
@@ -77,7 +77,7 @@ function networksOf({ nics }: InstanceSpec, { portIds }: ServerParts): object | 
   })
 }
 
-/** Instances of other hosts are far from this cloud whatever it does. */
+/** Instances on other hosts are never near servers of this cloud, so the cloud needs no hints about them. */
 function hintsOf(records: NestedHost['records'], { neighbours, remarks }: InstanceSpec): object {
   const below = (ids: readonly string[] = []) =>
     ids.flatMap((id) => records.get(id as InstanceId)?.serverId ?? [])
@@ -102,7 +102,7 @@ async function versionsNeeded(
   needed.push(
     hasDescription(spec)
       ? await versions.need(DESCRIPTION_SINCE, 'a description', signal)
-      : // Nova describes a server by its name where it is asked for an older one.
+      : // Below this microversion, Nova describes a server by its name.
         ((await versions.ifServed(DESCRIPTION_SINCE, signal)) ?? OLDEST),
   )
   if ((spec.remarks?.tags.length ?? 0) > 0)

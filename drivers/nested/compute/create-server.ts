@@ -11,8 +11,8 @@ import { createRequest, type ServerParts } from './create-body.ts'
 const CreatedServer = Type.Object({ server: Type.Object({ id: Id }) })
 
 /**
- * The id of the server, which is asked for once however often this is called. Throws `unavailable` while it is not known
- * whether it was made; any other failure means that it was not.
+ * The id of the server, which is requested once however often this is called. Throws `unavailable` while it is unknown
+ * whether it was created; any other failure means that it was not.
  */
 export async function createServer(
   host: NestedHost,
@@ -48,7 +48,7 @@ export async function createServer(
   }
 }
 
-/** Afterwards the record says that nothing is on its way, if the refusal says so. Throws `unavailable` if it may be. */
+/** Afterwards the record has no pending create, if the refusal rules one out. Throws `unavailable` if it may be pending. */
 async function heed(
   { records }: NestedHost,
   id: InstanceId,

@@ -28,7 +28,7 @@ export async function findServer(
   return host.view.of(id)[0]
 }
 
-/** A new server is taken by its mark, whatever the answer to its create has named. */
+/** A new server is recognized by its mark, even if the answer to its create request named another id. */
 export async function refuseForeign(
   { records, view }: NestedHost,
   id: InstanceId,

@@ -4,7 +4,7 @@ import { isUuid } from '#common/ids.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 
 export interface EventListener {
-  /** All up to here was told of; it may be gone on after. */
+  /** All events up to this one have been delivered; a later stream may continue after it. */
   readonly at: (eventId: string) => void
   /** Something has happened to this server. */
   readonly changed: (serverId: string) => void

@@ -186,7 +186,7 @@ export class ServerView implements AsyncDisposable {
     if (isWhole) this.#unmanagedGuests.clear()
     for (const server of servers) this.#logUnknownServer(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
-    // A cloud that tells no time at all is asked for everything each time.
+    // A cloud that reports no times is listed in full each time.
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
     if (isWhole) this.#wholeAt = this.#begunAt
     this.#options.onList?.(this)
@@ -197,7 +197,7 @@ export class ServerView implements AsyncDisposable {
     return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
-  /** When the caller that waits for this server gives up, the list goes on for the others. */
+  /** When the caller that waits for this server gives up, the list continues for the others. */
   async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController()
     const looked = once(this.#looks, serverId, { signal: waiting.signal })

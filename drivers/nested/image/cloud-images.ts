@@ -214,7 +214,7 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     return this.#upload(image, signal)
   }
 
-  /** What the cloud itself has hashed may be anybody's. Glance hashes by SHA-512 unless it is told otherwise. */
+  /** A hash that the cloud computed may be of another content. Glance uses SHA-512 unless it is configured otherwise. */
   async #hashed(
     { name, sha256, sha512 }: ImageSpec,
     signal: AbortSignal,
@@ -232,7 +232,7 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     signal: AbortSignal,
   ): Promise<readonly CloudImage[]> {
     const { projectId: owner } = await this.#options.cloud.access(signal)
-    // A property is anybody's to set, so only images of our own project are believed.
+    // Any user can set a property, so only images of our own project are trusted.
     return this.#list({ [SHA256_PROPERTY]: sha256, [IMAGE_PROPERTY]: id, owner }, signal)
   }
 

@@ -20,9 +20,9 @@ const EXTRA_SPECS_SINCE = '2.61'
 const HARDWARE = /^(hw:|hw_|pci_passthrough:|accel:|quota:|resources\d*:|trait\d*:)/
 
 /**
- * The id of the cloud's flavor for one of ours: the one the operator named, else among those of the same size the one of
- * the same id, of the same name, or the first; else one that is made there, if the operator said so and the cloud lets us.
- * Throws `invalid` when there is none.
+ * The id of the cloud's flavor for one of ours. A mapping of the operator comes first; otherwise, among the flavors of
+ * the same size, the one with the same id, the same name, or the first. Otherwise a flavor is created, if the operator
+ * allows it and the cloud permits it. Throws `invalid` when there is none.
  */
 export async function flavorBelow(
   { cloud, settings, versions }: NestedHost,
@@ -73,6 +73,7 @@ export async function listFlavors(
   throw new Failure('unavailable', 'The list of flavors of the cloud below does not end.')
 }
 
+/** Among flavors of the same size and extra specs: the one with the same id, or name, or the smallest id. */
 export function matchFlavor(
   flavor: FlavorSpec,
   candidates: readonly CloudFlavor[],
@@ -97,7 +98,7 @@ function isSameSize(flavor: FlavorSpec, candidate: CloudFlavor): boolean {
   )
 }
 
-/** One with a GPU or pinned CPUs is no flavor for a server that did not ask for them, nor the other way round. */
+/** A flavor with a GPU or pinned CPUs does not fit a server that did not request them, and the reverse. */
 function hasSameSpecs({ extraSpecs }: FlavorSpec, { extra_specs: theirs = {} }: CloudFlavor) {
   return isDeepStrictEqual(hardwareOf(extraSpecs), hardwareOf(theirs))
 }

@@ -142,7 +142,7 @@ export class CloudNetworks {
     if (found !== undefined) return found
     const make = (body: object) => this.#make('networks', 'network', body, signal)
     const name = networkName(id)
-    // A cloud whose own links carry less than that says so: its guests are told what they can have there.
+    // A cloud whose own links carry less refuses the MTU, and its guests get the largest that it offers.
     const made = await make({ name, mtu }).catch((error: unknown) => {
       if (!isFailure(error, 'invalid')) throw error
       return make({ name })

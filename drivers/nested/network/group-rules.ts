@@ -46,8 +46,8 @@ const NUMBERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The rules of a group below. Members of a group are said by the group there, whose id `remotes` has: members that are
- * elsewhere do not reach this cloud's networks.
+ * The rules of a group in the cloud below. A rule for the members of a group names the cloud's own group, whose id
+ * `remotes` has: members elsewhere do not reach this cloud's networks.
  */
 export function ruleBodies(
   groupBelow: string,

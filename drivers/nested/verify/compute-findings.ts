@@ -5,7 +5,7 @@ import type { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
 
-/** What servers are refused for where the cloud is older. */
+/** Functions that older clouds lack, with the microversion since which they exist. */
 const NEEDED_SINCE = [
   ['2.19', 'descriptions'],
   ['2.37', 'servers without a network'],
@@ -17,6 +17,7 @@ const NEEDED_SINCE = [
 /** Beyond it somebody's clock is wrong. Ours is never compared with the cloud's in earnest. */
 const CLOCK_MS = 5_000
 
+/** The microversions of the cloud, and which functions it is too old for. */
 export function findVersions(
   cloud: Cloud,
   versions: ComputeVersions,
@@ -31,6 +32,7 @@ export function findVersions(
   })
 }
 
+/** The difference between the cloud's clock and ours. */
 export function findClock(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('clock', async () => {
     const { headers } = await cloud.ask(Type.Unknown(), 'compute', 'GET', '/', { signal })
@@ -54,6 +56,7 @@ const LIMITS = [
   ['MiB', 'maxTotalRAMSize', 'totalRAMUsed'],
 ] as const
 
+/** The room that the limits of the project leave. */
 export function findLimits(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('limits', async () => {
     const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
@@ -76,6 +79,7 @@ const Zones = Type.Object({
   ),
 })
 
+/** Whether the cloud has the zone of the settings. */
 export function findZone(
   cloud: Cloud,
   { zone }: NestedSettings,

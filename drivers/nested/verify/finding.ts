@@ -1,6 +1,6 @@
 import { isFailure } from '#common/errors.ts'
 
-/** What one look at a cloud has shown. A `failed` one means that no server can be built there. */
+/** The result of one check of a cloud. A `failed` one means that no server can be built there. */
 export interface Finding {
   readonly check: string
   readonly result: 'ok' | 'warning' | 'failed'

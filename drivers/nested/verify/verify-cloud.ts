@@ -30,8 +30,8 @@ export async function projectOf(settings: NestedSettings): Promise<string> {
 const LOOK_MS = 60_000
 
 /**
- * What a host with these settings would find at the cloud, in the order to be read; nothing is made there. Without a token
- * there is nothing more to look at. A cloud that is this very one refuses the token.
+ * The findings of a host with these settings at the cloud, in reading order; nothing is created there. Without a token
+ * the other checks are skipped. A cloud that is this very deployment refuses the token.
  */
 export async function verifyCloud(
   settings: NestedSettings,

@@ -10,8 +10,8 @@ export const METADATA_ADDRESS = '169.254.169.254'
 type Options = Readonly<Record<string, string>>
 
 /**
- * OVN's names (ovn-nb(5), `DHCP_Options`) of what Neutron lets users set on a port: dnsmasq's names, and numbers of
- * RFC 2132 and RFC 5859. Others are in no data plane.
+ * OVN's names (ovn-nb(5), `DHCP_Options`) for the options that Neutron lets users set on a port: dnsmasq's names, and
+ * numbers of RFC 2132 and RFC 5859. Other options have no effect.
  */
 const OPTIONS_V4: Options = {
   '1': 'netmask',
@@ -57,7 +57,7 @@ const OPTIONS_V6: Options = {
   'dns-server': 'dns_server',
   'domain-search': 'domain_search',
 }
-/** Of type `str` in OVN: its parser takes them in quotes alone. */
+/** Options of type `str` in OVN, whose parser takes them only in quotes. */
 const QUOTED = [
   'bootfile_name',
   'domain_name',
@@ -67,7 +67,7 @@ const QUOTED = [
   'wpad',
 ]
 
-/** One row for each subnet whose addresses are handed out, and one for each port that wants something else. */
+/** One row for each subnet with DHCP, and one for each port with options of its own. */
 export function dhcpRows(index: NetworkIndex): readonly WantedRow[] {
   const ofSubnets = [...index.subnets.values()].flatMap((subnet) => {
     const options = subnetOptions(index, subnet)
@@ -84,7 +84,7 @@ export function dhcpRows(index: NetworkIndex): readonly WantedRow[] {
   return [...ofSubnets, ...ofPorts]
 }
 
-/** The row by which a port is served; undefined where it takes no address by DHCP. */
+/** The row that serves a port; undefined if the port gets no address by DHCP. */
 export function dhcpOf(index: NetworkIndex, port: WirePort, version: 4 | 6): Reference | undefined {
   const subnet = servedSubnet(index, port, version)
   if (subnet === undefined) return undefined
@@ -92,9 +92,9 @@ export function dhcpOf(index: NetworkIndex, port: WirePort, version: 4 | 6): Ref
   return { table: 'DHCP_Options', id: rowId(subnet, owner) }
 }
 
-/** OVN serves one subnet of a version; the first with DHCP, as in Neutron. */
+/** OVN serves one subnet of each version: the first with DHCP, as in Neutron. */
 function servedSubnet(index: NetworkIndex, port: WirePort, version: 4 | 6): WireSubnet | undefined {
-  // Neutron's word for a port that is not to be served.
+  // Neutron's option for a port without DHCP.
   const isRefused = port.dhcpOptions.some(
     (option) =>
       option.version === version && option.name === 'dhcp_disabled' && option.value === 'true',
@@ -129,10 +129,10 @@ function rowId(subnet: WireSubnet, port: WirePort | undefined): string {
   return port === undefined ? subnet.id : `${subnet.id}_${port.id}`
 }
 
-/** Asked for each port, and the same for all of a subnet. */
+/** Looked up for each port, and the same for all ports of a subnet. */
 const known = new WeakMap<NetworkIndex, Map<string, Options | undefined>>()
 
-/** Undefined for a subnet whose addresses are not handed out. */
+/** Undefined for a subnet without DHCP. */
 function subnetOptions(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
   const options = known.get(index) ?? new Map<string, Options | undefined>()
   known.set(index, options)
@@ -150,7 +150,7 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
   const network = index.networks.get(networkId)!
   const metadata = metadataAddress(index, subnet)
   const server = gateway ?? metadata
-  // A server has an address of the subnet, and there is none that no guest may have.
+  // The server needs an address of the subnet, and every other one may belong to a guest.
   if (server === undefined) return undefined
   const routes = [
     ...(metadata === undefined
@@ -158,7 +158,7 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
       : [{ destination: `${METADATA_ADDRESS}/32`, nexthop: metadata }]),
     ...subnet.hostRoutes,
   ]
-  // A guest that is told of routes looks for no router besides (RFC 3442).
+  // A guest that gets routes by this option ignores the router option (RFC 3442).
   const all =
     gateway === null || routes.length === 0
       ? routes
@@ -181,7 +181,7 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
   }
 }
 
-/** Guests that make their addresses themselves ask no server. */
+/** Guests that configure their addresses themselves ask no server. */
 function optionsV6(index: NetworkIndex, subnet: WireSubnet): Options | undefined {
   const { ipv6AddressMode, networkId } = subnet
   if (ipv6AddressMode === null || ipv6AddressMode === 'slaac') return undefined
@@ -195,7 +195,7 @@ function optionsV6(index: NetworkIndex, subnet: WireSubnet): Options | undefined
   }
 }
 
-/** OVN answers for names of ports whichever server is asked; a guest that is told of none asks none. */
+/** OVN answers queries for names of ports to any server; a guest without a server sends none. */
 function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
   const { dnsServers, gateway, networkId } = subnet
   const isTenants = index.networks.get(networkId)!.physicalNetwork === null
@@ -209,7 +209,7 @@ function metadataAddress(index: NetworkIndex, subnet: WireSubnet): string | unde
     ?.fixedIps.find(({ subnetId }) => subnetId === subnet.id)?.address
 }
 
-/** What a user set on the port of this version, by OVN's names; undefined: nothing. */
+/** The options of the user on the port, of this version, by OVN's names; undefined: none. */
 function ownOptions(port: WirePort, version: 4 | 6): Options | undefined {
   const names = version === 4 ? OPTIONS_V4 : OPTIONS_V6
   const entries = port.dhcpOptions.flatMap((option) => {
@@ -224,12 +224,12 @@ function list(values: readonly string[]): string {
   return `{${values.join(', ')}}`
 }
 
-/** As a string of OVN's expressions, which are JSON's. */
+/** A string of OVN's expressions, which is one of JSON. */
 function quoted(text: string): string {
   return /^".*"$/.test(text) ? text : JSON.stringify(text)
 }
 
-/** The same at each start, so that guests do not see another server. */
+/** The same at each start, so that guests see the same server. */
 function serverMac(subnetId: string): string {
   const hex = createHash('sha256').update(subnetId).digest('hex')
   return `fa:16:3e:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4, 6)}`

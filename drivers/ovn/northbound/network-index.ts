@@ -11,19 +11,21 @@ import type {
 export interface OvnHost {
   /** Its name in OVN's databases, which is its id. */
   readonly chassis: string
-  /** Physical networks that it has a bridge for. */
+  /** The address at which its tunnels end. */
+  readonly encapAddress: string
+  /** The physical networks for which it has a bridge. */
   readonly physicalNetworks: readonly string[]
-  /** False for a host that does not answer: it is no gateway. */
+  /** False for a host that does not answer: it cannot be a gateway. */
   readonly isAlive: boolean
 }
 
-/** The state by what its objects are looked up by. Objects that refer to none of the state are left out. */
+/** The state indexed by the keys of its look-ups. Objects that refer to missing ones are left out. */
 export interface NetworkIndex {
   readonly state: NetworkState
   readonly hosts: readonly OvnHost[]
   readonly networks: ReadonlyMap<string, WireNetwork>
   readonly subnets: ReadonlyMap<string, WireSubnet>
-  /** Those that are in a data plane, by id. */
+  /** The ports in a data plane, by id. */
   readonly ports: ReadonlyMap<string, WirePort>
   readonly subnetsOf: (networkId: string) => readonly WireSubnet[]
   readonly portsOf: (networkId: string) => readonly WirePort[]
@@ -33,11 +35,12 @@ export interface NetworkIndex {
 
 export const ROUTER_INTERFACE = 'network:router_interface'
 export const ROUTER_GATEWAY = 'network:router_gateway'
-/** Of the port that answers for the metadata service on each host, as Neutron calls it. */
+/** The owner of the port that answers for the metadata service on each host, by Neutron's name. */
 export const METADATA = 'network:distributed'
-/** It only holds an address: the router answers for it. */
+/** The owner of a port that only holds an address, for which a router answers. */
 const FLOATING_IP = 'network:floatingip'
 
+/** The state by the ids that the rows need, computed once for all rows. */
 export function indexNetworks(state: NetworkState, hosts: readonly OvnHost[]): NetworkIndex {
   const networks = byId(state.networks)
   const subnets = byId(state.subnets.filter(({ networkId }) => networks.has(networkId)))
@@ -70,7 +73,7 @@ export function isIpv6(text: string): boolean {
   return text.includes(':')
 }
 
-/** Such as 10.0.0.5/24: the address with the prefix length of its subnet; undefined for a subnet that is not known. */
+/** For example 10.0.0.5/24: the address with the prefix length of its subnet; undefined for an unknown subnet. */
 export function withPrefix(
   { subnets }: NetworkIndex,
   { subnetId, address }: WirePort['fixedIps'][number],
@@ -83,7 +86,7 @@ export function isRouterPort({ deviceOwner }: WirePort): boolean {
   return deviceOwner === ROUTER_INTERFACE || deviceOwner === ROUTER_GATEWAY
 }
 
-/** True for a port whose guest is held to its addresses and security groups: OVN's own ports never are. */
+/** True for a port whose guest is restricted to its addresses and security groups; OVN's own ports are not. */
 export function isFiltered(port: WirePort): boolean {
   return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA
 }

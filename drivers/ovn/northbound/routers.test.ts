@@ -17,6 +17,7 @@ const subnet = wireSubnet(network, '10.0.0.0/24', { gateway: '10.0.0.1' })
 const port = wirePort(subnet, '10.0.0.5', { mac: 'fa:16:3e:00:00:05' })
 const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
   chassis,
+  encapAddress: '10.9.0.1',
   physicalNetworks: ['physnet'],
   isAlive: true,
   ...more,
@@ -146,7 +147,7 @@ describe('routers', () => {
     ).toHaveLength(2)
   })
 
-  test('it advertises IPv6 as the subnet says, and routes what the user chose', () => {
+  test('it advertises IPv6 as the subnet requires, and has the routes of the user', () => {
     const v6 = wireSubnet(network, 'fd00::/64', {
       gateway: 'fd00::1',
       ipv6RaMode: 'dhcpv6-stateful',

@@ -11,10 +11,10 @@ import {
   type WantedRow,
 } from './rows.ts'
 
-/** As many as Neutron's ML2/OVN has for one router. */
+/** The same number as in Neutron's ML2/OVN driver. */
 const GATEWAY_HOSTS_MAX = 5
 
-/** Routers with their ports, routes and translations of addresses. */
+/** Routers with their ports, routes and address translations. */
 export function routerRows(index: NetworkIndex): readonly WantedRow[] {
   const floating = Map.groupBy(index.state.floatingIps, ({ routerId }) => routerId)
   return index.state.routers.flatMap((router) => {
@@ -54,7 +54,7 @@ function routerRow(
       ports: refersTo(...ports),
       static_routes: refersTo(...routes),
       nat: refersTo(...nat),
-      // Neighbours are learned when they are asked for: not from each ARP request that is heard.
+      // Neighbours are learned by requests, not from each received ARP request.
       options: { always_learn_from_arp_request: 'false', dynamic_neigh_routers: 'true' },
       external_ids: externalIds(id, {
         router_name: name,
@@ -92,7 +92,7 @@ function routerPortRow(
   }
 }
 
-/** What the router tells IPv6 guests (RFC 4861); nothing where Neutron leaves that to others. */
+/** The advertisements of the router to IPv6 guests (RFC 4861); none if Neutron leaves them to another router. */
 function advertisements(index: NetworkIndex, port: WirePort): Readonly<Record<string, string>> {
   const modes = port.fixedIps.flatMap(
     ({ subnetId }) => index.subnets.get(subnetId)?.ipv6RaMode ?? [],
@@ -105,8 +105,8 @@ function advertisements(index: NetworkIndex, port: WirePort): Readonly<Record<st
 }
 
 /**
- * The hosts that can be the gateway, the preferred first: living ones with a bridge for the external network. Which of them
- * comes first differs by router, and stays the same while the hosts do.
+ * The hosts that can be the gateway, the preferred one first: living hosts with a bridge for the external network. The
+ * first differs by router, and stays the same while the hosts do.
  */
 function gatewayHostRows(
   index: NetworkIndex,
@@ -212,7 +212,7 @@ function networkOf(cidr: string): string {
 }
 
 /**
- * The port's own host answers for the floating IP where every host has a bridge for the external network. Elsewhere, and
+ * The port's own host answers for the floating IP if every host has a bridge for the external network. Otherwise, and
  * for a port of another cell, the gateway does.
  */
 function floatingIpRow(

@@ -1,6 +1,6 @@
 import type { Value } from '../ovsdb/values.ts'
 
-/** The tables of the northbound database that are written, and their columns that are compared. */
+/** The written tables of the northbound database, with their compared columns. */
 export const NORTHBOUND_TABLES = {
   ACL: ['action', 'direction', 'external_ids', 'match', 'priority'],
   DHCP_Options: ['cidr', 'external_ids', 'options'],
@@ -43,7 +43,7 @@ export const NORTHBOUND_TABLES = {
 } as const
 export type NorthboundTable = keyof typeof NORTHBOUND_TABLES
 
-/** Rows that stand by themselves; others go when no row refers to them any more. */
+/** Tables whose rows exist by themselves; rows of others are removed with the last reference to them. */
 export const ROOT_TABLES: ReadonlySet<NorthboundTable> = new Set([
   'DHCP_Options',
   'DNS',
@@ -52,16 +52,16 @@ export const ROOT_TABLES: ReadonlySet<NorthboundTable> = new Set([
   'Port_Group',
 ])
 
-/** A row of ours has this key in its `external_ids`, with what identifies it in its table. */
+/** The key in `external_ids` of our rows, with the identity of the row in its table. */
 export const ID_KEY = 'weir:id'
 
-/** Another wanted row. */
+/** A reference to another wanted row. */
 export interface Reference {
   readonly table: NorthboundTable
   readonly id: string
 }
 
-/** A row as it is to be. Columns that are not named are OVN's. */
+/** The wanted content of a row. Columns that are not named belong to OVN. */
 export interface WantedRow {
   readonly table: NorthboundTable
   /** Unique in its table. */
@@ -74,6 +74,7 @@ export interface WantedReferences {
   readonly refersTo: readonly Reference[]
 }
 
+/** A column that holds references to these rows, in any order. */
 export function refersTo(...references: readonly Reference[]): WantedReferences {
   return { refersTo: references }
 }
@@ -82,7 +83,7 @@ export function isReferences(value: Value | WantedReferences): value is WantedRe
   return typeof value === 'object' && value !== null && 'refersTo' in value
 }
 
-/** `external_ids` of a row: its identity, and what Neutron writes, by which people and tools recognise it. */
+/** The `external_ids` of a row: its identity, and the entries of Neutron by which people and tools recognize it. */
 export function externalIds(
   id: string,
   neutron: Readonly<Record<string, string | number>>,

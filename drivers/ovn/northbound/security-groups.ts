@@ -4,7 +4,7 @@ import { METADATA_ADDRESS } from './dhcp.ts'
 import { isFiltered, isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, refersTo, type WantedRow } from './rows.ts'
 
-/** Of every filtered port: what no rule allows is dropped. */
+/** The group of every filtered port, which drops traffic that no rule allows. */
 const DROP_GROUP = 'neutron_pg_drop'
 const DROP_PRIORITY = 1001
 const ALLOW_PRIORITY = 1002
@@ -58,12 +58,12 @@ function groupRows(
   return [portGroupRow(id, name, members, acls, ids), ...acls]
 }
 
-/** Port groups are named in expressions, where `-` is no letter. */
+/** Port groups are named in expressions, where `-` is not allowed in names. */
 export function portGroupName(groupId: string): string {
   return `pg_${groupId.replaceAll('-', '_')}`
 }
 
-/** Undefined for a rule that matches nothing: its addresses are of the other version. */
+/** Undefined for a rule that matches nothing, because its addresses are of the other version. */
 function matchOf(rule: WireRule, group: string): string | undefined {
   const isIngress = rule.direction === 'ingress'
   const ip = rule.version === 4 ? 'ip4' : 'ip6'
@@ -86,7 +86,7 @@ function isEverything(cidr: string): boolean {
 function protocolMatch(rule: WireRule): readonly string[] {
   const { protocol, portMin, portMax, version } = rule
   if (protocol === null) return []
-  // Neutron takes ICMP's number of either version for that of the rule.
+  // Neutron accepts ICMP's number of either version for that of the rule.
   if (protocol === ICMP || (protocol === ICMP_V6 && version === 6)) {
     const icmp = `icmp${version}`
     return [

@@ -19,7 +19,7 @@ import {
   type WantedRow,
 } from './rows.ts'
 
-/** Networks, with their ports and the names that are answered in them. */
+/** Networks, with their ports and DNS names. */
 export function switchRows(index: NetworkIndex): readonly WantedRow[] {
   return [...index.networks.values()].flatMap((network) => {
     const ports = index.portsOf(network.id).map((port) => portRow(index, network, port))
@@ -53,7 +53,7 @@ function switchRow(
   }
 }
 
-/** Where a provider network leaves OVN, on each host that maps it to a bridge. */
+/** The port by which a provider network leaves OVN, on each host that maps it to a bridge. */
 function localnetRow({ id, physicalNetwork, vlan, revision }: WireNetwork): WantedRow {
   const name = `provnet-${id}`
   return {
@@ -82,7 +82,7 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
     columns: {
       name: port.id,
       type: typeOf(port),
-      // Of a network that is down no port is up.
+      // In a network that is down no port is up.
       enabled: port.isUp && network.isUp,
       addresses: isRouterPort(port) ? ['router'] : addressesOf(port),
       port_security: isFiltered(port) ? allowedAddresses(port) : [],
@@ -115,7 +115,7 @@ function optionsOf(port: WirePort): Readonly<Record<string, string>> {
     return {
       ...key,
       'router-port': routerPortName(port.id),
-      // Hosts that take the gateway over say so for the floating IPs, too.
+      // A host that becomes the gateway announces the floating IPs, too.
       ...(port.deviceOwner === ROUTER_GATEWAY && { 'nat-addresses': 'router' }),
     }
   // Since OVN 23.09 a port of another cell is bound by this, too.
@@ -123,10 +123,10 @@ function optionsOf(port: WirePort): Readonly<Record<string, string>> {
   return { ...key, ...(hostId !== null && { 'requested-chassis': hostId }) }
 }
 
-/** What OVN answers for, and delivers to the port. */
+/** The addresses for which OVN answers, and whose packets it delivers to the port. */
 function addressesOf(port: WirePort): readonly string[] {
   const own = [port.mac, ...port.fixedIps.map(({ address }) => address)].join(' ')
-  // Without an address: the guest answers for the others itself.
+  // Without an address: the guest answers for its further addresses itself.
   const others = port.allowedPairs.flatMap(({ mac }) =>
     mac === null || mac === port.mac ? [] : [mac],
   )
@@ -134,7 +134,7 @@ function addressesOf(port: WirePort): readonly string[] {
   return [...new Set([own, ...others, ...unknown])]
 }
 
-/** What the port may send from: a line for each MAC address. */
+/** The permitted source addresses of the port: a line for each MAC address. */
 function allowedAddresses(port: WirePort): readonly string[] {
   const byMac = new Map([[port.mac, port.fixedIps.map(({ address }) => address)]])
   for (const { mac, cidr } of port.allowedPairs) {
@@ -145,7 +145,7 @@ function allowedAddresses(port: WirePort): readonly string[] {
   return [...byMac].map(([mac, addresses]) => [mac, ...new Set(addresses)].join(' '))
 }
 
-/** By name, and by address for who asks the other way round. Names are compared in lower case (RFC 4343). */
+/** By name, and by address for reverse look-ups. Names are compared in lower case (RFC 4343). */
 function dnsRecords(
   index: NetworkIndex,
   { id, dnsDomain }: WireNetwork,

@@ -19,6 +19,7 @@ const subnet = wireSubnet(network, '10.0.0.0/24', { gateway: '10.0.0.1' })
 const port = wirePort(subnet, '10.0.0.5', { mac: 'fa:16:3e:00:00:05' })
 const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
   chassis,
+  encapAddress: '10.9.0.1',
   physicalNetworks: ['physnet'],
   isAlive: true,
   ...more,
@@ -72,7 +73,7 @@ describe('switches', () => {
     })
   })
 
-  test('what refers to objects that are not there is left out', () => {
+  test('references to missing objects are left out', () => {
     const elsewhere = wirePort({ id: subnet.id, networkId: wireNetwork().id }, '10.0.0.9')
     const astray = wirePort({ id: wireNetwork().id, networkId: network.id }, '10.0.0.8')
     const rows = rowsOf({ ports: [elsewhere, astray] })
@@ -132,7 +133,7 @@ describe('ports', () => {
     expect(inTable(floating, 'Logical_Switch_Port')).toEqual([])
   })
 
-  test('people recognise it by what Neutron writes', () => {
+  test('operators recognize it by the names that Neutron writes', () => {
     expect(
       columns({ name: 'a', revision: 4, securityGroupIds: ['g1', 'g2'] })['external_ids'],
     ).toEqual({
@@ -153,7 +154,7 @@ describe('DHCP', () => {
   const optionsOf = (parts: Partial<NetworkState>, id = subnet.id) =>
     columnsOf(rowsOf(parts), 'DHCP_Options', id)['options'] as Record<string, string> | undefined
 
-  test('a subnet says what its guests need, and the default route again beside others', () => {
+  test('a subnet has the DHCP options that its guests need, with the default route among its routes', () => {
     expect(optionsOf({})).toEqual({
       server_id: '10.0.0.1',
       server_mac: expect.stringMatching(/^fa:16:3e(:[0-9a-f]{2}){3}$/),
@@ -198,7 +199,7 @@ describe('DHCP', () => {
     else expect(found).toMatchObject(options)
   })
 
-  test('what a user set on a port is in a row of its own; unknown names are in none', () => {
+  test('the DHCP options of a port are in a row of their own; unknown names are left out', () => {
     const option = (name: string, value: string | null, version: 4 | 6 = 4) => ({
       name,
       value,

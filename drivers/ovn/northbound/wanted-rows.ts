@@ -7,8 +7,8 @@ import { securityGroupRows } from './security-groups.ts'
 import { switchRows } from './switches.ts'
 
 /**
- * What the northbound database of a cell is to hold for this state, in the mapping of Neutron's ML2/OVN driver. Objects that
- * refer to one that is not in the state are left out, and come with it.
+ * The rows that the northbound database of a cell must hold for this state, in the mapping of Neutron's ML2/OVN driver.
+ * Objects that refer to missing ones are left out until these exist.
  */
 export function wantedRows(state: NetworkState, hosts: readonly OvnHost[]): readonly WantedRow[] {
   const index = indexNetworks(state, hosts)

@@ -3,7 +3,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { Failure } from '#common/errors.ts'
 
-/** The files with which a client shows itself to a database behind TLS. */
+/** The files with which a client authenticates itself to a database behind TLS. */
 export interface TlsFiles {
   readonly caFile: string
   readonly certificateFile: string
@@ -11,10 +11,10 @@ export interface TlsFiles {
 }
 
 export interface ConnectOptions {
-  /** As the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /** An address as the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
   readonly address: string
   readonly tls?: TlsFiles
-  /** Called with each request of the server that asks for no answer. */
+  /** Called with each request of the server that expects no answer. */
   readonly onNotification: (method: string, params: readonly unknown[]) => void
   readonly onClosed: (error: Error | undefined) => void
 }
@@ -35,7 +35,7 @@ interface Waiting {
 const CONNECT_LIMIT_MS = 5_000
 const PORT_MAX = 65_535
 const ANSWER_LIMIT_MS = 10_000
-/** More than any database here has; a peer that sends more has lost its way. */
+/** More than any database here has; a peer that sends more is broken. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
 
 /** One connection to an OVSDB server: JSON-RPC 1.0 over a stream (RFC 7047, section 4). */
@@ -66,15 +66,15 @@ export class OvsdbConnection implements Disposable {
     })
   }
 
-  /** Throws `invalid` for an address it cannot read, `unavailable` where no server answers. */
+  /** Throws `invalid` for a malformed address, `unavailable` if no server answers. */
   static async open(options: ConnectOptions): Promise<OvsdbConnection> {
     const socket = await connected(options)
     return new OvsdbConnection(socket, options)
   }
 
   /**
-   * The server's answer. Throws `unavailable` when none comes, `internal` for one that says that the request is wrong, and the
-   * signal's reason when aborted; the server may then have done it all the same.
+   * The server's answer. Throws `unavailable` when none comes, `internal` when the server refuses the request, and the
+   * signal's reason when aborted; the server may then have carried it out all the same.
    */
   async call(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted()
@@ -103,7 +103,7 @@ export class OvsdbConnection implements Disposable {
 
   #hear(message: Message, onNotification: ConnectOptions['onNotification']): void {
     const { id, method, params = [], result, error } = message
-    // The server ends a connection that does not answer its probes.
+    // The server closes a connection that does not answer its probes.
     if (method === 'echo') this.#socket.write(JSON.stringify({ id, result: params, error: null }))
     else if (method !== undefined) onNotification(method, params)
     else if (error === null || error === undefined) this.#waiting.get(id as number)?.resolve(result)
@@ -135,15 +135,20 @@ async function connected({ address, tls: files }: ConnectOptions): Promise<net.S
   }
 }
 
-/** The server's certificate is checked against the authority; in OVN it names a chassis and no host. */
+/** The server's certificate is checked against the CA but not its name: in OVN it names a chassis. */
 async function secretsOf(files: TlsFiles | undefined) {
   if (files === undefined)
-    throw new Failure('invalid', 'An ssl: address of OVSDB needs a CA, a certificate and a key.')
+    throw new Failure(
+      'invalid',
+      'An ssl: address of an OVSDB server needs a CA, a certificate and a key.',
+    )
   const read = async (file: string) => {
     try {
       return await readFile(file)
     } catch (cause) {
-      throw new Failure('invalid', `The file ${file} for TLS to OVSDB cannot be read.`, { cause })
+      throw new Failure('invalid', `Cannot read ${file}, a file for TLS to the OVSDB server.`, {
+        cause,
+      })
     }
   }
   const { caFile, certificateFile, keyFile } = files
@@ -165,13 +170,13 @@ function placeOf(
     return { host: rest.slice(0, at).replace(/^\[|\]$/g, ''), port, isTls: scheme === 'ssl' }
   throw new Failure(
     'invalid',
-    `'${address}' is no address of an OVSDB server. Write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT.`,
+    `'${address}' is not the address of an OVSDB server. Write unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT.`,
   )
 }
 
 const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x7b, 0x7d]
 
-/** Calls `each` with every JSON object of a stream in which nothing stands between them. */
+/** Calls `each` with every JSON object of a stream without separators. */
 export function splitMessages(each: (text: string) => void): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0

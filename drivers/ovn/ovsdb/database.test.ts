@@ -153,7 +153,7 @@ describe.skipIf(why !== undefined)(`a replica of an OVSDB database${why ?? ''}`,
     ).rejects.toThrow('told to end')
   })
 
-  test('it comes back after the server was away, with what was written meanwhile', async () => {
+  test('it reconnects after the server was down, and has the changes made in between', async () => {
     await using database = await open()
     await database.transact([insertSwitch('before')])
     const kept = names(database)

@@ -5,18 +5,18 @@ import { OvsdbConnection, type TlsFiles } from './connection.ts'
 import { changed, decode, type Row, readSchema, type Schema, type Value } from './values.ts'
 
 export interface OvsdbOptions {
-  /** As the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /** An address as the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
   readonly address: string
   readonly tls?: TlsFiles
-  /** Of the database: `OVN_Northbound`, … */
+  /** The name of the database: `OVN_Northbound`, … */
   readonly name: string
-  /** What is replicated: columns by table. A column that the server's schema lacks is left out. */
+  /** The replicated columns, by table. A column that the server's schema lacks is left out. */
   readonly tables: Readonly<Record<string, readonly string[]>>
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** By UUID. */
+/** The rows by UUID. */
 export type Table = ReadonlyMap<string, Row>
 /** One operation of a transaction (RFC 7047, section 5.2). */
 export type Operation = Readonly<Record<string, unknown>> & { readonly op: string }
@@ -24,11 +24,11 @@ export type Operation = Readonly<Record<string, unknown>> & { readonly op: strin
 export interface OperationResult {
   readonly error?: string
   readonly details?: string
-  /** Of an inserted row. */
+  /** The UUID of an inserted row. */
   readonly uuid?: readonly ['uuid', string]
 }
 
-/** Told which tables changed. */
+/** Called with the tables that changed. */
 type ChangeListener = (tables: readonly string[]) => void
 
 interface Connected {
@@ -44,8 +44,8 @@ const MONITOR = 'weir'
 const PAUSES_MS = [0, 100, 300, 1_000, 2_000]
 
 /**
- * A replica of some tables of one OVSDB database, and transactions on it. It reconnects by itself; while there is no
- * connection the rows are as they were last.
+ * A replica of some tables of one OVSDB database, and transactions on it. It reconnects by itself; without a connection
+ * it keeps the last rows.
  */
 export class OvsdbDatabase implements AsyncDisposable {
   readonly #options: OvsdbOptions
@@ -54,7 +54,7 @@ export class OvsdbDatabase implements AsyncDisposable {
   #tables: Map<string, Map<string, Row>> = new Map()
   #schema: Schema = {}
   #connection: OvsdbConnection | undefined
-  /** Changes that came before the rows which they change. */
+  /** Changes that arrived before the rows that they change. */
   #early: [last: string, updates: TableUpdates][] = []
   /** The last transaction that the replica holds. */
   #last = NEVER
@@ -64,7 +64,7 @@ export class OvsdbDatabase implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Afterwards the replica is complete. Throws `unavailable` where no server answers, `invalid` for a bad address. */
+  /** Afterwards the replica is complete. Throws `unavailable` if no server answers, `invalid` for a malformed address. */
   static async open(options: OvsdbOptions): Promise<OvsdbDatabase> {
     const database = new OvsdbDatabase(options)
     const { closed } = await database.#connect()
@@ -80,18 +80,21 @@ export class OvsdbDatabase implements AsyncDisposable {
     return this.#connection !== undefined
   }
 
-  /** The rows of a replicated table, as known now. */
+  /** The rows of a replicated table at present. */
   table(name: string): Table {
     return this.#tables.get(name) ?? new Map()
   }
 
-  /** Calls `listener` after each change of the replica, and for all tables when a connection is made; returns how to stop it. */
+  /**
+   * Calls `listener` after each change of the replica, and for all tables at each connection; returns the function that
+   * stops this.
+   */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves once `test` is true of the replica. Throws the signal's reason when aborted first. */
+  /** Resolves once `test` is true for the replica. Throws the signal's reason when aborted first. */
   async until(test: () => boolean, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (test()) return
@@ -110,16 +113,16 @@ export class OvsdbDatabase implements AsyncDisposable {
   }
 
   /**
-   * Commits all of the operations, or none. Throws `conflict` where a `wait` found another state, `unavailable` without a
+   * Commits all of the operations, or none. Throws `conflict` if a `wait` found another state, `unavailable` without a
    * connection or an answer, which leaves the outcome unknown, and `internal` for any other refusal.
    */
   async transact(
     operations: readonly Operation[],
     signal?: AbortSignal,
   ): Promise<readonly OperationResult[]> {
+    const { name, address } = this.#options
     if (this.#connection === undefined)
-      throw new Failure('unavailable', `${this.#options.name} at ${this.#options.address} is away.`)
-    const { name } = this.#options
+      throw new Failure('unavailable', `${name} at ${address} is not connected.`)
     const answer = await this.#connection.call('transact', [name, ...operations], signal)
     const results = answer as readonly (OperationResult | null)[]
     const at = results.findIndex((result) => result?.error !== undefined && result.error !== null)
@@ -127,8 +130,10 @@ export class OvsdbDatabase implements AsyncDisposable {
     const { error = '', details = '' } = results[at]!
     const of = JSON.stringify(operations[at] ?? 'commit').slice(0, 500)
     if (error === 'timed out' && operations[at]?.op === 'wait')
-      throw new Failure('conflict', `${name} was changed meanwhile.`, { detail: of })
-    throw new Failure('internal', `${name} refused a change.`, {
+      throw new Failure('conflict', `A row of ${name} was changed at the same time.`, {
+        detail: of,
+      })
+    throw new Failure('internal', `${name} at ${address} refused a change.`, {
       detail: `${error}: ${details} ${of}`,
     })
   }
@@ -139,7 +144,7 @@ export class OvsdbDatabase implements AsyncDisposable {
     await this.#keeping
   }
 
-  /** Connects again whenever the connection is lost, until disposed. */
+  /** Reconnects whenever the connection is lost, until disposed. */
   async #keepConnected(first: Promise<void>): Promise<void> {
     let connected: Connected | undefined = { closed: first }
     while (connected !== undefined) {
@@ -148,7 +153,7 @@ export class OvsdbDatabase implements AsyncDisposable {
     }
   }
 
-  /** Tries with pauses that grow; undefined once disposed. */
+  /** Tries with growing pauses; undefined once disposed. */
   async #reconnect(): Promise<Connected | undefined> {
     const { clock, log, name, address } = this.#options
     const { signal } = this.#stop
@@ -160,7 +165,7 @@ export class OvsdbDatabase implements AsyncDisposable {
         return await this.#connect()
       } catch (error) {
         if (tries === 0 && !signal.aborted)
-          log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is away')
+          log.warn({ database: name, address, ...errorFields(error) }, 'OVSDB is not connected')
       }
     }
   }
@@ -238,7 +243,7 @@ export class OvsdbDatabase implements AsyncDisposable {
     known.set(id, row)
   }
 
-  /** New rows come without the columns that have their default. */
+  /** New rows arrive without the columns that have their default. */
   #emptyRow(table: string): Row {
     const columns = this.#schema[table]!
     const names = this.#options.tables[table]!.filter((name) => name in columns)

@@ -1,4 +1,4 @@
-/** A value of a column: one atom, null for an optional one that is not set, a set, or a map. UUIDs are strings. */
+/** A value of a column: one atom, null for an unset optional one, a set, or a map. UUIDs are strings. */
 export type Value = Atom | null | readonly Atom[] | ValueMap
 export type Atom = string | number | boolean
 export interface ValueMap {
@@ -6,17 +6,17 @@ export interface ValueMap {
 }
 export type Row = Readonly<Record<string, Value>>
 
-/** How the values of a column are written, from the database's schema. */
+/** The type of a column's values, from the database's schema. */
 export interface Column {
   readonly kind: 'one' | 'optional' | 'set' | 'map'
   readonly isReference: boolean
-  /** The table whose rows it refers to. */
+  /** The table to whose rows it refers. */
   readonly refTable?: string
   readonly empty: Value
 }
 export type Schema = Readonly<Record<string, Readonly<Record<string, Column>>>>
 
-/** The text or reference in a column; empty for one that is not set. */
+/** The text or reference in a column; empty for an unset one. */
 export function textOf(row: Row | undefined, column: string): string {
   const value = row?.[column]
   return typeof value === 'string' ? value : ''
@@ -40,7 +40,7 @@ type ColumnType =
 const ZERO: Readonly<Record<string, Atom>> = { integer: 0, real: 0, boolean: false, string: '' }
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** From the answer to `get_schema` (RFC 7047, section 3.2). */
+/** Reads the answer to `get_schema` (RFC 7047, section 3.2). */
 export function readSchema(document: unknown): Schema {
   const { tables } = document as SchemaDocument
   return Object.fromEntries(
@@ -67,7 +67,7 @@ function oneOf(atom: string): Column {
   return { kind: 'one', isReference: atom === 'uuid', empty: ZERO[atom] ?? null }
 }
 
-/** A value as the database writes it (RFC 7047, section 5.1), as a plain one. */
+/** A value of the database (RFC 7047, section 5.1) as a plain one. */
 export function decode(value: unknown, { kind }: Column): Value {
   if (isTagged(value, 'map'))
     return Object.fromEntries(
@@ -90,7 +90,7 @@ function isTagged(value: unknown, tag: string): value is readonly [string, unkno
   return Array.isArray(value) && value.length === 2 && value[0] === tag
 }
 
-/** The opposite. A reference that is no UUID is the name of a row that the same transaction inserts. */
+/** The opposite. A reference that is not a UUID is the name of a row that the same transaction inserts. */
 export function encode(value: Value, { kind, isReference }: Column): unknown {
   const atom = (each: Atom) => (isReference ? encodeReference(String(each)) : each)
   if (kind === 'map') return ['map', Object.entries(value as ValueMap)]
@@ -108,8 +108,8 @@ export function encodeReference(id: string): readonly [string, string] {
 }
 
 /**
- * A value after a change that a monitor reports: of sets and maps it carries the elements that come, go or, in maps,
- * change (ovsdb-server(7), `update2`); of others the new value.
+ * A value after a change that a monitor reports: for sets and maps the report has the elements that are added, removed
+ * or, in maps, changed (ovsdb-server(7), `update2`); for others the new value.
  */
 export function changed(before: Value, change: Value, { kind }: Column): Value {
   if (kind === 'set') {

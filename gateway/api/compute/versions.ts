@@ -20,8 +20,8 @@ const VERSIONED = /^\/compute\/v2\.1\//
 const VERSION_DOCUMENTS: ReadonlySet<string> = new Set(['/compute', '/compute/v2', '/compute/v2.1'])
 
 /**
- * What Nova answers where its document has no operation. Its documents of versions are there for every method, and
- * nothing is told of a versioned path without a token.
+ * Nova's answer where its document has no operation. Version documents are served for every method, and without a token
+ * nothing is revealed about a path with a version.
  */
 export async function answerUnrouted(
   app: Hono,

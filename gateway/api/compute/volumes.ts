@@ -65,12 +65,12 @@ const listVolumes: Handler = async () => ({ body: { volumes: [] } })
 /** GET /os-snapshots and /os-snapshots/detail */
 const listSnapshots: Handler = async () => ({ body: { snapshots: [] } })
 
-/** Whatever names a volume. */
+/** For operations that name a volume. */
 const noVolume: Handler = async ({ params }) => {
   throw new Failure('not-found', `Volume ${params['volume_id']} could not be found.`)
 }
 
-/** Whatever names a snapshot of a volume. */
+/** For operations that name a snapshot of a volume. */
 const noSnapshot: Handler = async ({ params }) => {
   throw new Failure('not-found', `Snapshot ${params['snapshot_id']} could not be found.`)
 }

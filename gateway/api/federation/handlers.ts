@@ -2,8 +2,7 @@ import type { operations } from '#openapi/federation.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { listAudit } from './audit.ts'
 import { declareCellLost, deleteCell, listCells, showCell, updateCell } from './cells.ts'
-import { showDepth } from './depth.ts'
-import { listDrivers } from './drivers.ts'
+import { listDrivers, showDepth } from './drivers.ts'
 import { listEvents } from './events.ts'
 import {
   adoptGuest,

@@ -17,7 +17,7 @@ function projectQuotaView({ projectId, name, resources }: ProjectQuota) {
   return { project_id: projectId, project: name, resources: resources.map(resourceQuotaView) }
 }
 
-/** A limit may have been set below what is used; nothing is left then. */
+/** `left` is 0 where a limit has been set below the usage. */
 function resourceQuotaView(quota: ResourceQuota) {
   const { limit, used } = quota
   return { ...quota, left: limit === null ? null : Math.max(0, limit - used) }

@@ -18,13 +18,13 @@ const LIMIT = 1_000
 
 /** GET /v1/servers */
 export const listOperatedServers: Handler<operations['listOperatedServers']> = async (call) => {
-  const { app, query } = call
+  const { app, context, query } = call
   const { cells } = app.compute
   const { cell, host, project, status, limit = LIMIT, cursor } = query
   const cellId = cell === undefined ? undefined : (await findOperatedCell(app.db, cells, cell)).id
-  const asked = { cellId, host, projectId: project, status, limit, cursor }
+  const asked = { cellId, host, project, status, limit, cursor }
   const [{ servers, next }, known] = await Promise.all([
-    operatedServerPage(app.db, asked),
+    operatedServerPage(app.db, context, asked),
     listOperatedCells(app.db, cells),
   ])
   const names = new Map(known.map(({ id, name }) => [id, name]))

@@ -1,4 +1,4 @@
-/** The attributes of a view asked for with `fields`; all of them when none was. */
+/** The attributes of a view that `fields` names; all if it names none. */
 export function pick<T extends object>(view: T, fields: readonly string[] | undefined): Partial<T> {
   if (fields === undefined || fields.length === 0) return view
   const asked = new Set(fields)

@@ -57,7 +57,10 @@ const listAddressScopes: Handler<operations['listAddressScopes']> = async () => 
 }
 
 const createAddressScope: Handler = async () => {
-  throw new Failure('unsupported', 'An address scope would have no effect: no router looks at it.')
+  throw new Failure(
+    'unsupported',
+    'Address scopes would have no effect, because routers ignore them. Create the subnet pool without one.',
+  )
 }
 
 const showAddressScope: Handler<operations['showAddressScope']> = async ({ params }) => {

@@ -155,7 +155,7 @@ interface Fit {
   readonly request: ServerRequest
 }
 
-/** Before anything is written: what a boot would end in ERROR for, an operator is told at once. */
+/** Refuses, before anything is written, a guest for which a boot would end in ERROR. */
 async function refuseMisfit(
   boot: Boot,
   context: ProjectContext,

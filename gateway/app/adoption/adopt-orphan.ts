@@ -25,7 +25,7 @@ import { askedFor } from '../servers/boot/asked-for.ts'
 import type { NewServer } from '../servers/boot/new-server.ts'
 import { noOrphan } from './orphans.ts'
 
-/** A server as its cell reports it, and the records of it that the gateways still have. */
+/** A server as its cell reports it, and the records that the gateways still have of the server. */
 interface Orphan {
   readonly cellId: CellId
   readonly view: InstanceView

@@ -8,7 +8,7 @@ const SUFFIX = '.audit'
 /** Longer than a process goes without adding to a file: one that stays the same belongs to a process that has ended. */
 const ABANDONED_AFTER_MS = 60_000
 
-/** How a file of another process was when it was last seen to change. */
+/** The file of another process at the time of its last observed change. */
 interface Seen {
   readonly sizeBytes: number
   /** By a clock that is never set: the time in the directory is that of whichever machine wrote it. */
@@ -76,7 +76,7 @@ export class AuditJournal {
 
   /**
    * The files whose records no process is about to write to the database: left by this process, or by one that ended.
-   * `elapsedMs` is of `Clock.elapsed`.
+   * `elapsedMs` is a time of `Clock.elapsed`.
    */
   async leftFiles(elapsedMs: number): Promise<readonly string[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })

@@ -67,7 +67,7 @@ test('requests that wait for their audit record share one commit with all record
   await waitFor('its file to be gone', () => readdirSync(directory).length === 0, WAIT_MS)
 })
 
-test('what has gathered is written when the gateway ends', async () => {
+test('gathered records are written when the gateway ends', async () => {
   const { trail } = open()
   await trail.record(entry('gathered'), false)
 
@@ -76,7 +76,7 @@ test('what has gathered is written when the gateway ends', async () => {
   expect(await targets()).toContain('gathered')
 })
 
-test('what the database does not take is kept, and written once it does, once', async () => {
+test('records that the database does not take are kept, and written later, once', async () => {
   const { directory, trail } = open()
   relay.set('refuse')
   await trail.record(entry('away'), false)
@@ -94,7 +94,7 @@ test('what the database does not take is kept, and written once it does, once', 
   expect(readdirSync(directory)).toEqual([])
 })
 
-test('what a gateway had gathered when it was killed is written by another', async () => {
+test('records that a killed gateway had gathered are written by another', async () => {
   const directory = newDirectory()
   const killed = join(directory, 'killed.audit')
   const line = JSON.stringify({ ...entry('killed'), recordId: crypto.randomUUID() })

@@ -60,7 +60,7 @@ test('chooseCell() prefers the cell with the most memory free per host', () => {
   expect(trace).toMatchObject({ level: 'cells', considered: 2, chosen: 'empty' })
 })
 
-test('chooseCell() counts what was given to a cell since it last spoke', () => {
+test('chooseCell() deducts servers assigned to a cell since its last summary', () => {
   const reserved = { vcpus: 4, memoryMb: 4_096, diskGb: 40 }
 
   const cells = [cell('busy', {}, { reserved }), cell('idle')]

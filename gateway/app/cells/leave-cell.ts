@@ -52,7 +52,7 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
   )
 }
 
-/** What the cell itself says. */
+/** The check uses the cell's own report. */
 function assertEmpty({ name, heard }: OperatedCell): void {
   if (heard?.isReachable !== true)
     throw new Failure(

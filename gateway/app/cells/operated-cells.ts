@@ -11,7 +11,7 @@ import type { Cells } from '../hosts/host-state.ts'
 
 /** A cell as an operator sees it: its settings, and the state that it reports. */
 export interface OperatedCell extends CellMapping {
-  /** Undefined in the second before this gateway has noticed it. */
+  /** Undefined during the second before this gateway has noticed the cell. */
   readonly heard: Cell | undefined
 }
 

@@ -100,7 +100,7 @@ export class ConsolePipe {
   }
 }
 
-/** Whatever a hang-up could not reach ends by itself. */
+/** A console that a hang-up did not reach ends by itself. */
 function ignoreFailure(error: unknown): void {
   if (!isFailure(error)) throw error
 }

@@ -4,7 +4,7 @@ import { tokenId } from '../identity/identity.ts'
 import type { ConsolePlace } from './console-session.ts'
 import { type Consoles, mayHaveConsole } from './consoles.ts'
 
-/** What a token would open. Throws `not-found` for one that opens nothing (any more). */
+/** The console that a token opens. Throws `not-found` for a token that is unknown, used or expired. */
 export async function showConsole(consoles: Consoles, token: string): Promise<ConsolePlace> {
   const session = await findUnusedConsole(consoles.db, tokenId(token))
   if (session === undefined || !(await mayHaveConsole(consoles, session)))

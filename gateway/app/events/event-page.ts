@@ -10,7 +10,7 @@ import {
 } from '../../db/events.ts'
 import type { Requester } from '../requester.ts'
 
-/** What of all events is asked for. */
+/** The filters of a request for events. */
 export interface EventQuery {
   readonly projectId?: string | undefined
   readonly serverId?: string | undefined

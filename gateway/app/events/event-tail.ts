@@ -77,8 +77,7 @@ export class EventTail implements AsyncDisposable {
       }
       await clock.sleep(POLL_MS, this.#pause.signal).catch(() => {})
     }
-    // In the same turn of the event loop in which the last watcher was seen to be gone: the next watcher begins a new
-    // tail.
+    // This is the turn of the event loop in which the last watcher left: the next watcher begins a new tail.
     this.#loop = undefined
   }
 }

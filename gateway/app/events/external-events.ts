@@ -13,7 +13,7 @@ export interface ExternalEvent {
   readonly name: string
   readonly serverId: string
   readonly status: 'failed' | 'completed' | 'in-progress'
-  /** What of the server is meant, such as a port. */
+  /** The part of the server that the event concerns, such as a port. */
   readonly tag: string | undefined
 }
 
@@ -60,7 +60,7 @@ function codeOf({ name, tag }: ExternalEvent, server: ServerRecord | undefined):
   return server.host === null ? 422 : 200
 }
 
-/** A port is as its event says; of what the hosts here need not be told, only the record stays. */
+/** A port gets the state of its event; events that hosts do not need are only recorded. */
 async function heed(
   tx: Tx,
   context: RequestContext,

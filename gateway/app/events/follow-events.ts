@@ -20,7 +20,7 @@ export interface FollowedEvents {
 
 /**
  * Yields the events after a number (undefined: from now on), as they happen, until the watch ends, its time is up, or
- * `mayGoOn` says no, which is asked before each.
+ * `mayGoOn`, which is called before each, returns false.
  */
 export async function* followEvents(
   { db, clock }: { readonly db: Executor; readonly clock: Clock },

@@ -9,7 +9,7 @@ import { beginEvents, numberEvents } from '../../db/events.ts'
 const EVERY_MS = 10_000
 const LEASE_NAME = 'events'
 const LEASE_TTL_MS = 5_000
-/** After another had the lease: it is told of events as often as this one. */
+/** For a gateway without the lease, which is notified of events as often as the one with it. */
 const ASK_AGAIN_MS = 1_500
 const BATCH = { rows: 500, batchesMax: 20 } as const
 

@@ -9,7 +9,7 @@ export interface ThrottleOptions {
 }
 
 /**
- * Passes a call on at once, unless there were many lately: then one call per `everyMs` stands for all that came meanwhile.
+ * Passes a call on at once, unless there were many lately: then one call per `everyMs` stands for all calls in between.
  * Every call is followed by one that is passed on.
  */
 export function throttle(call: () => void, { clock, everyMs, burst }: ThrottleOptions): () => void {

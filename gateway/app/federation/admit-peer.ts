@@ -44,8 +44,8 @@ function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
 }
 
 /**
- * What a credential, a user's JWT, says: one that the account it names has signed. Throws `unauthenticated` for anything
- * else, and for one that has ended. `now` in milliseconds since the epoch.
+ * The claims of a credential, a user's JWT, which the account that it names has signed. Throws `unauthenticated` for
+ * any other text, and for an expired credential. `now` in milliseconds since the epoch.
  */
 export function readCredential(jwt: string, now: number): UserClaims {
   const [header = '', body = '', signature = ''] = jwt.split('.')

@@ -17,6 +17,7 @@ export interface ServerChain {
 
 export type ChainDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askHost'>
 
+/** The ids of a server in the clouds above and below. Clouds below that do not answer now are left out. */
 export async function chainOf(
   deps: ChainDeps,
   work: WorkContext,

@@ -6,7 +6,7 @@ export interface KnownDriver {
   readonly name: string
   readonly isSimulated: boolean
   readonly hosts: number
-  /** What every one of its hosts can do. */
+  /** The abilities that all of its hosts have. */
   readonly capabilities: readonly string[]
 }
 

@@ -19,7 +19,7 @@ import { cellsForPlace, placeOf } from '../servers/boot/server-place.ts'
 import { idOf } from './named.ts'
 import type { Decision } from './trace.ts'
 
-/** What a server would be asked for with, as far as it decides where it goes. */
+/** The properties of a server that decide where it is placed. */
 export interface PlacementQuestion {
   /** Id or name, as of the image and the networks. */
   readonly flavor: string

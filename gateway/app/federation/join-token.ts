@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 
-/** What a join token is made of. */
+/** The parts of a join token. */
 export interface JoinTokenParts {
   readonly secret: string
   /** SHA-256 of the public key of the gateway's certificate, base64url; undefined where it serves without one. */
@@ -25,13 +25,13 @@ export function writeJoinToken({ secret, pin }: JoinTokenParts): string {
   return ['weir1', secret, ...(pin === undefined ? [] : [pin])].join('.')
 }
 
-/** Throws `invalid` for text that is no join token. */
+/** Throws `invalid` for text that is not a join token. */
 export function readJoinToken(text: string): JoinTokenParts {
   const { secret, pin } = FORM.exec(text.trim())?.groups ?? {}
   if (secret === undefined)
     throw new Failure(
       'invalid',
-      'This is not a complete join token. Create one with ./weir cell token create NAME, and give all of it.',
+      'This is not a complete join token. Create one with ./weir cell token create NAME, and give the whole text that it prints.',
     )
   return { secret, pin }
 }

@@ -11,14 +11,14 @@ export async function idOf(db: Executor, what: Named, idOrName: string): Promise
   const [id] = ids
   if (id === undefined)
     throw new Failure('invalid', `There is no ${what} with the id or name ${idOrName}.`)
-  // An id is meant, though another thing has it as its name.
+  // An id takes precedence over a name that is the same text.
   if (ids.includes(idOrName)) return idOrName
   if (ids.length > 1)
     throw new Failure('conflict', `More than one ${what} is called ${idOrName}. Give its id.`)
   return id
 }
 
-/** The same for what a path names: throws `not-found` for what is not there. */
+/** The same for an id or name in a path: throws `not-found` if no object has it. */
 export async function foundIdOf(db: Executor, what: Named, idOrName: string): Promise<string> {
   try {
     return await idOf(db, what, idOrName)

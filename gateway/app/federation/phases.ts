@@ -6,7 +6,7 @@ import type { Decision } from './trace.ts'
 export interface Phase {
   readonly name: string
   readonly startedAt: number
-  /** Null while it goes on, and for what never came to its end. */
+  /** Null while it is in progress, and for a phase that never ended. */
   readonly tookMs: number | null
   readonly result: 'success' | 'error' | null
 }

@@ -13,7 +13,7 @@ import { foundIdOf } from './named.ts'
 export interface ResourceQuota {
   readonly service: 'compute' | 'network' | 'image'
   readonly resource: string
-  /** Null for what is counted by the piece. */
+  /** Null for resources that are counted by the piece. */
   readonly unit: 'MiB' | 'bytes' | null
   readonly used: number
   /** Null: none. */
@@ -36,8 +36,9 @@ interface QuotaSources {
 const OF_COMPUTE = ['instances', 'cores', 'ram', 'server_groups'] as const
 
 /**
- * What all services count for the project of this id or name. Throws `not-found` for a project that is not there, and
- * `conflict` for a name of several. An identity service elsewhere alone knows projects: any id is then taken for one.
+ * The usage and limits of the project with this id or name, in all services. Throws `not-found` for a missing project,
+ * and `conflict` for a name that several have. With an external Keystone any id counts as a project's, because only
+ * Keystone knows projects.
  */
 export async function projectQuota(
   sources: QuotaSources,

@@ -50,12 +50,12 @@ async function whyNoCell(db: Executor, publicKey: string): Promise<string> {
     return 'no cell that this deployment knows has signed it. Its database may be of a time before that cell joined: join again, in a folder of its own'
   const cell = (await listCellMappings(db)).find(({ id }) => id === cellId)
   if (cell === undefined)
-    return 'the cell has left this deployment. End what runs of it: ./weir down. To be a cell again it joins as a new one, in a folder of its own'
+    return 'the cell has left this deployment. Stop its programs with ./weir down. To join again as a new cell, use an empty folder'
   if (cell.loss === null) return `cell ${cell.name} has joined again since. ${COME_BACK}`
   return `cell ${cell.name} was declared lost at ${cell.loss.at.toISOString()}, and its servers were taken from it. What its hosts still have of them is destroyed once it joins again. ${COME_BACK}`
 }
 
-/** The host that a credential of the cell is of; null for one of the cell itself. */
+/** The host to which a credential of the cell belongs; null for a credential of the cell itself. */
 function hostOf({ nats }: UserClaims, cellId: CellId): HostId | null {
   const start = `host.${cellId}.`
   const own = nats.sub?.allow?.find((subject) => subject.startsWith(start))

@@ -66,7 +66,7 @@ async function eventsOf(type: string) {
   }))
 }
 
-test('of several views of a server the newest counts, whatever their order, with one event', async () => {
+test('the newest of several views of a server counts, in any order, with one event', async () => {
   const server = await addServer(db, cell, 2)
 
   await say([
@@ -109,7 +109,7 @@ test('a fault is recorded with its message, and a power state without a name as 
   ])
 })
 
-test('a view of a server that is not the cell’s, or of another attempt, changes and tells nothing', async () => {
+test('a view of a server of another cell, or of another attempt, has no effect and no event', async () => {
   const [others, older] = [await addServer(db, other), await addServer(db, cell, 2)]
 
   await say([instance(others), instance(older, { attempt: 1 }), instance(newId())])
@@ -153,7 +153,7 @@ test('a deleted server goes once its cell says so, if it was being deleted at th
   expect(await findMapping(db, later)).toBeDefined()
 })
 
-test('two attempts of a server that are said to be deleted are two things said', async () => {
+test('deletes of two attempts of a server are two changes', async () => {
   const server = await addServer(db, cell, 2)
   await db.orm
     .update(instanceMappings)
@@ -314,7 +314,7 @@ test('work that ended has one event, with its error; unfinished work has none', 
   ])
 })
 
-test('of several views of a migration the newest counts, whatever their order', async () => {
+test('the newest of several views of a migration counts, in any order', async () => {
   const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
   const migration = (serverId: string, id: string, version: number, status: string): FeedBody => ({
     kind: 'migration',
@@ -336,7 +336,7 @@ test('of several views of a migration the newest counts, whatever their order', 
   expect(await statusOf(forged)).toBeUndefined()
 })
 
-test('of several views of a host the newest counts, whatever their order', async () => {
+test('the newest of several views of a host counts, in any order', async () => {
   const one = sampleHost('one')
   const two = sampleHost('two')
 

@@ -20,7 +20,7 @@ import { stateEvent } from './state-event.ts'
 
 type Body<K extends FeedBody['kind']> = Extract<FeedBody, { kind: K }>
 
-/** What the rows of a batch come to, for each thing they speak of: only the newest matters. */
+/** The newest row of a batch for each object; the others do not matter. */
 interface Batch {
   readonly views: readonly InstanceView[]
   readonly hosts: readonly HostView[]

@@ -42,7 +42,7 @@ function applied(): Promise<void> {
 const missingHere = async () => (await countMissing(env.db)).get(cell.id) ?? 0
 const instance = (view: InstanceView): FeedBody => ({ kind: 'instance', view })
 
-test('rows that were never published are asked for as soon as one after them is heard', async () => {
+test('rows that were never published are requested as soon as a later row arrives', async () => {
   const [a, b] = (await accepted(2)) as [string, string]
   cell.say([instance(cell.active(a))], 'lost')
   cell.say([instance(cell.active(b))])
@@ -185,7 +185,7 @@ test('a server that a full copy did not contain is no longer missing once its ce
   expect(await missingHere()).toBe(before)
 })
 
-test('many rows at once are all applied, and what each server was last stays', async () => {
+test('many rows at once are all applied, and the last row of each server counts', async () => {
   const ids = (await Promise.all(Array.from({ length: 20 }, () => accepted(10)))).flat()
   const rows = 3_000
   const stateAt = (index: number) => Math.floor(index / ids.length) % 2

@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { PeersHeard } from '#common/bus/peers-heard.ts'
+import { MessageLimiter } from '#common/bus/message-limiter.ts'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
@@ -38,16 +38,16 @@ const LEASE_RENEW_MS = 1_500
 const ROWS_MAX = 1_000
 /**
  * What one cell may publish in a second, so that none takes the time and the log of the others: a busy one publishes a
- * tenth of it. What is above it, and a batch that no cell makes, is left unread and asked for.
+ * tenth of it. Batches above the limit, and batches that no cell would publish, are dropped and requested later.
  */
 const BATCHES_PER_SECOND = 500
 const BYTES_PER_SECOND = 8 * 2 ** 20
 /** How long applied rows may wait for the cell to hear that it can drop them. */
 const ACKNOWLEDGE_MS = 5_000
-/** Questions in one round; whatever is left is for the next. */
+/** The maximum number of requests in one round; the next round continues. */
 const READS_MAX = 100
 const NOTE_HEARTBEAT_MS = 5_000
-/** Reads in a row of what should have been heard, after which it is doubted that anything is. */
+/** After this many consecutive reads of rows that should have arrived as batches, the subscription is taken to be broken. */
 const UNHEARD_MAX = 3
 
 /** Applies one cell's changes while this process holds the lease for it. Its rounds are run by a reconciler. */
@@ -56,7 +56,7 @@ export class CellFeed implements AsyncDisposable {
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
   readonly #held: HeldLease
-  readonly #peers: PeersHeard
+  readonly #limiter: MessageLimiter
   #leaseCheckedAt = Number.NEGATIVE_INFINITY
   #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
@@ -73,16 +73,16 @@ export class CellFeed implements AsyncDisposable {
     const { deps, cell, holder } = options
     const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
     this.#held = new HeldLease(deps.db, deps.clock, terms)
-    this.#peers = new PeersHeard(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
+    this.#limiter = new MessageLimiter(deps.clock, deps.log, BATCHES_PER_SECOND, BYTES_PER_SECOND)
   }
 
-  /** A heartbeat said how far the cell's feed has come. */
+  /** A heartbeat has reported the position of the cell's feed. */
   hear(beat: CellHeartbeat): void {
     this.#heard = beat
     if (this.#mustRead || this.#isBehind()) this.#options.nudge()
   }
 
-  /** Whatever was published meanwhile may have been missed. */
+  /** Batches that were published during the interruption may be missing. */
   reconnected(): void {
     this.#mustRead = true
     this.#options.nudge()
@@ -168,18 +168,18 @@ export class CellFeed implements AsyncDisposable {
     })
   }
 
-  /** What is not taken is asked for with the next heartbeat at the latest. */
+  /** A batch that is dropped here is requested at the next heartbeat at the latest. */
   #take(message: Msg): void {
     const { cell, nudge } = this.#options
     this.#unheard = 0
-    if (!this.#peers.hears(cell.id, message.data.length)) {
+    if (!this.#limiter.admits(cell.id, message.data.length)) {
       this.#mustRead = true
       return
     }
     try {
       this.#queue.push(readBatch(message))
     } catch (cause) {
-      this.#peers.notHeeded(cell.id, { cell: cell.name, ...errorFields(cause) })
+      this.#limiter.logDropped(cell.id, { cell: cell.name, ...errorFields(cause) })
       this.#mustRead = true
     }
     nudge()

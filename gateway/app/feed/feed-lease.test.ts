@@ -38,7 +38,7 @@ async function changed(): Promise<{ server: string; body: FeedBody }> {
 
 const isActive = async (server: string) => (await findServer(db, server))?.vmState === 'active'
 
-test('one gateway at a time applies the feed, and another goes on at once when it leaves', async () => {
+test('one gateway at a time applies the feed, and another continues at once when it leaves', async () => {
   await world.settle()
   const second = new FeedWorld(db, id, 'other')
 
@@ -53,7 +53,7 @@ test('one gateway at a time applies the feed, and another goes on at once when i
   await second.feed[Symbol.asyncDispose]()
 })
 
-test('the lease is looked at again after a second and a half, and with it what an operator asked for', async () => {
+test("the lease and an operator's request are read again after a second and a half", async () => {
   await world.settle()
   await requestResync(db, id)
 
@@ -77,7 +77,7 @@ async function expireLease(): Promise<void> {
   )
 }
 
-test('a lease that another has taken ends the listening, and what was heard is forgotten', async () => {
+test('a lease that another process has taken ends the subscription, and waiting batches are dropped', async () => {
   await world.settle()
   const { server, body } = await changed()
   world.publish(world.commit(body))
@@ -129,7 +129,7 @@ test('an unreachable cell is asked nothing, and both changes are noted', async (
   expect((await mapping()).isUnreachable).toBe(false)
 })
 
-test('a heartbeat between two looks at the position is no reason to ask', async () => {
+test('a heartbeat between two reads of the position causes no request', async () => {
   await world.settle()
   world.isReachable = false
   world.now = LEASE_RENEW_MS
@@ -149,7 +149,7 @@ test('a cell that has left the registry is asked nothing, and nothing is recorde
   expect((await mapping()).isUnreachable).toBe(false)
 })
 
-test('a cell of which no copy was ever taken is copied, whatever the row says', async () => {
+test('a cell that was never copied is copied, whichever position its row has', async () => {
   await db.orm.update(cellMappings).set({ needsResync: false }).where(eq(cellMappings.id, id))
 
   expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })

@@ -40,7 +40,7 @@ test('rows that are known already are skipped, also inside a batch', () => {
   expect(taken.isGap).toBe(false)
 })
 
-test('what does not follow is dropped and told, and what follows after it is taken', () => {
+test('a batch that does not continue the queue is dropped and reported, and its continuation is taken', () => {
   const queue = queueOf(batch(1, 1), batch(3, 3), batch(2, 2))
 
   expect(queue.take(at(0), 10)).toEqual({ rows: rows(1, 2), isGap: true })
@@ -53,7 +53,7 @@ test('a hole inside a batch drops the whole batch', () => {
   expect(queue.take(at(0), 10)).toEqual({ rows: [], isGap: true })
 })
 
-test('rows of another incarnation are dropped and told', () => {
+test('rows of another incarnation are dropped and reported', () => {
   const queue = queueOf(batch(1, 1, OTHER), batch(1, 2))
 
   expect(queue.take(at(0), 10)).toEqual({ rows: rows(1, 2), isGap: true })
@@ -72,7 +72,7 @@ test('exactly `max` rows end the taking', () => {
   expect(numbers(queue.take(at(0), 2))).toEqual([1, 2])
 })
 
-test('20,000 rows may wait; what would be more is dropped, and told once', () => {
+test('20,000 rows may wait; more are dropped, and reported once', () => {
   const queue = queueOf(batch(1, 19_999), batch(20_000, 20_000), batch(20_001, 20_001))
 
   const taken = queue.take(at(0), 30_000)
@@ -82,7 +82,7 @@ test('20,000 rows may wait; what would be more is dropped, and told once', () =>
   expect(queue.take(at(20_000), 1).isGap).toBe(false)
 })
 
-test('what was taken makes room again', () => {
+test('taken rows make room again', () => {
   const queue = queueOf(batch(1, 20_000))
   queue.take(at(0), 30_000)
   queue.push(batch(20_001, 40_000))
@@ -90,7 +90,7 @@ test('what was taken makes room again', () => {
   expect(queue.take(at(20_000), 30_000)).toEqual({ rows: rows(20_001, 40_000), isGap: false })
 })
 
-test('clear() forgets what waits, its count, and what was dropped', () => {
+test('clear() forgets waiting and dropped rows, and their number', () => {
   const queue = queueOf(batch(1, 20_000), batch(20_001, 20_001))
 
   queue.clear()

@@ -57,7 +57,7 @@ test('published rows are applied without a question', async () => {
   expect((await readFeedPosition(db, id))?.position).toBe(1)
 })
 
-test('what was missed is asked for as soon as something after it is heard', async () => {
+test('missed rows are requested as soon as a later row arrives', async () => {
   await world.settle()
   const [first, second] = [await changed(), await changed()]
   world.commit(first.body)
@@ -96,7 +96,7 @@ test('a heartbeat that knows of nothing more neither nudges nor asks', async () 
   expect(world.reads).toEqual([])
 })
 
-test('a heartbeat of another incarnation makes it ask, and what then is answered makes a copy due', async () => {
+test('a heartbeat of another incarnation causes a request, whose answer makes a copy due', async () => {
   await world.settle()
   world.incarnation = newId()
 
@@ -110,7 +110,7 @@ test('a heartbeat of another incarnation makes it ask, and what then is answered
   expect(await readFeedPosition(db, id)).toMatchObject({ incarnation: world.incarnation })
 })
 
-test('a cell that has dropped what would be next is copied', async () => {
+test('a cell that has dropped the next rows is copied', async () => {
   await world.settle()
   world.commit((await changed()).body)
   world.answer = (honest) => ({ ...honest, isGap: true, rows: [] })
@@ -173,7 +173,7 @@ test('one round asks a hundred times at the most', async () => {
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
 })
 
-test('every five seconds the cell learns what it can drop', async () => {
+test('every five seconds the cell learns which rows it can drop', async () => {
   await world.settle()
 
   world.now = 5_000
@@ -242,7 +242,7 @@ test('rows that cannot be read are logged, and asked for', async () => {
 
   expect(world.logged.at(-1)).toMatchObject({
     level: 'warn',
-    message: 'word of a peer not heeded',
+    message: 'invalid message of a peer dropped',
     fields: { cell: 'north' },
   })
   expect(world.nudges).toBe(1)
@@ -262,18 +262,18 @@ test.each([
   world.live().callback(null, feedMessage(batch))
   await world.round()
 
-  expect(world.logsOf('warn')).toEqual(['word of a peer not heeded'])
+  expect(world.logsOf('warn')).toEqual(['invalid message of a peer dropped'])
   expect(world.reads).not.toEqual([])
 })
 
-test('what a cell publishes beyond its share is not taken, and asked for after a heartbeat', async () => {
+test("rows above a cell's share are dropped, and requested after a heartbeat", async () => {
   await world.settle()
   for (let nth = 0; nth < 500; nth += 1) world.publish([])
   world.nudges = 0
   const { body } = await changed()
   world.publish(world.commit(body))
 
-  expect(world.logsOf('warn')).toEqual(['peer says too much'])
+  expect(world.logsOf('warn')).toEqual(['messages of a peer above its limit dropped'])
   expect(world.nudges).toBe(0)
   world.beat()
   expect(world.nudges).toBe(1)
@@ -290,7 +290,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
   expect(world.nudges).toBe(0)
 })
 
-test('after three reads of what should have been heard it listens again', async () => {
+test('after three reads of rows that should have arrived it subscribes again', async () => {
   await world.settle()
   const miss = async () => {
     world.commit((await changed()).body)

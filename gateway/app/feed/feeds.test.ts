@@ -104,7 +104,7 @@ test('after the bus was away every cell is asked', async () => {
   await expect.poll(stateOf).toBe('active')
 })
 
-test('in the end nothing is heard any more, and no feed goes on', async () => {
+test('after the end no message is received, and no feed continues', async () => {
   await settled()
 
   await feeds[Symbol.asyncDispose]()

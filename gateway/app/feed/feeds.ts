@@ -6,7 +6,7 @@ import { CellFeed } from './cell-feed.ts'
 
 export interface FeedsOptions {
   readonly deps: ComputeDeps
-  /** Stable over restarts: a restarted process goes on with its predecessor's feeds at once. */
+  /** Stable over restarts: a restarted process continues its predecessor's feeds at once. */
   readonly processName: string
   readonly nats: NatsConnection
   /** Called after changes of a cell have been applied. */
@@ -33,7 +33,7 @@ export class Feeds implements AsyncDisposable {
     this.#watch = new RunningReconciler({ name: 'feeds', everyMs: EVERY_MS, round }, clock, log)
   }
 
-  /** After the bus was away: what was published meanwhile is asked for. */
+  /** After an interruption of the bus: requests the rows published in between. */
   reconnected(): void {
     for (const { feed } of this.#feeds.values()) feed.reconnected()
   }

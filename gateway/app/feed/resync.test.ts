@@ -93,7 +93,7 @@ async function servers(count: number): Promise<readonly string[]> {
 
 const position = async () => (await readFeedPosition(db, id))!
 
-test('pages follow on each other, and the feed goes on where the first page says', async () => {
+test('pages follow each other, and the feed continues at the position of the first page', async () => {
   const [a, b, c] = (await servers(3)) as [string, string, string]
   const cell = cellWith([
     { instances: [activeView(a), activeView(b)] },

@@ -30,9 +30,9 @@ const PAGE_ROWS = 500
 const PAGES_MAX = 10_000
 
 /**
- * Reads a full copy of what the cell holds. Afterwards the index shows it as it is there, and the feed goes on from
- * a position the copy is at least as new as. Only here may a view's version fall: after another database, with
- * another incarnation, has taken the place of the cell's.
+ * Reads a full copy of the cell's data. Afterwards the index shows this data, and the feed continues from a position
+ * that is not newer than the copy. Only here may the version of a view become lower: when another database, with
+ * another incarnation, has replaced the cell's.
  */
 export async function resync(
   deps: ComputeDeps,
@@ -89,7 +89,7 @@ async function applyPage(
   })
 }
 
-/** A database older than a delete, or than a move to another cell, has the server still: it is told once more. */
+/** A database that is older than a delete, or than a move to another cell, still has the server: the delete is sent again. */
 async function endOver(deps: ComputeDeps, cell: CellRef, { instances }: Page): Promise<void> {
   const had = instances.map(({ serverId, attempt }) => ({ serverId, attempt }))
   for (const { serverId, attempt } of await supersededServers(deps.db, had)) {

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 
-/** What a value must be, and how to say so. */
+/** The condition on a value, and its text in errors. */
 interface Rule {
   /** Of the whole key. */
   readonly key: RegExp

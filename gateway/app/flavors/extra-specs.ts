@@ -20,8 +20,8 @@ export async function showExtraSpec(
 }
 
 /**
- * Afterwards the flavor has these extra specs besides its others. Throws `not-found`, and `invalid` where they are
- * checked (since microversion 2.86) and have no meaning.
+ * Afterwards the flavor has these extra specs besides its others. Throws `not-found`, and `invalid` for values without
+ * meaning, which are checked since microversion 2.86.
  */
 export async function setExtraSpecs(
   db: Executor,

@@ -37,8 +37,8 @@ const SCAN_PAGE = 1_000
 const WHOLE_NUMBER = /^\s*[+-]?\d{1,9}\s*$/
 
 /**
- * One page of the flavors this caller may see. Only administrators may see flavors that are neither public nor shared
- * with their project. Throws `invalid` for filters that cannot be read and for a marker that is no flavor.
+ * One page of the flavors that this caller may see. Only administrators may see flavors that are neither public nor
+ * shared with their project. Throws `invalid` for malformed filters and for a marker that is not a flavor.
  */
 export async function listFlavors(
   db: Executor,
@@ -120,18 +120,10 @@ export function flavorNotFound(id: string): Failure {
   return new Failure('not-found', `Flavor ${id} could not be found.`)
 }
 
-/** Memory and swap in MiB, disks in GiB. */
-export interface NewFlavor {
+/** The properties that the creator of a flavor sets; without an id it gets one. */
+export interface NewFlavor
+  extends Omit<Flavor, 'id' | 'isDisabled' | 'extraSpecs' | 'createdAt' | 'updatedAt'> {
   readonly id: string | null
-  readonly name: string
-  readonly vcpus: number
-  readonly memoryMb: number
-  readonly rootGb: number
-  readonly ephemeralGb: number
-  readonly swapMb: number
-  readonly rxtxFactor: number
-  readonly isPublic: boolean
-  readonly description: string | null
 }
 
 /**

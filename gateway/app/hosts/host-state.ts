@@ -17,7 +17,7 @@ export interface AllCells extends Cells {
   cells(): readonly Cell[]
 }
 
-/** What of a host says whether it serves. */
+/** The properties of a host that say whether it serves. */
 export interface HostCondition extends Pick<HostRecord, 'cellId'> {
   readonly view: Pick<HostRecord['view'], 'isUp' | 'isForcedDown' | 'isDisabled'>
 }
@@ -55,7 +55,7 @@ export async function listServingHosts(
   return hosts.filter(({ view }) => !view.isDisabled && (!zone || view.zone === zone))
 }
 
-/** What a view needs to name the servers of hosts: nothing, where that was not asked for. */
+/** The servers of hosts for a view; none if the request does not ask for them. */
 export async function hostedServers(
   db: Executor,
   hosts: readonly HostRecord[],

@@ -76,7 +76,7 @@ export async function searchHypervisors(
   return found
 }
 
-/** As the driver says, or the host's own name before it has said anything. */
+/** The name that the driver reports, or the host's own name before the first report. */
 export function hypervisorHostname({ view }: HostRecord): string {
   return view.inventory?.hypervisor.hostname ?? view.name
 }

@@ -63,7 +63,7 @@ function cellService(cell: Cell, binary: CellService['binary']): CellService {
   return { cell, binary, number, uuid }
 }
 
-/** What a client asks of a service, as microversion 2.53 words it. */
+/** A client's change of a service, in the form of microversion 2.53. */
 export interface ServiceUpdate {
   readonly status?: 'enabled' | 'disabled'
   readonly disabled_reason?: string
@@ -100,7 +100,7 @@ export interface ServiceChange {
   readonly isForcedDown?: boolean
 }
 
-/** The host a client below 2.53 names. Throws `not-found`, and `invalid` where several cells have such a host. */
+/** The host that a client below 2.53 names. Throws `not-found`, and `invalid` if several cells have such a host. */
 export async function serviceOnHost(
   deps: Pick<ServiceDeps, 'db'>,
   name: string,
@@ -117,7 +117,7 @@ export async function serviceOnHost(
   return host
 }
 
-/** The host whose service has this id. Throws `not-found`, and `invalid` for text that is no UUID. */
+/** The host whose service has this id. Throws `not-found`, and `invalid` for text that is not a UUID. */
 export async function serviceById(
   deps: Pick<ServiceDeps, 'db' | 'cells'>,
   id: string,

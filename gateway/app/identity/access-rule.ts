@@ -23,7 +23,7 @@ export function rulesOf(
   return ids.flatMap((id) => rules.find((rule) => rule.id === id) ?? [])
 }
 
-/** True when one of the rules is for such a request. */
+/** True if one of the rules permits such a request. */
 export function allowsRequest(rules: readonly AccessRule[], request: RequestKind): boolean {
   return rules.some(
     ({ service, method, path }) =>

@@ -21,6 +21,7 @@ export async function accessRulesOf(
   return listed(await listAccessRules(db, userId, { marker }, readLimit(limit)), limit)
 }
 
+/** Throws `not-found`, and `forbidden` for another user's rule or a delegated token. */
 export async function oneAccessRule(
   { db }: Identity,
   caller: Caller,
@@ -34,7 +35,7 @@ export async function oneAccessRule(
   return rule
 }
 
-/** Afterwards there is no such rule; throws `forbidden` while a credential has it. */
+/** Afterwards there is no such rule. Throws `forbidden` while a credential uses it. */
 export async function removeAccessRule(
   { db }: Identity,
   caller: Caller,

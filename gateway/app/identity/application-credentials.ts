@@ -51,8 +51,8 @@ const SECRET_BYTES = 48
 const CREDENTIALS_MAX = 100
 
 /**
- * Afterwards the secret stands for the caller in the project of the token. Only users themselves make theirs, and
- * not with a token of a restricted credential, or one leaked credential could make others that outlive it.
+ * Afterwards the secret authenticates the caller in the project of the token. Only users themselves create theirs, and
+ * not with a token of a restricted credential: otherwise a leaked credential could create others that outlive it.
  */
 export async function createCredential(
   identity: Identity,
@@ -100,6 +100,7 @@ export async function createCredential(
   return { credential, secret }
 }
 
+/** A page of a user's application credentials. Throws `forbidden` for another user's, or for a delegated token. */
 export async function credentialsOf(
   { db }: Identity,
   caller: Caller,
@@ -112,6 +113,7 @@ export async function credentialsOf(
   return listed(await views(db, userId, found), limit)
 }
 
+/** Throws `not-found`, and `forbidden` for another user's credential or a delegated token. */
 export async function oneCredential(
   { db }: Identity,
   caller: Caller,
@@ -195,7 +197,7 @@ function requireSelf(caller: Caller, userId: string): void {
     throw new Failure('forbidden', 'Users can create application credentials only for themselves.')
 }
 
-/** What a token was lent for ends with the trust or the access key: an application credential would outlive it. */
+/** Throws `forbidden` for a delegated token: an application credential would outlive the trust or the access key. */
 export function refuseLent({ mayDelegate, applicationCredentialId }: Caller): void {
   if (!mayDelegate && applicationCredentialId === null)
     throw new Failure(

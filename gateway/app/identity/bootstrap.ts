@@ -13,7 +13,7 @@ export interface BootstrapPasswords {
   readonly demoPassword: string
 }
 
-/** What was there or has been made. */
+/** The existing or created objects. */
 export interface BootstrapResult {
   readonly adminProjectId: string
   readonly demoProjectId: string

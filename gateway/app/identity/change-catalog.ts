@@ -44,6 +44,10 @@ export async function createRegion(
   return region
 }
 
+/**
+ * Afterwards the registered region has these fields; others stay. Throws `not-found` for it or its parent, `forbidden` for
+ * the region of Weir itself, `invalid` for a region below itself.
+ */
 export async function changeRegion(
   identity: Identity,
   id: string,
@@ -71,6 +75,7 @@ export async function removeRegion(identity: Identity, id: string): Promise<void
   })
 }
 
+/** Afterwards the service is registered under a new id. Throws `invalid` when too many are. */
 export async function createService(
   identity: Identity,
   asked: Omit<RegisteredService, 'id'>,
@@ -82,6 +87,10 @@ export async function createService(
   return service
 }
 
+/**
+ * Afterwards the registered service has these fields; others stay. Throws `not-found`, and `forbidden` for a service of
+ * Weir itself.
+ */
 export async function changeService(
   identity: Identity,
   id: string,
@@ -106,6 +115,10 @@ export interface EndpointFields extends Omit<RegisteredEndpoint, 'id'> {
   readonly region: string | undefined
 }
 
+/**
+ * Afterwards the endpoint is registered under a new id. Throws `invalid` for an unknown service or region, and when too
+ * many are registered.
+ */
 export async function createEndpoint(
   identity: Identity,
   asked: EndpointFields,
@@ -118,6 +131,10 @@ export async function createEndpoint(
   return putWithRegion(identity, entries, endpoint, region)
 }
 
+/**
+ * Afterwards the registered endpoint has these fields; others stay. Throws `not-found`, `forbidden` for an endpoint of
+ * Weir itself, `invalid` for an unknown service or region.
+ */
 export async function changeEndpoint(
   identity: Identity,
   id: string,
@@ -130,6 +147,7 @@ export async function changeEndpoint(
   return putWithRegion(identity, entries, after, region)
 }
 
+/** Afterwards the endpoint is not registered. Throws `not-found`, and `forbidden` for an endpoint of Weir itself. */
 export async function removeEndpoint(identity: Identity, id: string): Promise<void> {
   await registered(identity, 'endpoints', 'endpoint', id)
   await deleteEndpoint(identity.db, id)

@@ -14,7 +14,7 @@ import { userReference } from './user-reference.ts'
 
 type Request = NonNullable<LoginRequest['identity']['application_credential']>
 
-/** What an application credential proves: its user, and the one project it is for. */
+/** The proof of an application credential: its user, and the one project that it is for. */
 export interface CredentialProof {
   readonly proof: Proof
   readonly projectId: string

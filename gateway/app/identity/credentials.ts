@@ -33,7 +33,7 @@ export interface Credential {
   /** Null: of none. */
   readonly projectId: string | null
   readonly type: string
-  /** Whatever its type wants; of type `ec2` JSON with `access` and `secret`. */
+  /** Depends on the type; of type `ec2`, JSON with `access` and `secret`. */
   readonly blob: string
 }
 
@@ -155,7 +155,7 @@ function fieldsOf(blob: string): unknown {
   }
 }
 
-/** What a program was lent must not lead to more. */
+/** Throws `forbidden` for a delegated token, which must not gain further credentials. */
 function refuseDelegated({ mayDelegate }: Caller): void {
   if (!mayDelegate)
     throw new Failure(

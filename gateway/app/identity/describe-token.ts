@@ -1,5 +1,4 @@
 import type { Executor } from '#common/db/database.ts'
-import type { ProjectId, UserId } from '#common/ids.ts'
 import { listAccessRules } from '../../db/identity/access-rules.ts'
 import { findApplicationCredential } from '../../db/identity/application-credentials.ts'
 import { assignedRoleIds } from '../../db/identity/assigned-roles.ts'
@@ -8,7 +7,7 @@ import { findProject } from '../../db/identity/projects.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import { trustChain } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
-import type { Caller } from '../request-context.ts'
+import { type Caller, callerOfScope } from '../request-context.ts'
 import { type AccessRule, rulesOf } from './access-rule.ts'
 import { effectiveRoles, type RoleModel, reachedRoles } from './effective-assignments.ts'
 import type { ApplicationCredential, User } from './model.ts'
@@ -25,8 +24,8 @@ import {
 import type { Trust } from './trust.ts'
 
 /**
- * What a token stands for right now. Undefined when its user, scope, application credential or trust is gone, disabled
- * or expired, or no role is left in the scope: such a token is not valid, whatever was true at issue.
+ * The present meaning of a token. Undefined when its user, scope, application credential or trust is gone, disabled or
+ * expired, or when no role is left in the scope: such a token is not valid, even if it was when it was issued.
  */
 export async function describeToken(
   db: Executor,
@@ -97,7 +96,7 @@ interface LentRights {
   readonly firstTrustorId: string
 }
 
-/** What a trust lends; undefined when it is gone, or somebody by whose hands it went is gone or disabled. */
+/** The rights that a trust delegates; undefined when it is gone, or a user in its chain is gone or disabled. */
 async function lentRights(db: Executor, id: string): Promise<LentRights | undefined> {
   const chain = await trustChain(db, id)
   const [trust, first] = [chain[0], chain.at(-1)]
@@ -120,23 +119,10 @@ interface Parts {
 }
 
 function callerOf(record: TokenRecord, parts: Parts): Caller {
-  const { user, project, domain, roles, applicationCredential, trust } = parts
+  const { applicationCredential, trust } = parts
   const isByAccessKey = record.methods.includes(EC2_METHOD)
-  const names = new Set(roles.map(({ name }) => name))
   return {
-    userId: user.id as UserId,
-    userName: user.name,
-    userDomainId: user.domain.id,
-    userDomainName: user.domain.name,
-    projectId: (project?.id ?? null) as ProjectId | null,
-    projectName: project?.name ?? null,
-    projectDomainId: project?.domain.id ?? null,
-    projectDomainName: project?.domain.name ?? null,
-    domainId: domain?.id ?? null,
-    domainName: domain?.name ?? null,
-    isSystemScoped: record.scope.type === 'system',
-    roles: names,
-    isAdmin: names.has('admin') && record.scope.type !== 'domain',
+    ...callerOfScope({ ...parts, isSystemScoped: record.scope.type === 'system' }),
     mayDelegate: !isByAccessKey && trust === null && (applicationCredential?.unrestricted ?? true),
     applicationCredentialId: applicationCredential?.id ?? null,
     trustId: trust?.id ?? null,

@@ -5,8 +5,8 @@ import { noSuch } from './model.ts'
 import type { DomainRef } from './token-view.ts'
 
 /**
- * Throws `forbidden` for a caller the rule does not allow, or whose token is for another domain than the thing asked
- * for. Undefined stands for the domain of what does not exist: a token for a domain is not told which ids exist elsewhere.
+ * Throws `forbidden` for a caller whom the rule does not allow, or whose token is for another domain than the object.
+ * Undefined stands for the domain of a missing object: a token for a domain does not reveal which ids exist elsewhere.
  */
 export function enforceInDomain(caller: Caller, rule: string, domainId: string | undefined): void {
   enforce(caller, rule)
@@ -17,7 +17,7 @@ export function enforceInDomain(caller: Caller, rule: string, domainId: string |
   )
 }
 
-/** What was found, where the caller may do this with it; throws `forbidden` as above, then `not-found`. */
+/** The found object, if the caller may do this with it; throws `forbidden` as above, then `not-found`. */
 export function reached<T extends { readonly domain: DomainRef }>(
   found: T | undefined,
   what: string,
@@ -30,7 +30,10 @@ export function reached<T extends { readonly domain: DomainRef }>(
   return found
 }
 
-/** The domain a list is of: the one asked for, with a token for a domain only that one. Null: nothing can be seen. */
+/**
+ * The domain whose objects a list shows: the requested one, and with a token for a domain only that one. Null: the list
+ * is empty.
+ */
 export function listedDomain(
   { domainId }: Caller,
   asked: string | undefined,

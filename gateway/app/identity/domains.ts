@@ -89,7 +89,7 @@ export async function changeDomain(
   })
 }
 
-/** What a request says of a domain that it calls a project, which domains are to Keystone, too. */
+/** The properties of a request that treats a domain as a project, as Keystone allows. */
 interface AsProject extends Partial<DomainFields> {
   readonly domainId?: string | undefined
   readonly parentId?: string | undefined
@@ -132,6 +132,7 @@ function refuseOfProjects({ tags = [], extra = {} }: AsProject): void {
     throw new Failure('invalid', `A domain has no ${unknown}: leave it out.`)
 }
 
+/** True if a domain has this id. */
 export async function isDomain({ db }: Identity, id: string): Promise<boolean> {
   return (await findDomain(db, id)) !== undefined
 }

@@ -25,6 +25,7 @@ export interface Ec2Credential {
 
 const KEY_BYTES = 16
 
+/** A user's access keys. Throws `forbidden` for another user's, `not-found` for an unknown user. */
 export async function ec2CredentialsOf(
   deps: CredentialDeps,
   caller: Caller,

@@ -7,12 +7,12 @@ import { READ_MAX } from './listed.ts'
 import type { Project, Role, RoleAssignment } from './model.ts'
 import type { RoleRef } from './token-view.ts'
 
-/** An assignment that follows from one that was given; `groupId` is of the group by which. */
+/** An assignment that follows from a granted one; `groupId` is the group through which the user has it. */
 export interface EffectiveAssignment extends RoleAssignment {
   readonly groupId?: string | undefined
 }
 
-/** What follows from assignments: members instead of groups, projects below instead of inherited roles, implied roles. */
+/** The consequences of assignments: members instead of groups, projects below instead of inherited roles, implied roles. */
 export async function effectiveAssignments(
   db: Executor,
   model: RoleModel,

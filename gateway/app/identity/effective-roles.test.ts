@@ -19,11 +19,11 @@ test('roles that imply each other end', () => {
   expect(names(['reader'], { roles, implied })).toEqual(['admin', 'member', 'reader'])
 })
 
-test('an id that is no role brings nothing', () => {
+test('an unknown id gives no role', () => {
   expect(names(['gone'])).toEqual([])
 })
 
-test('a role of a domain brings what it implies, and not itself, whatever its name', () => {
+test('a role of a domain gives the roles that it implies, and not itself', () => {
   const model = {
     roles: [...roles, { ...roleOf('admin', 'd'), id: 'own' }],
     implied: [{ priorId: 'own', impliedId: 'reader' }],

@@ -37,7 +37,7 @@ export class FairQueue {
     this.#options = options
   }
 
-  /** What `work` gives, once it is this asker's turn; rejects with the refusal where there is no place to wait. */
+  /** The result of `work`, done in the asker's turn; rejects with the refusal when the queue is full. */
   async run<T>(asker: Asker, work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#options.parallelMax) this.#running += 1
     else await this.#turn(asker)

@@ -38,6 +38,7 @@ export async function allGroups(
   return readPage(query, (filter, limit) => listGroups(db, { ...filter, domainId }, limit))
 }
 
+/** Throws `not-found`, and `forbidden` for a group outside the domain of the token. */
 export async function oneGroup(
   { db }: Identity,
   caller: Caller,
@@ -60,6 +61,7 @@ export async function groupsOfUser(
   return readPage(query, (filter, limit) => listGroups(db, { ...filter, ids }, limit))
 }
 
+/** A page of the members of a group. Throws `not-found`, `forbidden`. */
 export async function usersInGroup(
   identity: Identity,
   caller: Caller,
@@ -109,6 +111,10 @@ export async function createGroup(
   })
 }
 
+/**
+ * Afterwards the group has these fields; others stay. Throws `not-found`, `forbidden`, `invalid` for a change of its
+ * domain, `conflict` for a name that the domain has.
+ */
 export async function changeGroup(
   { db }: Identity,
   caller: Caller,

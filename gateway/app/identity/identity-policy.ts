@@ -1,4 +1,7 @@
-/** Keystone's rules. What may be one's own is open to every token; `…:other` governs the rest. */
+/**
+ * Keystone's rules. Operations on objects that may be the caller's own are open to every token; `…:other` governs the
+ * objects of others.
+ */
 export const IDENTITY_POLICY = {
   'identity:add_user_to_group': 'domain-manager',
   'identity:check_grant': 'domain-reader',

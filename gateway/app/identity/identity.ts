@@ -23,7 +23,7 @@ export interface Identity extends TokenVerifier, AsyncDisposable {
   readonly tokenLimiter: RequestLimiter | undefined
   readonly region: string
   readonly tokenLifetimeS: number
-  /** Everything a valid token stands for; undefined for any other. */
+  /** The present meaning of a valid token; undefined for any other. */
   viewOf(token: string): Promise<TokenView | undefined>
 }
 
@@ -66,7 +66,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 }
 
-/** What a token is stored and cached under: who reads the database or a heap cannot use it. */
+/** The form in which a token is stored and cached: a reader of the database or of a heap dump cannot use it. */
 export function tokenId(token: string): string {
   return hash('sha256', token, 'hex')
 }

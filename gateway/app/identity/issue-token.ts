@@ -14,10 +14,10 @@ const TOKEN_BYTES = 32
 /** As Keystone's: 22 characters of base64. */
 const AUDIT_BYTES = 16
 
-/** What a login proved: who it is, how, and what a token for it may be. */
+/** The result of a login: the user, the methods, and the permitted scopes of a token. */
 export interface Proof {
   readonly userId: string
-  /** The scope meant when the request names none. */
+  /** The scope of a request that names none. */
   readonly defaultProjectId: string | null
   readonly methods: readonly string[]
   readonly applicationCredentialId: string | null
@@ -30,7 +30,7 @@ export interface Proof {
 }
 
 export interface IssuedToken {
-  /** What the client sends from now on; only its hash is kept. */
+  /** The token that the client sends from now on; only its hash is kept. */
   readonly token: string
   readonly view: TokenView
 }

@@ -74,7 +74,10 @@ function issued(token: IssuedToken | undefined): IssuedToken {
 const NO_SCOPE: Scope = { type: 'none', id: '' }
 const SYSTEM_SCOPE: Scope = { type: 'system', id: '' }
 
-/** The scope a login names: undefined when there is no such project or domain. Throws `invalid` when it says too little. */
+/**
+ * The scope that a login names; undefined when there is no such project or domain. Throws `invalid` for an incomplete
+ * scope.
+ */
 async function requestedScope(db: Executor, request: ScopeRequest): Promise<Scope | undefined> {
   if (request === 'unscoped' || request.unscoped !== undefined) return NO_SCOPE
   if (request.system !== undefined) return SYSTEM_SCOPE

@@ -11,7 +11,7 @@ export interface NamedChoice {
   readonly domain?: DomainChoice
 }
 
-/** What a client sends to log in (`auth` of `POST /v3/auth/tokens`). */
+/** The body of a login (`auth` of `POST /v3/auth/tokens`). */
 export interface LoginRequest {
   readonly identity: {
     readonly methods: readonly string[]

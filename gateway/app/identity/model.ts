@@ -131,6 +131,7 @@ export function refuseChange(what: string, { id, immutable }: Protected, becomes
   if (immutable && becomes) throw refusal('update', what, id)
 }
 
+/** Throws `forbidden` for an immutable object. */
 export function refuseDelete(what: string, { id, immutable }: Protected): void {
   if (immutable) throw refusal('delete', what, id)
 }
@@ -142,7 +143,7 @@ function refusal(verb: string, what: string, id: string): Failure {
   )
 }
 
-/** A time as clients of Keystone write it: without a zone, UTC is meant. Throws `invalid`, naming the field. */
+/** A time as clients of Keystone write it, in UTC unless it has a zone. Throws `invalid`, naming the field. */
 export function parseKeystoneTime(text: string, field: string): Date {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(text)
   const time = new Date(hasZone ? text : `${text}Z`)
@@ -151,7 +152,7 @@ export function parseKeystoneTime(text: string, field: string): Date {
   return time
 }
 
-/** A secret that stands for one user in one project, with some of the user's roles there. */
+/** A secret that authenticates one user in one project, with some of the user's roles there. */
 export interface ApplicationCredential extends Omit<ApplicationCredentialRef, 'accessRules'> {
   readonly userId: string
   readonly projectId: string

@@ -22,7 +22,7 @@ test('the hash of no user fits no password', async () => {
   expect(await verifyPassword('', NOBODYS_HASH, ASKER)).toBe(false)
 })
 
-test('beyond what can wait, a login is refused for now', async () => {
+test('a login is refused while too many wait', async () => {
   const many = await Promise.allSettled(
     Array.from({ length: 110 }, () => verifyPassword('x', NOBODYS_HASH, ASKER)),
   )

@@ -38,7 +38,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64')}$${key.toString('base64')}`
 }
 
-/** True when the secret is the one hashed. Takes the same time whatever the outcome; throws `unavailable` when too many wait. */
+/** True if the secret has this hash. Takes the same time for either result; throws `unavailable` when too many checks wait. */
 export async function verifyPassword(
   password: string,
   stored: string,

@@ -28,7 +28,7 @@ export async function provePassword(
   }
 }
 
-/** The enabled user whose password this is; throws `unauthenticated`, after the same work whatever is wrong. */
+/** The enabled user who has this password. Throws `unauthenticated`, after the same work for every reason. */
 export async function verifyLogin(
   identity: Identity,
   who: UserReference,

@@ -11,11 +11,12 @@ import { type ListQuery, readPage } from './list-query.ts'
 import type { Listed } from './listed.ts'
 import { boundedExtra, newKeystoneId, noSuch } from './model.ts'
 
-/** Kept for services that look their rules up in Keystone; nothing here heeds them, nor does Keystone. */
+/** Stored for services that look their rules up in Keystone; they have no effect here, nor in Keystone. */
 export function allPolicies({ db }: Identity, query: ListQuery): Promise<Listed<StoredPolicy>> {
   return readPage(query, (filter, limit) => listPolicies(db, filter, limit))
 }
 
+/** Throws `not-found`. */
 export async function onePolicy(
   { db }: { readonly db: Executor },
   id: string,
@@ -25,6 +26,7 @@ export async function onePolicy(
   return policy
 }
 
+/** Afterwards the policy is stored under a new id. */
 export async function createPolicy(
   { db }: Identity,
   asked: Omit<StoredPolicy, 'id'>,

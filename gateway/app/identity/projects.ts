@@ -85,6 +85,7 @@ export async function projectsOfUser(
   return readPage(query, (filter, limit) => listProjects(db, { ...filter, reach }, limit))
 }
 
+/** Throws `not-found`, and `forbidden` for another project's tags unless `othersRule` allows the caller. */
 export async function tagsOfProject(
   identity: Identity,
   caller: Caller,

@@ -4,9 +4,9 @@ import { findProject } from '../../db/identity/projects.ts'
 import type { Caller } from '../request-context.ts'
 
 /**
- * Throws `invalid` for no project at all, in Nova's words. Only administrators are told, because Nova asks Keystone
- * with the caller's own token (nova/api/openstack/identity.py). Where projects are known elsewhere every one counts as
- * one, as for Nova when Keystone does not tell it.
+ * Throws `invalid` for a project that does not exist, with Nova's message. Only administrators get this failure,
+ * because Nova asks Keystone with the caller's own token (nova/api/openstack/identity.py). With an external Keystone
+ * every project is accepted, as by Nova when Keystone does not answer.
  */
 export async function refuseUnknownProject(
   db: Executor,

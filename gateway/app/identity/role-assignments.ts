@@ -17,7 +17,7 @@ export interface AssignmentFilter {
   readonly isSystem: boolean
   /** Only those that hold below their target. */
   readonly isInherited: boolean
-  /** What follows from assignments is shown instead: members, projects below, implied roles. */
+  /** True: shows the consequences of assignments instead: members, projects below, implied roles. */
   readonly isEffective: boolean
   /** Those on projects below the one of the filter, too. */
   readonly withSubtree: boolean
@@ -83,7 +83,7 @@ function directMatch({ user, group, role, isInherited }: AssignmentFilter): Assi
   }
 }
 
-/** What follows can come from any assignment, so all are read, and what does not fit is left out afterwards. */
+/** Effective assignments can follow from any assignment, so all are read and then filtered. */
 async function effective(
   { db }: Identity,
   { user, role }: AssignmentFilter,

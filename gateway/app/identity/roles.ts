@@ -38,6 +38,7 @@ export async function allRoles(
   return readPage(query, (filter, limit) => listRoles(db, { ...filter, domainId }, limit))
 }
 
+/** Throws `not-found`, and `forbidden` for the role of a domain outside the token. */
 export async function oneRole({ db }: Identity, caller: Caller, id: string): Promise<Role> {
   const role = await findRole(db, id)
   if (role === undefined) throw noSuch('role', id)
@@ -64,6 +65,7 @@ export async function allInferences({ db }: Identity): Promise<readonly Inferenc
     .filter(({ implies }) => implies.length > 0)
 }
 
+/** A role and those that it implies directly, maybe none. Throws `not-found`. */
 export async function inferenceOf(
   identity: Identity,
   caller: Caller,
@@ -103,6 +105,10 @@ export async function createRole({ db }: Identity, fields: RoleFields): Promise<
   })
 }
 
+/**
+ * Afterwards the role has these fields; others stay. Throws `not-found`, `forbidden` for an immutable role, `invalid`
+ * for a change of its domain, `conflict` for a name that is taken.
+ */
 export async function changeRole(
   identity: Identity,
   id: string,
@@ -147,6 +153,7 @@ export async function implyRole(
   })
 }
 
+/** Afterwards the first role does not imply the second. Throws `not-found` for either role, and if it did not. */
 export async function endImplication(
   identity: Identity,
   priorId: string,

@@ -5,7 +5,7 @@ import { type SignedRequest, verifyRequest, verifyText } from './ec2-signature.t
 import { type IssuedToken, issueToken, loginRefused } from './issue-token.ts'
 import { EC2_METHOD } from './token-view.ts'
 
-/** What a service got from a user of its own, who signed with an access key's secret. */
+/** A request that a service got from a user of its own, signed with an access key's secret. */
 export interface Signed {
   readonly access: string
   readonly signature: string

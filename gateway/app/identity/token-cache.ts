@@ -31,7 +31,7 @@ export class TokenCache {
       : undefined
   }
 
-  /** Resolves as soon as a token is asked for, or on a signal: until then revocations need not be read. */
+  /** Resolves at the next request for a token, or on a signal: until then revocations need not be read. */
   nextAsked(signal: AbortSignal): Promise<void> {
     const asked = Promise.withResolvers<void>()
     const end = () => asked.resolve()
@@ -60,7 +60,7 @@ export class TokenCache {
     this.#views.clear()
   }
 
-  /** All revocations committed before this time (of the clock) have been dropped. */
+  /** All revocations committed before this time (of the clock) have been applied to the cache. */
   heard(at: number): void {
     this.#heardAt = at
   }

@@ -18,7 +18,7 @@ export interface RoleRef {
 
 export type ScopeType = 'none' | 'project' | 'domain' | 'system'
 
-/** What a token is for. `id` is '' where the type says all. */
+/** The scope of a token. `id` is '' if the type needs none. */
 export interface Scope {
   readonly type: ScopeType
   readonly id: string
@@ -42,7 +42,7 @@ export interface TokenRecord {
   readonly expiresAt: Date
 }
 
-/** A valid token with everything it stands for now: names, roles, scope. */
+/** A valid token with its present meaning: names, roles, scope. */
 export interface TokenView {
   readonly record: TokenRecord
   readonly user: NamedRef

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { TrustRef } from './token-view.ts'
 
-/** What one user lends another: some roles in one project. */
+/** A delegation from one user to another: some roles in one project. */
 export interface Trust extends TrustRef {
   /** Null: it lends nothing. */
   readonly projectId: string | null
@@ -16,7 +16,7 @@ export interface Trust extends TrustRef {
   readonly createdAt: Date
 }
 
-/** A trust as it is asked for. */
+/** A requested trust. */
 export interface NewTrust extends TrustRef {
   readonly projectId: string | null
   readonly roleIds: readonly string[]
@@ -57,8 +57,8 @@ export function firstRedelegations({
 }
 
 /**
- * What a trust that is given on by another can be: never more roles, time, or right to the trustor's name than that one, and one
- * step less far. Throws `forbidden` for more.
+ * The limits of a trust that redelegates another: no more roles, time, or right to impersonate than that one, and one
+ * delegation less. Throws `forbidden` for more.
  */
 export function redelegated(
   by: Trust,

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { UserReference } from '../../db/identity/users.ts'
 import type { NamedChoice } from './login-request.ts'
 
-/** Who is meant; throws `invalid` for a name without the domain it is unique in. `what` names the field. */
+/** The named user; throws `invalid` for a name without the domain in which it is unique. `what` is the field. */
 export function userReference(choice: NamedChoice, what: string): UserReference {
   const { id, name, domain } = choice
   if (id !== undefined) return { id }

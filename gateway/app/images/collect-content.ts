@@ -29,8 +29,8 @@ export interface CollectionReport {
 }
 
 /**
- * What a killed process left is put right: dead uploads are `queued` again, contents of no image and files of no
- * content are gone. Idempotent; does a bounded amount per run.
+ * Cleans up after killed processes: images of dead uploads are `queued` again, and contents without an image and files
+ * without a content are removed. Idempotent; does a bounded amount per run.
  */
 export async function collectImages(
   images: Images,

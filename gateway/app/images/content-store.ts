@@ -52,7 +52,7 @@ export class ContentStore {
   }
 
   /**
-   * The content, or a part of it, as a stream of chunks; `sizeBytes` is the size of the whole content. Throws
+   * The content, or a range, as a stream of chunks; `sizeBytes` is the size of the whole content. Throws
    * `unavailable` when the file is not there.
    */
   async read(

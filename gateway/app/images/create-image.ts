@@ -56,7 +56,10 @@ export async function createImage(
 function fieldsOf(draft: ImageDraft, requester: Requester): ImageFields {
   const owner = draft.owner ?? requester.projectId
   if (owner === null)
-    throw new Failure('forbidden', 'Creating an image needs a token for a project, or an owner.')
+    throw new Failure(
+      'forbidden',
+      'To create an image, use a token that is scoped to a project, or set the owner.',
+    )
   return {
     name: draft.name ?? null,
     visibility: draft.visibility ?? 'shared',

@@ -10,7 +10,7 @@ import { noSuchImage } from './visible-image.ts'
 
 export interface SnapshotContent extends ContentUpload {
   readonly ticket: string
-  /** What the host made of the disk. */
+  /** The format in which the host stored the disk. */
   readonly diskFormat: string
 }
 

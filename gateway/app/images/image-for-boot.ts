@@ -13,7 +13,7 @@ export interface BootFile {
   readonly sha256: string
 }
 
-/** What a build request says of its image. */
+/** The properties of an image in a build request. */
 export interface BootImage extends BootFile {
   readonly name: string
   readonly sha512: string

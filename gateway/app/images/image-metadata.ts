@@ -7,7 +7,7 @@ import type { Images } from './images.ts'
 import { changeProperties } from './update-image.ts'
 import { visibleImage } from './visible-image.ts'
 
-/** What Nova's proxies call metadata are the custom properties of an image. */
+/** The metadata of Nova's image proxy: the custom properties of an image. */
 export type ImageMetadata = Readonly<Record<string, string>>
 
 /** The image as Nova's clients ask for it. Throws `not-found` in Nova's words. */

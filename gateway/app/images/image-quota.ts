@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { holdProject, imageUsage } from '../../db/image-usage.ts'
 
-/** What the images of one project may come to. */
+/** The limits of one project's images. */
 export interface ImageLimits {
   readonly images: number
   readonly bytes: number

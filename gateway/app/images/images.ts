@@ -5,7 +5,7 @@ import type { ContentStore } from './content-store.ts'
 import type { ImageLimits } from './image-quota.ts'
 import type { ImportRules } from './import/import-url.ts'
 
-/** What the operations of the image service work with. */
+/** The services that the operations of the image service use. */
 export interface Images {
   readonly db: Database
   readonly clock: Clock

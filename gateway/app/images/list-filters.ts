@@ -16,7 +16,7 @@ const NOT_FILTERS: ReadonlySet<string> = new Set([
   'sort_dir',
 ])
 
-/** What a list request asks for. Throws `invalid` naming the filter that cannot be understood. */
+/** The filters of a list request. Throws `invalid`, naming the malformed filter. */
 export function filtersOf(query: ListQuery): readonly ImageFilter[] {
   const given = query.filter(([name]) => !NOT_FILTERS.has(name))
   if (given.length > FILTERS_MAX)

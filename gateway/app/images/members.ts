@@ -30,7 +30,7 @@ export async function imageMembers(
   return members.filter(({ member }) => member === requester.projectId)
 }
 
-/** One member, for the owner and for itself. Throws `not-found` whatever the reason. */
+/** One member, for the owner and for the member itself. Throws `not-found` for every reason. */
 export async function imageMember(
   images: Images,
   requester: Requester,

@@ -26,7 +26,7 @@ function statusOf(value: string): string {
   return STATUSES.get(value.toUpperCase()) ?? IMAGE_STATUSES.find((each) => each === own) ?? NONE
 }
 
-/** A query of Nova's image proxy as the image service reads it. What Nova does not know is left out. */
+/** A query of Nova's image proxy in the form of the image service. Parameters that Nova does not know are left out. */
 export function proxiedQuery(query: ListQuery): ListQuery {
   return query.flatMap(([name, value]): ListQuery => {
     if (name === 'status') return [[name, statusOf(value)]]

@@ -12,7 +12,7 @@ export interface OpenContent {
   readonly stream: ReadableStream<Uint8Array>
 }
 
-/** The content of an image a user may see; null while it has none. Throws `forbidden` when deactivated. */
+/** The content of an image that a user may see; null while it has none. Throws `forbidden` when the image is deactivated. */
 export async function readableContent(
   images: Images,
   requester: Requester,

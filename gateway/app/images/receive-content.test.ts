@@ -29,7 +29,7 @@ const receipt = (from: Pick<Receipt, 'body' | 'clock'>, bytesPerSecondMin?: numb
   ...(bytesPerSecondMin === undefined ? {} : { bytesPerSecondMin }),
 })
 
-test('what comes slower than the least is given up; what comes as fast is taken', async () => {
+test('a content below the minimum rate is refused; one at this rate is stored', async () => {
   const slow = receiveContent(nowhere, receipt(sender(999, 100), 100))
   await expect(slow).rejects.toMatchObject({ kind: 'invalid' })
   await expect(slow).rejects.toThrow('slower than the minimum of 100 bytes a second')

@@ -22,7 +22,7 @@ export interface Receipt {
   readonly clock: Pick<Clock, 'elapsed'>
   /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
   readonly bytesPerSecondMin?: number
-  /** Called every half minute; throws when the image is no longer ours to fill. */
+  /** Called every half minute; throws when another process has taken the upload. */
   readonly renew: () => Promise<void>
 }
 

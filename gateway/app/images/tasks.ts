@@ -29,7 +29,7 @@ export interface TaskList {
   readonly nextMarker: string | undefined
 }
 
-/** What every import here is called. */
+/** The type of every import task. */
 export const TASK_TYPE = 'api_image_import'
 
 /** A page of the tasks of all projects. Throws `invalid` for a marker that is none. */

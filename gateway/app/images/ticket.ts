@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 /** `v1.<expiry, ms since the epoch>.<cell id>.<HMAC-SHA-256, base64url>` */
 const TICKET = /^v1\.(\d{1,15})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/
 
-/** What a ticket lets a cell do with the image. */
+/** The use of an image that a ticket permits to a cell. */
 export type TicketUse = 'read' | 'fill'
 
 export interface TicketClaim {

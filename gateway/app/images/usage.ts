@@ -8,7 +8,7 @@ export interface ImageUsageOfProject {
   readonly limits: ImageLimits
 }
 
-/** What the requester's project has, and may have; nothing for one without a project. */
+/** The usage and limits of the requester's project; none for a requester without a project. */
 export async function usageOfProject(
   images: Images,
   { projectId }: Requester,

@@ -145,7 +145,7 @@ test('servers are seen to in the order in which they were asked for, and a delet
   ])
 })
 
-test('a cancelled intent is not carried out, and its server shows what it was', async () => {
+test('a cancelled intent is not carried out, and its server shows its former state', async () => {
   const ids = [await active(), await active()]
   await becomeUnreachable()
   for (const id of ids) await deleteServer(core, await by(id), id)
@@ -168,7 +168,7 @@ test('a cancelled intent is not carried out, and its server shows what it was', 
   expect(await messages(kept)).toEqual(['create null', 'delete Cancelled.'])
 })
 
-test('what the cell refuses ends as a failed action that tells why', async () => {
+test('an intent that the cell refuses ends as a failed action with the reason', async () => {
   const id = await active()
   await becomeUnreachable()
   await powerServer(core, await by(id), id, 'stop')

@@ -26,7 +26,7 @@ import {
   publicKeyFingerprint,
 } from './ssh-key.ts'
 
-/** Whose keypairs are meant: the caller's own, or for administrators any user's. Throws `forbidden`. */
+/** The owner of the keypairs in a request: the caller, or for administrators any user. Throws `forbidden`. */
 export function keypairOwner(
   caller: Pick<Caller, 'isAdmin' | 'userId'>,
   userId: string | undefined,
@@ -43,7 +43,7 @@ export interface KeypairListQuery {
   readonly marker?: string
 }
 
-/** One page of a user's keypairs, by name. Throws `invalid` for a marker that is no keypair of the user. */
+/** One page of a user's keypairs, by name. Throws `invalid` for a marker that is not a keypair of the user. */
 export async function listKeypairs(
   db: Executor,
   caller: Pick<Caller, 'isAdmin' | 'userId'>,
@@ -88,8 +88,8 @@ export interface CreatedKeypair extends Keypair {
 }
 
 /**
- * Afterwards the user has the keypair. Throws `invalid` for text that is no public key, `conflict` where the name is
- * taken, `over-quota`, and `forbidden` for another user's keypairs.
+ * Afterwards the user has the keypair. Throws `invalid` for text that is not a public key, `conflict` for a name that
+ * is taken, `over-quota`, and `forbidden` for another user's keypairs.
  */
 export async function createKeypair(
   db: Transactional,

@@ -10,7 +10,7 @@ test('publicKeyFingerprint() writes the MD5 of the blob as hexadecimal pairs', (
   expect(publicKeyFingerprint('ssh', `${ED25519}\n`)).toBe(fingerprint)
 })
 
-test('publicKeyFingerprint() accepts what generateSshKey() makes', async () => {
+test('publicKeyFingerprint() accepts keys of generateSshKey()', async () => {
   const { publicKey, privateKey } = await generateSshKey()
   expect(publicKeyFingerprint('ssh', publicKey)).toMatch(/^([0-9a-f]{2}:){15}[0-9a-f]{2}$/)
   expect(privateKey).toContain('BEGIN RSA PRIVATE KEY')
@@ -26,6 +26,6 @@ test.each([
   expect(() => publicKeyFingerprint('ssh', text)).toThrow('failed to generate fingerprint')
 })
 
-test('publicKeyFingerprint() refuses text that is no certificate', () => {
+test('publicKeyFingerprint() refuses text that is not a certificate', () => {
   expect(() => publicKeyFingerprint('x509', ED25519)).toThrow('failed to generate fingerprint')
 })

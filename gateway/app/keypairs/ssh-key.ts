@@ -76,7 +76,7 @@ const SSH_KEY =
 
 /**
  * The fingerprint as Nova writes it: MD5 of an SSH key's blob, SHA-1 of a certificate, hexadecimal pairs with colons.
- * Throws `invalid` when the text is no public key of the type.
+ * Throws `invalid` when the text is not a public key of the type.
  */
 export function publicKeyFingerprint(type: KeypairType, publicKey: string): string {
   const fingerprint = type === 'ssh' ? sshFingerprint(publicKey) : x509Fingerprint(publicKey)

@@ -7,9 +7,9 @@ import { longestRested } from '../../db/released-addresses.ts'
 import { type Cidr, contains, formatIp, parseCidr, parseIp } from './ip.ts'
 import { type Pool, poolOf, usableRange } from './pools.ts'
 
-/** Guesses before the subnet counts as crowded: at half full, one boot in sixteen gets that far. */
+/** Guesses before the subnet counts as crowded: at half full, one boot in sixteen needs more. */
 const GUESSES_MAX = 4
-/** Holes looked at: each may rest, or be lost to a guess of someone else. */
+/** The most holes examined: each may rest, or be lost to another request. */
 const SEARCHES_MAX = 64
 
 /**

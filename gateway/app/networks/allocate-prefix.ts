@@ -10,10 +10,10 @@ import { type Cidr, formatIp, overlaps, parseCidr } from './ip.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { poolNotFound } from './subnet-pools.ts'
 
-/** What a subnet is to have of a pool. */
+/** The requested prefix of a pool. */
 export interface PrefixRequest {
   readonly projectId: string
-  /** This one; undefined: any. */
+  /** This prefix; undefined: any. */
   readonly cidr: string | undefined
   /** Undefined: the pool's default. */
   readonly length: number | undefined
@@ -37,7 +37,7 @@ export async function allocatePrefix(
   refuseShare(pool, taken, request.projectId, length)
   const found = wanted === undefined ? freePrefix(pool, taken, length) : freeAt(pool, taken, wanted)
   if (found !== undefined) return found
-  // Neutron answers 500 here, which says that the service is at fault.
+  // Neutron answers 500 here, which would blame the service.
   throw new NetworkFailure(
     'conflict',
     'SubnetAllocationError',
@@ -68,7 +68,7 @@ export function freePrefix(
 
 type Range = Pick<Cidr, 'version' | 'first' | 'last'>
 
-/** Neighbours are one range: a subnet may lie across them. */
+/** Adjacent prefixes are one range: a subnet may span them. */
 function joined(prefixes: readonly string[]): readonly Range[] {
   const ranges: Range[] = []
   for (const text of prefixes) {

@@ -9,8 +9,9 @@ import { isServerPort } from './port-device.ts'
 import { isNetworkOwned } from './service-ports.ts'
 
 /**
- * Afterwards every port of the network, but for those of routers and of the service itself, has an address on the new subnet: the one
- * that its guest makes when it hears of the prefix. Part of a transaction that holds the network.
+ * Afterwards every port of the network, except those of routers and of the service itself, has an address on the new
+ * subnet: the one that its guest configures when the prefix is advertised. Part of a transaction that holds the
+ * network.
  */
 export async function addAutoAddresses(tx: Tx, subnet: Subnet): Promise<void> {
   const ports = await lockPortsOnNetwork(tx, subnet.networkId)

@@ -42,7 +42,7 @@ export async function autoTopology(
     : { networkId: made, projectId }
 }
 
-/** The project meant. Throws what `autoTopology` would for want of a default network or pools; makes nothing. */
+/** The requested project. Throws like `autoTopology` if a default network or pool is missing; creates nothing. */
 export async function checkAutoTopology(
   networks: Networks,
   requester: Requester,
@@ -53,7 +53,7 @@ export async function checkAutoTopology(
   return projectId
 }
 
-/** A client that knows no project sends `None` for its own, as Neutron's do. */
+/** A client that knows no project id sends `None` for its own, like Neutron's clients. */
 function projectFor(requester: Requester, asked: string): string {
   const projectId = asked === 'None' ? requester.projectId : asked
   if (projectId !== null && (requester.isAdmin || projectId === requester.projectId))
@@ -81,7 +81,7 @@ interface Plan extends Requirements {
   readonly projectId: string
 }
 
-/** The new network, or undefined where the project has one by then. */
+/** The new network, or undefined if the project has one by then. */
 async function build(
   tx: Tx,
   { networks, projectId, external, pools }: Plan,

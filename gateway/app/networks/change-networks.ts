@@ -36,7 +36,7 @@ interface NetworkFields extends ProviderFields {
   readonly dns_domain?: string
   /** Of external networks. */
   readonly is_default?: boolean
-  /** Our own: the cells that have a segment; absent or null for every cell there is and will be. */
+  /** An attribute of Weir: the cells that have a segment; absent or null for every present and future cell. */
   readonly 'weir:cells'?: readonly string[] | null
 }
 
@@ -45,7 +45,10 @@ export interface NetworkDraft extends NetworkFields {
   readonly tenant_id?: string
 }
 
-/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`, `conflict` for a VLAN or key that is taken. */
+/**
+ * Afterwards all of these networks exist, or none. Throws `forbidden` for attributes of administrators, `over-quota`,
+ * `conflict` for a VLAN or key that is taken.
+ */
 export async function createNetworks(
   networks: Networks,
   requester: Requester,
@@ -134,11 +137,17 @@ function withFields(
     ...segmentsOf(network, fields['weir:cells']),
   }
   if (changed.mtu > networks.mtuMax)
-    throw new Failure('invalid', `Invalid input for mtu: the largest here is ${networks.mtuMax}.`)
+    throw new Failure(
+      'invalid',
+      `Invalid input for mtu: ${changed.mtu} is above the largest MTU of this cloud, ${networks.mtuMax}.`,
+    )
   if (!requester.isAdmin) refuseAdminFields(network, changed)
   if (changed.isExternal || !changed.isDefault) return changed
   if (fields.is_default !== true) return { ...changed, isDefault: false }
-  throw new Failure('invalid', 'Invalid input for is_default: only an external network can be it.')
+  throw new Failure(
+    'invalid',
+    'Invalid input for is_default: only an external network can be the default network.',
+  )
 }
 
 function domainOf(text: string): string {

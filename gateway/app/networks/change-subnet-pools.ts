@@ -37,8 +37,8 @@ export interface SubnetPoolDraft extends SubnetPoolFields {
 }
 
 /**
- * Afterwards all of these pools exist, or none. Throws `invalid` for prefixes and lengths that do not fit together, `forbidden` for what
- * only administrators may ask for, `conflict` for a second default pool, `over-quota`.
+ * Afterwards all of these pools exist, or none. Throws `invalid` for prefixes and lengths that contradict each other,
+ * `forbidden` for attributes of administrators, `conflict` for a second default pool, `over-quota`.
  */
 export async function createSubnetPools(
   networks: Networks,
@@ -119,7 +119,7 @@ function prefixesOf({ ipVersion }: SubnetPool, given: readonly string[]): readon
   return kept.map(({ version, first, prefix }) => `${formatIp(version, first)}/${prefix}`)
 }
 
-/** The wider first, of those that begin at one address. */
+/** Of prefixes with the same first address, the wider comes first. */
 function byPlace(a: Cidr, b: Cidr): number {
   if (a.first !== b.first) return a.first < b.first ? -1 : 1
   return a.prefix - b.prefix

@@ -42,8 +42,8 @@ export interface SubnetDraft {
 }
 
 /**
- * Afterwards all of these subnets exist, or none. Throws `invalid` for addresses that do not fit together or overlap
- * another subnet, `conflict` where the pool has no room, `over-quota`.
+ * Afterwards all of these subnets exist, or none. Throws `invalid` for addresses that contradict each other or overlap
+ * another subnet, `conflict` for a pool without room, `over-quota`.
  */
 export async function createSubnets(
   networks: Networks,
@@ -116,7 +116,7 @@ export function plannedSubnet(
   }
 }
 
-/** The pool that the subnet is to be from; undefined: none. Throws `invalid` where the request does not say enough, or too much. */
+/** The pool for the subnet; undefined: none. Throws `invalid` for an incomplete or contradictory request. */
 async function poolFor(
   networks: Networks,
   requester: Requester,
@@ -152,7 +152,7 @@ function addressed(draft: SubnetDraft, cidr = '') {
   return { ...draft, cidr, ip_version: draft.ip_version ?? parseCidr(cidr, 'cidr').version }
 }
 
-/** Neutron's rule: what a network has of one IP version is of one pool. */
+/** Neutron's rule: all subnets of a network and an IP version come from one pool. */
 function refuseOtherPool({ subnetPoolId, ipVersion }: Subnet, others: readonly Subnet[]): void {
   const isOther = (each: Subnet) =>
     each.ipVersion === ipVersion && each.subnetPoolId !== subnetPoolId

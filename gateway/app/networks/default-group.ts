@@ -44,7 +44,7 @@ function newDefaultGroup(projectId: string, now: Date): SecurityGroup {
   }
 }
 
-/** What every new group starts with: its members may send anything. */
+/** The rules of every new group: its members may send anything. */
 export function egressRules(
   groupId: string,
   projectId: string,

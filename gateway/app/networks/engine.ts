@@ -2,15 +2,15 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isAnyHostAbleTo } from '../../db/host-capability.ts'
 
-/** What a host's capabilities name where its cell joins ports by OVN. */
+/** The capability of a host whose cell connects ports by OVN. */
 export const OVN = 'network-ovn'
 
-/** True while some cell joins its ports by OVN, as far as is known: only then do routers and what goes with them have effect. */
+/** True if some cell is known to connect its ports by OVN: only then do routers and floating IPs have effect. */
 export function hasNetworkEngine(db: Executor): Promise<boolean> {
   return isAnyHostAbleTo(db, OVN)
 }
 
-/** Throws `unsupported` where what is asked for would have no effect; `what` begins the sentence. */
+/** Throws `unsupported` if no cell has a network engine that could give the request effect; `what` begins the sentence. */
 export async function requireNetworkEngine(db: Executor, what: string): Promise<void> {
   if (await hasNetworkEngine(db)) return
   throw new Failure(

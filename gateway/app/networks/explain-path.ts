@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import { isUuid } from '#common/ids.ts'
-import { placedPorts } from '../../db/cell-networks.ts'
+import { joinedHosts, placedPorts } from '../../db/cell-networks.ts'
 import { floatingIpWith } from '../../db/floating-ips.ts'
 import { hostHasCapability } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
@@ -16,7 +16,7 @@ import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
 import { protocolNumber } from './rule-of.ts'
 
-/** Whether packets go from one end to another. Each end is a fixed or floating address, or the id of a port. */
+/** The two ends of a path, each a fixed or floating address, or the id of a port. */
 export interface PathQuestion {
   readonly from: string
   readonly to: string
@@ -29,13 +29,16 @@ export interface PathExplanation {
   readonly from: PathEnd
   readonly to: PathEnd
   readonly checks: readonly PathCheck[]
-  /** What a host of the cell runs to follow one packet through OVN; null where OVN does not join both ports directly. */
+  /**
+   * The command that follows one packet through OVN, on a host of the cell; null if OVN does not connect both ports
+   * directly.
+   */
   readonly trace: string | null
 }
 
 /**
- * What lets packets pass from one end to another, or keeps them. Throws `invalid` for an end that is neither an address nor
- * the id of a port, `not-found` for a port that is not there, and `conflict` for an address of several ports.
+ * The conditions for packets to reach one end from the other. Throws `invalid` for an end that is neither an address
+ * nor the id of a port, `not-found` for a missing port, and `conflict` for an address of several ports.
  */
 export async function explainPath(
   db: Executor,
@@ -114,13 +117,21 @@ async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<P
   if (cellId === null || hostId === null)
     return { port, fixedAddress, network, subnet, place: null }
   const hasOvn = await hostHasCapability(db, cellId as CellId, hostId as HostId, OVN)
-  return { port, fixedAddress, network, subnet, place: { cellId, host: port.hostName, hasOvn } }
+  const joined = (await joinedHosts(db)).find(({ id }) => id === hostId)
+  const encapAddress = joined?.encapAddress ?? null
+  return {
+    port,
+    fixedAddress,
+    network,
+    subnet,
+    place: { cellId, host: port.hostName, hasOvn, encapAddress },
+  }
 }
 
 /** ovn-trace(8). */
 function traceOf(from: PathPort | null, to: PathPort | null): string | null {
   if (from?.place?.hasOvn !== true || to?.place?.hasOvn !== true) return null
-  if (from.network.id !== to.network.id) return null
+  if (from.network.id !== to.network.id || from.place.cellId !== to.place.cellId) return null
   const ip = from.fixedAddress.includes(':') ? 'ip6' : 'ip4'
   const packet = [
     `inport == "${from.port.id}"`,

@@ -12,13 +12,13 @@ import { badRequest, NetworkFailure } from './network-failure.ts'
 import { isNetworkOwned } from './service-ports.ts'
 import { isOwner } from './visible.ts'
 
-/** Whose a floating IP is: all three, or none. */
+/** The owner of a floating IP: all three, or none. */
 export type Association = Pick<FloatingIp, 'fixedPortId' | 'fixedAddress' | 'routerId'>
 
 /**
- * Whose the floating IP will be; the port and the router stay until the transaction ends. Throws, in Neutron's words
- * (neutron/db/l3_db.py), `not-found` for a port that is not there or that no router joins with the external network, `invalid`
- * for one of another project, or without one address of IPv4 that can be meant.
+ * The future owner of the floating IP; the port and the router cannot change until the transaction ends. Throws, in
+ * Neutron's words (neutron/db/l3_db.py), `not-found` for a missing port or one that no router connects with the
+ * external network, `invalid` for a port of another project, or without exactly one possible IPv4 address.
  */
 export async function associationOf(
   tx: Tx,

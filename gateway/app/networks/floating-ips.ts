@@ -37,7 +37,7 @@ import { holdRevision } from './revision.ts'
 import { FLOATING_IP, NO_PROJECT, servicePort } from './service-ports.ts'
 import { isOwner, ownerOf, scopeOf, visibleNetwork } from './visible.ts'
 
-/** What a floating IP is for, as requests write it. */
+/** The association of a floating IP, as requests write it. */
 export interface FloatingIpFields {
   readonly description?: string
   /** Null: of no port. */
@@ -178,8 +178,8 @@ async function placeFloatingIp(
 const FREE: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
 
 /**
- * Afterwards the floating IP leads to this port, or to none; where the request names no port, it is as it was. Throws `conflict` for a fixed
- * address that has one, and what `associationOf` does.
+ * Afterwards the floating IP leads to this port, or to none; without a port in the request it is unchanged. Throws
+ * `conflict` for a fixed address that has a floating IP, and like `associationOf`.
  */
 export function updateFloatingIp(
   networks: Networks,
@@ -232,7 +232,7 @@ export async function deleteFloatingIp(
   })
 }
 
-/** Afterwards the server, where the floating IP is one's, shows the addresses its ports have now. */
+/** Afterwards the server, if the floating IP leads to one, shows the present addresses of its ports. */
 async function showServerOf(tx: Tx, { fixedPortId }: FloatingIp): Promise<void> {
   const [port] = fixedPortId === null ? [] : await findPorts(tx, [fixedPortId])
   if (port !== undefined && isServerPort(port)) await showServerNics(tx, port.deviceId)

@@ -7,9 +7,9 @@ import { randomIn } from './allocate-address.ts'
 import { formatIp, parseCidr } from './ip.ts'
 import { poolOf } from './pools.ts'
 
-/** Looked at by one question: a boot alone pays for all of them, many boots at once for a fraction each. */
+/** The addresses examined by one read: a single boot pays for all of them, many simultaneous boots for a fraction each. */
 const LOOK_AT = 64
-/** Others take addresses meanwhile, and each one taken costs a boot a second try. */
+/** Other boots take addresses in the meantime, and each lost address costs a boot a second try. */
 const FRESH_MS = 10_000
 const SUBNETS_MAX = 1_000
 

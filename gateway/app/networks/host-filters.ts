@@ -10,7 +10,7 @@ import type { ServerNic } from './nic-request.ts'
 import { nicSpecs } from './nic-views.ts'
 import { type GroupRules, portRules } from './port-rules.ts'
 
-/** What every port on these hosts is to let through now, by host. */
+/** The present rules of every port on these hosts, by host. */
 export async function hostFilters(
   db: Executor,
   hostIds: readonly string[],

@@ -30,10 +30,10 @@ const FILTERS: FilterKinds = {
   ip_version: 'integer',
 }
 
-/** What the filters are called of networks themselves. */
+/** The names of the filters for networks themselves. */
 const OF_NETWORKS: Readonly<Record<string, string>> = { network_id: 'id', network_name: 'name' }
 
-/** Of the networks that match, as many as one page holds. */
+/** The counts of matching networks, at most one page. */
 export async function ipAvailabilities(
   { db }: Networks,
   query: ListQuery,
@@ -52,7 +52,7 @@ export async function ipAvailabilities(
   })
 }
 
-/** Of one network. Throws `not-found`. */
+/** The counts of one network. Throws `not-found`. */
 export async function ipAvailability({ db }: Networks, id: string): Promise<IpAvailability> {
   const found = isUuid(id) ? await findNetworks(db, [id]) : []
   const [one] = await availabilityOf(db, found)

@@ -18,7 +18,7 @@ export interface Cidr {
 
 /** Reads an address in its usual spelling, no zone; throws `invalid` naming the field. */
 export function parseIp(text: string, field: string): Ip {
-  // ipaddr.js also reads the classful shorthands (`10.1`), which no one means.
+  // ipaddr.js also reads the classful shorthands (`10.1`), which are never intended.
   const isFour = ipaddr.IPv4.isValidFourPartDecimal(text)
   if (!isFour && (!ipaddr.IPv6.isValid(text) || text.includes('%')))
     throw new Failure('invalid', `Invalid input for ${field}: '${text}' is not a valid IP address.`)
@@ -69,7 +69,7 @@ export function canonicalIp(text: string, field: string): string {
 /** The address that a guest with this MAC makes for itself of the prefix (RFC 4291, appendix A). */
 export function eui64Address({ cidr }: { readonly cidr: string }, mac: string): string {
   const [a = 0, b, c, d, e, f] = mac.split(':').map((byte) => Number.parseInt(byte, 16))
-  // The second bit says that the number is not of a maker's.
+  // The second bit marks an address that no maker of NICs assigned.
   const bytes = [a ^ 2, b, c, 0xff, 0xfe, d, e, f].map((byte) =>
     (byte ?? 0).toString(16).padStart(2, '0'),
   )

@@ -43,16 +43,16 @@ export async function listNetworks(
   return listed(await readNetworks(networks.db, scopeOf(requester), page), page)
 }
 
-/** What the operations of the network service work with. */
+/** The services that the operations of the network service use. */
 export interface Networks {
   readonly db: Database
   readonly clock: Clock
   readonly freeAddresses: FreeAddresses
-  /** The largest frame a network carries unless it says less. */
+  /** The MTU of a network that sets none; it cannot be larger. */
   readonly mtuMax: number
 }
 
-/** The networks the requester may see, as many as one page holds. */
+/** The networks that the requester may see, at most one page. */
 export async function usableNetworks(
   networks: Networks,
   requester: Requester,

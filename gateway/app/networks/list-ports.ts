@@ -36,7 +36,7 @@ export async function listPorts(
   return listed(await readPorts(networks.db, scopeOf(requester), page), page)
 }
 
-/** What follows the names of the ports, by the network that they are on; empty: the usual domain. */
+/** The DNS domains of the ports, by their network; empty: the default domain. */
 export async function dnsDomains(
   { db }: Networks,
   ports: readonly Port[],

@@ -7,10 +7,10 @@ export type ListQuery = readonly (readonly [name: string, value: string])[]
 
 export type AttributeKind = 'text' | 'integer' | 'boolean' | 'mac' | 'tags'
 
-/** What a collection can be filtered by: attribute of the API -> how its values are written. */
+/** The filters of a collection: attribute of the API -> type of its values. */
 export type FilterKinds = Readonly<Record<string, AttributeKind>>
 
-/** What every described object can be filtered by. */
+/** The filters of every described object. */
 export const DESCRIBED_FILTERS: FilterKinds = {
   id: 'text',
   name: 'text',
@@ -24,7 +24,7 @@ export const DESCRIBED_FILTERS: FilterKinds = {
   'not-tags-any': 'tags',
 }
 
-/** The largest page, and the size of one when none is asked for. */
+/** The largest and default size of a page. */
 const PAGE_MAX = 1_000
 const VALUES_MAX = 1_000
 
@@ -38,7 +38,7 @@ const NOT_FILTERS: ReadonlySet<string> = new Set([
   'verbose',
 ])
 
-/** Reads a Neutron list request; throws `invalid` for what the collection cannot be filtered or sorted by. */
+/** Reads a Neutron list request; throws `invalid` for filters and sort keys that the collection does not have. */
 export function pageOf(query: ListQuery, kinds: FilterKinds): ResourcePage {
   const groups = Map.groupBy(
     query.filter(([name]) => !NOT_FILTERS.has(name)),
@@ -63,19 +63,20 @@ export function pageOf(query: ListQuery, kinds: FilterKinds): ResourcePage {
 /** A page as read. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** Id of the last one when there may be more after it. */
+  /** Id of the last item if there may be more after it. */
   readonly nextMarker: string | undefined
-  /** Id of the first one when there may be more before it. */
+  /** Id of the first item if there may be more before it. */
   readonly previousMarker: string | undefined
 }
 
+/** The items in the order of the request, with the markers of the next and the previous page. */
 export function listed<T extends { readonly id: string }>(
   items: readonly T[],
   page: ResourcePage,
 ): Listed<T> {
   const isFull = items.length >= page.limit
   const inOrder = page.isReversed ? items.toReversed() : items
-  // What a page was read away from is there: Neutron links to it, too.
+  // The page that the marker comes from exists: Neutron links to it, too.
   const hasMarker = page.marker !== undefined
   const [hasNext, hasPrevious] = page.isReversed ? [hasMarker, isFull] : [isFull, hasMarker]
   return {

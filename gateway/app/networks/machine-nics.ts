@@ -8,8 +8,8 @@ import { serverAddresses } from './nic-views.ts'
 import { serverNics } from './server-ports.ts'
 
 /**
- * Afterwards ports that are NICs of machines show these NICs' MAC addresses, and so do their servers, as Neutron's ports do
- * on what ironic looks after. Of the cell's own servers, as it speaks of them in views that were applied.
+ * Afterwards ports that are NICs of machines show these NICs' MAC addresses, and so do their servers, like Neutron's
+ * ports with ironic. Only for the cell's own servers, from views that were applied.
  */
 export async function showMachineNics(
   tx: Tx,

@@ -10,7 +10,7 @@ export class NetworkFailure extends Failure {
   }
 }
 
-/** A request about routers or floating IPs that cannot be meant, in the form of Neutron's BadRequest. */
+/** A contradictory request about routers or floating IPs, in the form of Neutron's BadRequest. */
 export function badRequest(resource: 'router' | 'floatingip', why: string): NetworkFailure {
   return new NetworkFailure('invalid', 'BadRequest', `Bad ${resource} request: ${why}.`)
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Executor } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type {
@@ -11,6 +12,8 @@ import type {
 import {
   type CellRouter,
   floatingIpsThrough,
+  type JoinedHost,
+  joinedHosts,
   networksOfRouters,
   networksOfServersIn,
   type PlacedPort,
@@ -23,13 +26,14 @@ import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
+import { ROUTER_GATEWAY } from './service-ports.ts'
 
 /** Ports of floating IPs hold an address and are in no data plane. */
 const FLOATING_IP = 'network:floatingip'
 
 /**
- * What the network engine of a cell is to have: the networks of its servers, and those that routers join to them, with
- * all their ports in whichever cell, and what these refer to.
+ * The wanted content of a cell's network engine: the networks of its servers, and those that routers connect with them,
+ * with all their ports in any cell, and the objects that these refer to.
  */
 export async function networkState(db: Executor, cellId: CellId): Promise<NetworkState> {
   const { inner, routers: found } = await reached(db, await networksOfServersIn(db, cellId))
@@ -44,13 +48,25 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
     db,
     found.map(({ id }) => id),
   )
+  const cellOf = new Map(placed.map(({ port, cellId: of }) => [port.id, of]))
+  const joined = await joinedHosts(db)
+  const home = homeCell(placed, joined) ?? cellId
+  const isHome = home === cellId
+  const remote = new Set(
+    placed.flatMap((each) => (each.cellId === cellId ? [] : (each.hostId ?? []))),
+  )
   return {
     networks: (await findNetworks(db, networkIds)).map(wireNetwork).toSorted(byId),
     subnets: (await subnetsOfNetworks(db, networkIds)).map(wireSubnet).toSorted(byId),
-    ports: ports.map((port) => wirePort(port, cellId)).toSorted(byId),
+    ports: ports
+      .map((port) => wirePort(port, cellId))
+      .map((port) => (isHome ? port : gatewayElsewhere(port, cellId)))
+      .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
-    routers: found.map(wireRouter).toSorted(byId),
+    routers: found.map((router) => wireRouter(router, isHome)).toSorted(byId),
     floatingIps: floating
+      // Two cells that answered for one address would disturb each other.
+      .filter(({ floatingIp }) => (cellOf.get(floatingIp.fixedPortId!) ?? home) === cellId)
       .map(({ floatingIp: { id, revision, address, networkId, ...to }, mac }) => ({
         ...{ id, revision, address, networkId, mac },
         routerId: to.routerId!,
@@ -58,12 +74,48 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
         fixedAddress: to.fixedAddress!,
       }))
       .toSorted(byId),
-    remoteHosts: [],
+    remoteHosts: joined
+      .filter(({ id }) => remote.has(id))
+      .map(({ id, name, encapAddress }) => ({ id, name, encapAddress })),
   }
 }
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : 1
+}
+
+/**
+ * The cell whose routers have the external addresses of the routers here: of those that have servers on the networks and
+ * a network engine the one with the lowest id. All cells of these networks choose the same.
+ */
+function homeCell(
+  placed: readonly PlacedPort[],
+  joined: readonly JoinedHost[],
+): string | undefined {
+  const able = new Set(joined.map(({ cellId }) => cellId))
+  const cells = placed.flatMap(({ cellId }) => cellId ?? [])
+  const candidates = cells.filter((cellId) => able.has(cellId))
+  return (candidates.length > 0 ? candidates : cells).toSorted()[0]
+}
+
+/**
+ * A router's gateway in a cell that is not its home: it leads floating IPs of the cell's own ports, and never answers
+ * for the router's external address, which is at home. Its own is one of the link (RFC 3927), which no one asks for.
+ */
+function gatewayElsewhere(port: WirePort, cellId: CellId): WirePort {
+  if (port.deviceOwner !== ROUTER_GATEWAY) return port
+  const hash = createHash('sha256').update(`${port.id} ${cellId}`).digest()
+  const [a = 0, b = 0, c = 0] = hash
+  const hex = [a, b, c].map((byte) => byte.toString(16).padStart(2, '0')).join(':')
+  // 169.254.0 and 169.254.255 are reserved.
+  const address = `169.254.${1 + (a % 254)}.${1 + (b % 254)}`
+  return {
+    ...port,
+    mac: `02:16:3e:${hex}`,
+    fixedIps: port.fixedIps
+      .filter((ip) => !ip.address.includes(':'))
+      .map(({ subnetId }) => ({ subnetId, address })),
+  }
 }
 
 /** From these networks over routers to others, until no further network is reached. */
@@ -147,8 +199,12 @@ function wireRule(rule: SecurityGroupRule): WireRule {
   }
 }
 
-function wireRouter({ id, revision, name, isUp, ...router }: CellRouter): WireRouter {
-  const { gatewayPortId: portId, hasSnat } = router
+function wireRouter(
+  { id, revision, name, isUp, ...router }: CellRouter,
+  isHome: boolean,
+): WireRouter {
+  const { gatewayPortId: portId } = router
+  const hasSnat = router.hasSnat && isHome
   return {
     ...{ id, revision, name, isUp },
     gateway: portId === null ? null : { portId, hasSnat },

@@ -8,7 +8,7 @@ export interface RequestedNic {
   readonly tag?: string
 }
 
-/** What a server request says of its network; `undefined` is the silence that was allowed before 2.37. */
+/** The networks of a server request; `undefined` is a missing attribute, which was allowed before 2.37. */
 export type RequestedNetworks = 'auto' | 'none' | readonly RequestedNic[] | undefined
 
 export interface NicRequest {
@@ -19,7 +19,7 @@ export interface NicRequest {
   readonly serversMax: number
 }
 
-/** What one NIC of every server of the request will be; decided before anything is written. */
+/** One NIC of every server of the request; decided before anything is written. */
 export type PlannedNic =
   | {
       readonly kind: 'new'

@@ -4,7 +4,7 @@ import type { ServerNic } from './nic-request.ts'
 
 export type NicSpec = InstanceBuild['nics'][number]
 
-/** What a cell is told of a server's NICs. */
+/** The NICs of a server in the form for its cell. */
 export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
   return nics.map((nic) => ({
     portId: nic.port.id,

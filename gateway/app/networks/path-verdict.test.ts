@@ -24,7 +24,7 @@ function portOf(
     fixedAddress,
     network: network(cidr === BLUE ? 'blue' : 'red'),
     subnet: subnet(cidr),
-    place: { cellId: 'north', host: 'one', hasOvn: true },
+    place: { cellId: 'north', host: 'one', hasOvn: true, encapAddress: '10.9.0.1' },
     ...rest,
     port: {
       id: `port-${fixedAddress}`,
@@ -183,16 +183,17 @@ test('behind a floating IP a sender is known by the address of its router', () =
   ])
 })
 
-test('servers on two hosts need OVN, and one cell', () => {
-  const at = (cellId: string, host: string, hasOvn: boolean) =>
-    end(portOf(BLUE, 12, { place: { cellId, host, hasOvn } }))
+test('servers on two hosts need OVN, and in two cells tunnels between the hosts', () => {
+  const at = (cellId: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
+    end(portOf(BLUE, 12, { place: { cellId, host: 'two', hasOvn, encapAddress } }))
 
-  expect(missing({ from, to: at('north', 'two', true) })).toEqual([])
-  expect(missing({ from, to: at('north', 'two', false) })).toEqual([
+  expect(missing({ from, to: at('north', true) })).toEqual([])
+  expect(missing({ from, to: at('south', true) })).toEqual([])
+  expect(missing({ from, to: at('north', false) })).toEqual([
     expect.stringMatching(/^host: Host two has bridges of its own/),
   ])
-  expect(missing({ from, to: at('south', 'two', true) })).toEqual([
-    expect.stringMatching(/^host: Hosts one and two are in two cells/),
+  expect(missing({ from, to: at('south', true, null) })).toEqual([
+    expect.stringMatching(/^host: The cell of host two has not said where its tunnels end/),
   ])
 })
 

@@ -3,9 +3,9 @@ import type { AttachedSubnet, Router } from '../../db/routers.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
-/** One end of a path: a port by one of its addresses, or an address outside, which no port has. */
+/** One end of a path: a port with one of its addresses, or an address outside, which no port has. */
 export interface PathEnd {
-  /** As it was asked for: fixed, floating, or outside. */
+  /** The address in the request: fixed, floating, or outside. */
   readonly address: string
   readonly port: PathPort | null
 }
@@ -22,11 +22,13 @@ export interface PathPort {
 export interface Place {
   readonly cellId: string
   readonly host: string
-  /** Its networks span the hosts of its cell. */
+  /** True if its networks span the hosts of its cell. */
   readonly hasOvn: boolean
+  /** Where its tunnels end, as its cell has said; null: it has not. */
+  readonly encapAddress: string | null
 }
 
-/** What is asked whether it passes; null: anything. */
+/** The packets in question; null: any. */
 export interface Traffic {
   /** IANA's number. */
   readonly protocol: number | null
@@ -48,11 +50,11 @@ export interface PathFacts {
 export interface PathCheck {
   readonly name: 'port' | 'host' | 'route' | 'answer' | 'egress' | 'ingress'
   readonly holds: boolean
-  /** A sentence, and what to do where it does not hold. */
+  /** A sentence, with what to do if the condition does not hold. */
   readonly reason: string
 }
 
-/** What has to be so for packets to go from one end to the other, and whether it is, as far as the gateway knows. */
+/** The conditions for packets to reach one end from the other, and whether each holds, as far as the gateway knows. */
 export function pathChecks(facts: PathFacts): readonly PathCheck[] {
   const { from, to } = facts
   return [
@@ -92,13 +94,16 @@ function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathChe
         `Host ${plain.host} has bridges of its own: its servers reach no server on another host. Join it to the OVN of its cell.`,
       ),
     ]
+  if (one.cellId === two.cellId)
+    return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
+  const silent = [one, two].find(({ encapAddress }) => encapAddress === null)
   return [
-    one.cellId === two.cellId
-      ? check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)
+    silent === undefined
+      ? check('host', true, `OVN joins hosts ${one.host} and ${two.host}, which are in two cells.`)
       : check(
           'host',
           false,
-          `Hosts ${one.host} and ${two.host} are in two cells, whose networks are not joined.`,
+          `The cell of host ${silent.host} has not said where its tunnels end: other cells send it nothing.`,
         ),
   ]
 }
@@ -123,7 +128,7 @@ function isDirect(from: PathPort | null, to: PathPort | null): boolean {
   return from !== null && to !== null && from.network.id === to.network.id
 }
 
-/** From a port to what is outside. */
+/** The conditions from a port to an address outside. */
 function wayOut({ routers }: PathFacts, from: PathPort): PathCheck {
   if (from.network.physicalNetwork !== null)
     return check('route', true, `Network ${from.network.name} is a provider network.`)
@@ -167,7 +172,7 @@ function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck
   )
 }
 
-/** From a port to one on another network. */
+/** The conditions from a port to a port on another network. */
 function wayBetween(
   { routers }: PathFacts,
   from: PathPort,
@@ -204,7 +209,7 @@ function noGateway({ subnet }: PathPort): string {
     : `No router has ${subnet.gatewayIp}, the gateway of subnet ${subnet.cidr}: openstack router add subnet.`
 }
 
-/** Whether a port lets it through: what it sends, or what it gets. */
+/** Whether the rules of a port let the packets through: those that it sends, or those that it receives. */
 function groupCheck(
   facts: PathFacts,
   direction: 'egress' | 'ingress',
@@ -229,7 +234,7 @@ function groupCheck(
     : check(direction, true, `Rule ${found.id} of security group ${found.groupId} lets it pass.`)
 }
 
-/** By which address one end knows the other. */
+/** The address by which one end knows the other. */
 function addressSeen({ routers }: PathFacts, own: PathPort, other: PathEnd): string {
   if (other.port === null || isDirect(own, other.port))
     return other.port?.fixedAddress ?? other.address

@@ -17,7 +17,7 @@ export interface AddressRequest {
 }
 
 export interface PortDraft extends UnplacedPort {
-  /** Null: one of ours that is free. */
+  /** Null: a free address with the prefix of this cloud. */
   readonly macAddress: string | null
   /** Undefined: the usual ones. */
   readonly requests: readonly AddressRequest[] | undefined
@@ -64,7 +64,7 @@ export async function allocateRequested(
   return fixedIps
 }
 
-/** One address per IP version, and one on every subnet of which guests make addresses by themselves. */
+/** One address per IP version, and one on every subnet whose guests configure their addresses themselves. */
 async function usualAddresses(
   tx: Tx,
   { subnets }: PortDraft,

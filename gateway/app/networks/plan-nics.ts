@@ -14,7 +14,7 @@ import type { NicPlan, NicRequest, PlannedNic, RequestedNic } from './nic-reques
 import { groupsForBoot } from './port-groups.ts'
 import { isOwner, projectOf } from './visible.ts'
 
-/** What the NICs a request names refer to. */
+/** The objects to which the NICs of a request refer. */
 interface Known {
   readonly networks: ReadonlyMap<string, Network>
   readonly subnets: ReadonlyMap<string, readonly Subnet[]>
@@ -64,7 +64,7 @@ async function planned(
   })
 }
 
-/** Without a choice there must be at most one network; a server of a project without any gets no NIC. */
+/** Without a request there must be at most one network; a server of a project without networks gets no NIC. */
 async function onlyNetwork(
   networks: Networks,
   requester: Requester,

@@ -8,10 +8,10 @@ export interface DeviceFields {
   readonly 'binding:host_id'?: string
 }
 
-/** What `device_owner` begins with where the device is a server; only boots give ports to servers. */
+/** The prefix of `device_owner` for servers; only boots give ports to servers. */
 const OF_SERVERS = 'compute:'
 
-/** True where the device is a server that knows of the port: an id alone could be anyone's. */
+/** True if the device is a server that knows of the port: the id alone can be set by any user. */
 export function isServerPort({ deviceOwner }: Pick<Port, 'deviceOwner'>): boolean {
   return deviceOwner.startsWith(OF_SERVERS)
 }

@@ -8,7 +8,7 @@ import { NetworkFailure } from './network-failure.ts'
 import type { PortFields } from './port-fields.ts'
 import { isOwner } from './visible.ts'
 
-/** What of a port only the network engine gives effect. */
+/** The attributes of a port that only the network engine enforces. */
 export type PortExtras = Pick<Port, 'allowedPairs' | 'dhcpOptions' | 'dnsName'>
 
 export const NO_EXTRAS: PortExtras = { allowedPairs: [], dhcpOptions: [], dnsName: '' }
@@ -18,8 +18,8 @@ const PAIRS_MAX = 10
 const OPTIONS_MAX = 40
 
 /**
- * The extras of a port of the network as the request wants them, from what they are. Throws `unsupported` where they would have no
- * effect, `forbidden` for pairs on another's network, `invalid` or `conflict` for what does not fit together.
+ * The extras of a port of the network after the request. Throws `unsupported` if they would have no effect, `forbidden`
+ * for pairs on another project's network, `invalid` or `conflict` for contradictory values.
  */
 export async function extrasOf(
   { db }: Networks,
@@ -91,7 +91,7 @@ function notSubnet(text: string): Failure {
   )
 }
 
-/** As with Neutron: an option without a value is taken away, others are set beside those there are. */
+/** As in Neutron, an option without a value is removed, and others are added to the existing ones. */
 function optionsOf(
   { dhcpOptions }: PortExtras,
   asked: NonNullable<PortFields['extra_dhcp_opts']>,
@@ -105,7 +105,7 @@ function optionsOf(
   if (options.size <= OPTIONS_MAX) return [...options.values()]
   throw new Failure(
     'invalid',
-    `Invalid input for extra_dhcp_opts: at most ${OPTIONS_MAX} are kept.`,
+    `Invalid input for extra_dhcp_opts: the port would have ${options.size} options, at most ${OPTIONS_MAX} are allowed.`,
   )
 }
 
@@ -122,10 +122,10 @@ function nameOf(text: string): string {
   )
 }
 
-/** The zone of networks that name none, as Neutron's `dns_domain` has it. */
+/** The DNS domain of networks that set none, like Neutron's `dns_domain`. */
 const DOMAIN = 'openstacklocal'
 
-/** The name by which each of the port's addresses is answered inside its network; without one none is. */
+/** The DNS name of each of the port's addresses inside its network; none for a port without a name. */
 export function dnsAssignment({ dnsName: hostname, fixedIps }: Port, domain: string) {
   if (hostname === '') return []
   const fqdn = `${hostname}.${domain === '' ? DOMAIN : domain}.`

@@ -38,7 +38,10 @@ export async function groupsForBoot(
   })
 }
 
-/** The groups of a port: those asked for by id, or the project's default one. Throws `not-found` for a foreign one. */
+/**
+ * The groups of a port: the requested ones, or the project's default one. Throws `not-found` for a group of another
+ * project.
+ */
 export async function groupsForPort(
   networks: Networks,
   projectId: string,

@@ -4,7 +4,7 @@ import type { Port, SecurityGroupRule } from '../../db/network.ts'
 import { networkOf } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
-/** What the groups of ports say, read once for many ports. */
+/** The rules of the groups of ports, read once for many ports. */
 export interface GroupRules {
   /** By group. */
   readonly rules: ReadonlyMap<string, readonly SecurityGroupRule[]>
@@ -12,7 +12,7 @@ export interface GroupRules {
   readonly members: ReadonlyMap<string, readonly string[]>
 }
 
-/** What the port lets through besides answers; null, everything, without port security. */
+/** The permitted traffic of the port, besides replies; null, everything, without port security. */
 export function portRules(
   port: Pick<Port, 'hasPortSecurity' | 'securityGroupIds'>,
   { rules, members }: GroupRules,

@@ -2,8 +2,8 @@ import { Failure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
 
 /**
- * The tunnel keys that a network may have: OVN's are of 24 bits, and ovn-northd gives those below to networks that ask for
- * none. Cells that are joined need the same key for the same network, so that the gateway gives them out.
+ * The tunnel keys of networks: OVN's keys have 24 bits, and ovn-northd uses the lower ones for networks without a
+ * requested key. Connected cells need the same key for a network, so the gateway assigns them.
  */
 export const NETWORK_KEYS = { first: 16_000_001, last: 2 ** 24 - 1 } as const
 
@@ -14,12 +14,12 @@ export interface ProviderFields {
   readonly 'provider:segmentation_id'?: number | null
 }
 
-/** What of a network says where it is on the wire. */
+/** The attributes of a network that place it on the wire. */
 export type Provider = Pick<Network, 'physicalNetwork' | 'vlanId' | 'tunnelKey'>
 
 const VLAN_MAX = 4_094
 
-/** True where the request says anything about the wire. */
+/** True if the request has such an attribute. */
 export function namesProvider(fields: ProviderFields): boolean {
   return [
     fields['provider:network_type'],
@@ -29,7 +29,7 @@ export function namesProvider(fields: ProviderFields): boolean {
 }
 
 /**
- * Where the request wants the network. Throws `invalid` for what does not fit together, in the words of Neutron's type
+ * The requested place of the network. Throws `invalid` for contradictory attributes, in the words of Neutron's type
  * drivers (neutron/plugins/ml2/drivers/type_*.py).
  */
 export function providerOf(fields: ProviderFields, network: Provider): Provider {
@@ -69,7 +69,7 @@ export function providerView({ physicalNetwork, vlanId, tunnelKey }: Provider) {
   } as const
 }
 
-/** Another network is where this one was to be. */
+/** Another network has the requested place. */
 export function providerTaken({ physicalNetwork, vlanId, tunnelKey }: Provider): Failure {
   const where =
     physicalNetwork === null

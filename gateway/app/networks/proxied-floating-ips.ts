@@ -18,7 +18,7 @@ export interface ProxiedFloatingIp {
   readonly pool: string
 }
 
-/** Those of the requester's own project, or of all where an administrator has none; as many as one page holds. */
+/** The floating IPs of the requester's project, or all for an administrator without a project; at most one page. */
 export async function proxiedFloatingIps(
   networks: Networks,
   requester: Requester,
@@ -48,8 +48,8 @@ export async function floatingIpPools(
 }
 
 /**
- * Afterwards the project has an address of the pool, or of the only one there is. Throws, as Nova does, `not-found` where there is no
- * such pool or no address left, `over-quota`.
+ * Afterwards the project has an address of the pool, or of the only one. Throws, as Nova does, `not-found` for a
+ * missing pool or one without a free address, `over-quota`.
  */
 export async function takeProxiedFloatingIp(
   networks: Networks,

@@ -15,7 +15,7 @@ export interface ProxiedGroups {
   readonly remotes: ReadonlyMap<string, SecurityGroup>
 }
 
-/** With what a view needs to name the groups in these groups' rules. */
+/** The groups, with the names of the groups in their rules. */
 export async function withRemotes(
   db: Executor,
   groups: readonly SecurityGroup[],
@@ -37,13 +37,13 @@ export async function showProxiedGroup(
   return { group, remotes: (await withRemotes(networks.db, [group])).remotes }
 }
 
-/** The id as it is. Throws `invalid` for text that is no id, as clients expect before they look for a group by its name. */
+/** The same id. Throws `invalid` for text that is not an id, as clients expect before they look for a group by its name. */
 export function proxiedGroupId(id: string): string {
   if (!isUuid(id)) throw new Failure('invalid', 'Security group id should be uuid')
   return id
 }
 
-/** What the network service calls a conflict is a bad request to the Compute API. */
+/** A conflict of the network service is a bad request in the Compute API. */
 export async function asComputeSays<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!isFailure(error, 'conflict')) throw error
@@ -74,13 +74,13 @@ export async function listProxiedGroups(
   return withRemotes(networks.db, page.items.slice(offset, end))
 }
 
-/** A rule as the Compute API takes it: for what comes in. */
+/** An ingress rule in the form of the Compute API. */
 interface ProxiedRuleDraft {
   readonly groupId: string
   readonly remoteGroupId: string | null
   readonly cidr: string | null
   readonly protocol: string | null
-  /** -1 stands for none. */
+  /** -1: none. */
   readonly from: number | null
   readonly to: number | null
 }

@@ -12,7 +12,7 @@ import { bootPort, type ServerForPorts } from './server-ports.ts'
 import { isAutoAddressed } from './subnet-addressing.ts'
 import { randomPortKey } from './tunnel-keys.ts'
 
-/** Something was not as it was a moment ago, and which is not known: `allocatePorts` says, or finds another way. */
+/** An object has changed a moment ago, and it is unknown which one: `allocatePorts` reports it, or finds another way. */
 export class NotPlaced extends Error {}
 
 const notPlaced = () => new NotPlaced()
@@ -41,7 +41,7 @@ export async function quickNics(
   const found = await Promise.all(nics.map((nic) => addressesFor(networks, nic, servers)))
   const free = found.filter((each) => each !== undefined)
   if (free.length < nics.length) return undefined
-  // Of each server the same whenever it is asked: a transaction may be run again.
+  // The same for each server at every call, because a transaction may be run again.
   const places = new Map<string, number>()
   return {
     place: (tx, server) => {
@@ -61,7 +61,7 @@ export async function quickNics(
   }
 }
 
-/** For each server one address per IP version. */
+/** One address per IP version for each server. */
 async function addressesFor(
   { db, freeAddresses }: Networks,
   { subnets }: NewNic,

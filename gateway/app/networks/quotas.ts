@@ -68,7 +68,7 @@ export async function listQuotas(networks: Networks): Promise<readonly ProjectQu
   return listed
 }
 
-/** What the project may use and does use; `not-found` for another's project. */
+/** The project's limits and usage; `not-found` for another project. */
 export async function showQuotas(
   networks: Networks,
   requester: Requester,
@@ -78,7 +78,7 @@ export async function showQuotas(
   return quotasOf(networks, projectId)
 }
 
-/** What a project may use that has no limits of its own; `not-found` for another's project. */
+/** The limits of a project without limits of its own; `not-found` for another project. */
 export function showDefaultQuotas(requester: Requester, projectId: string): Quotas {
   refuseForeign(requester, projectId)
   return statesOf(new Map())
@@ -114,7 +114,7 @@ function refuseForeign(requester: Requester, projectId: string): void {
   throw new Failure('not-found', `No quota is found for project ${projectId}.`)
 }
 
-/** What the project may use and does use, whoever asks. */
+/** The project's limits and usage; the caller's rights are not checked. */
 export async function quotasOf(networks: Pick<Networks, 'db'>, projectId: string): Promise<Quotas> {
   const rows = await quotaRows(networks.db, projectId)
   return statesOf(new Map(rows.map((row) => [row.resource, row])))

@@ -60,9 +60,9 @@ export async function ownRbacPolicy(
 }
 
 /**
- * Afterwards the target's servers and ports may be on the network. Throws `not-found` for a network that the requester may not
- * see, `invalid` for one that is another's, `conflict` where there is such a policy, `forbidden` for every project unless
- * an administrator asks, `over-quota`.
+ * Afterwards the target's servers and ports may use the network. Throws `not-found` for a network that the requester
+ * may not see, `invalid` for a network of another project, `conflict` for an existing policy, `forbidden` for sharing
+ * with every project unless the requester is an administrator, `over-quota`.
  */
 export async function createRbacPolicy(
   networks: Networks,
@@ -122,8 +122,9 @@ export async function deleteRbacPolicy(
 }
 
 /**
- * Afterwards every project shares the network, or only those with policies of their own: its `shared` stands for the policy
- * that has no one target. Throws `conflict` while ports rely on it. Part of a transaction that holds the network.
+ * Afterwards every project shares the network, or only those with policies of their own: its `shared` stands for the
+ * policy with every project as its target. Throws `conflict` while ports rely on it. Part of a transaction that holds
+ * the network.
  */
 export async function shareWithEveryone(
   tx: Tx,

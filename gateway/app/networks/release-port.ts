@@ -10,8 +10,8 @@ import { refund } from './quotas.ts'
 import { NO_PROJECT } from './service-ports.ts'
 
 /**
- * Afterwards the port is gone, with its addresses, its groups and its share of the quota, and its floating IPs are free. False
- * when it was gone, or another device's than was read.
+ * Afterwards the port is gone, with its addresses, its groups and its quota, and its floating IPs are free. False if it
+ * was gone, or its device has changed since it was read.
  */
 export async function removePort(
   tx: Tx,
@@ -25,7 +25,10 @@ export async function removePort(
   return true
 }
 
-/** Afterwards the server does not have the port, and shows so: a port made for it is gone, a user's port is free. */
+/**
+ * Afterwards the server does not have the port, and does not show it: a port made for the server is gone, a user's port
+ * is free.
+ */
 export async function releasePort(
   tx: Tx,
   serverId: string,

@@ -12,7 +12,7 @@ import { NO_EXTRAS } from './port-extras.ts'
 
 type Nic = InstanceBuild['nics'][number]
 
-/** A NIC whose network and subnets are there. */
+/** A NIC whose network and subnets exist. */
 export interface KnownNic {
   readonly nic: Nic
   readonly network: Network
@@ -20,7 +20,7 @@ export interface KnownNic {
   readonly requests: readonly AddressRequest[]
 }
 
-/** What a NIC needs was given to another since its server got it. */
+/** A part of a NIC was given to another server since its server got it. */
 export class NicTaken extends Failure {
   readonly portId: string
 
@@ -30,7 +30,7 @@ export class NicTaken extends Failure {
   }
 }
 
-/** Those of the NICs whose networks and subnets are still, or again, there. */
+/** The NICs whose networks and subnets still, or again, exist. */
 export async function knownNics(db: Executor, nics: readonly Nic[]): Promise<readonly KnownNic[]> {
   const ids = [...new Set(nics.map(({ networkId }) => networkId))]
   const networks = new Map((await findNetworks(db, ids)).map((each) => [each.id, each]))
@@ -89,7 +89,7 @@ async function restorePort(
   if (port !== undefined) {
     const isFree = port.projectId === projectId && (await bindPort(tx, { portId, ...bound, now }))
     if (isFree) return { ...port, ...bound }
-    throw new Failure('conflict', `Port ${portId} is another's.`)
+    throw new Failure('conflict', `Port ${portId} is in use by another server or project.`)
   }
   return placePort(tx, {
     ...bound,

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type DescribedCollection, lockRevision } from '../../db/described-rows.ts'
 
-/** A request was meant for another revision of the object than there is. */
+/** A request named another revision of the object than the present one. */
 export class RevisionMismatch extends Failure {
   constructor(wanted: number, found: number) {
     super('conflict', `Constrained to ${wanted}, but current revision is ${found}`)
@@ -10,8 +10,8 @@ export class RevisionMismatch extends Failure {
 }
 
 /**
- * Afterwards the object, where there is one, stays as it is until the transaction ends. Throws `RevisionMismatch` unless
- * it has the wanted revision, if one is.
+ * Afterwards the object, if it exists, cannot change until the transaction ends. Throws `RevisionMismatch` unless it
+ * has the wanted revision, if the request names one.
  */
 export async function holdRevision(
   tx: Tx,

@@ -75,7 +75,7 @@ function protocolOf(given: string | null | undefined): string | null {
   throw new Failure('invalid', `Security group rule protocol ${given} not supported.`)
 }
 
-/** IANA's number of a protocol as a rule has it: a name, or a number without one. */
+/** IANA's number of a rule's protocol, which is a name, or a number without a name. */
 export function protocolNumber(protocol: string): number {
   return PROTOCOLS[protocol] ?? Number(protocol)
 }
@@ -119,7 +119,7 @@ function icmpOf(portMin: number | null, portMax: number | null) {
   return { portMin, portMax }
 }
 
-/** Host bits stay as they are given and a bare address is a network of one, as Neutron does. */
+/** Host bits stay as given and a single address is a network of one, as in Neutron. */
 function remoteOf(given: string | null | undefined, etherType: 'IPv4' | 'IPv6'): string | null {
   if (given == null || given === '') return null
   const [address = '', length] = given.split('/')

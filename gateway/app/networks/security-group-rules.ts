@@ -63,8 +63,8 @@ export async function createSecurityGroupRule(
 }
 
 /**
- * Afterwards the group has all of the rules, or none. Throws `conflict` when it had one, `invalid` for parts that do
- * not fit together and for rules of several groups, as Neutron does.
+ * Afterwards the group has all of the rules, or none. Throws `conflict` when it had one, `invalid` for contradictory
+ * attributes and for rules of several groups, as Neutron does.
  */
 export async function createSecurityGroupRules(
   networks: Networks,
@@ -80,7 +80,7 @@ export async function createSecurityGroupRules(
     remoteGroupId ?? groupId,
   ])
   await networks.db.transaction(async (tx) => {
-    // In one order, so that two rules naming each other's groups never wait for one another.
+    // In one order, so that two rules that name each other's groups never wait for each other.
     for (const id of [...new Set(groupIds)].sort())
       if (!(await lockSecurityGroup(tx, id)))
         throw new Failure('not-found', `Security group ${id} does not exist`)

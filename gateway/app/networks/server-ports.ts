@@ -17,7 +17,7 @@ export interface ServerForPorts {
   readonly zone: string
   /** How many NICs the server has before these. */
   readonly nicsBefore: number
-  /** The id of the port to be made, where there is one and somebody must know it; absent: new ones. */
+  /** The id of the new port, if another record needs it; absent: new ids. */
   readonly portId?: string
   readonly now: Date
 }
@@ -45,7 +45,7 @@ export async function allocatePorts(
   return nics
 }
 
-/** Afterwards nothing of the network service belongs to the servers: their own ports are gone, the users' are free. */
+/** Afterwards the servers have no ports: their own ports are gone, the users' are free. */
 export async function releasePorts(tx: Tx, serverIds: readonly string[], now: Date): Promise<void> {
   const projects = await releaseServerPorts(tx, serverIds, now)
   const byProject = [...Map.groupBy(projects, (projectId) => projectId)]

@@ -13,7 +13,7 @@ export const FLOATING_IP = 'network:floatingip'
 /** The project of ports that hold a router's gateway or a floating IP: none, as with Neutron, so that users do not see them. */
 export const NO_PROJECT = ''
 
-/** What `device_owner` begins with where the device is of the network service. */
+/** The prefix of `device_owner` for devices of the network service. */
 const OF_NETWORK = 'network:'
 
 export function isNetworkOwned({ deviceOwner }: Pick<Port, 'deviceOwner'>): boolean {
@@ -21,8 +21,8 @@ export function isNetworkOwned({ deviceOwner }: Pick<Port, 'deviceOwner'>): bool
 }
 
 /**
- * Throws `conflict` for a port that is a router's or a floating IP's, which goes and changes with that. An administrator's port
- * may have such an owner by name alone.
+ * Throws `conflict` for a port of a router or a floating IP, which is removed and changed with its owner. An
+ * administrator's port may have such an owner by name alone.
  */
 export async function refuseServicePort(db: Executor, port: Port): Promise<void> {
   if (!isNetworkOwned(port)) return
@@ -34,7 +34,7 @@ export async function refuseServicePort(db: Executor, port: Port): Promise<void>
   )
 }
 
-/** What a port of the network service's own starts with, before it has its place. */
+/** The initial values of a port of the network service, before it has an address. */
 export function servicePort({
   now,
   ...device

@@ -27,7 +27,7 @@ type Addressing = Pick<
   | 'ipv6AddressMode'
 >
 
-/** Offsets inside a subnet are 64-bit numbers; larger IPv6 subnets are routed on, not put on one network. */
+/** Offsets inside a subnet are 64-bit numbers; larger IPv6 prefixes are routed, not used as one subnet. */
 const IPV6_PREFIX_MIN = 64
 const IPV4_PREFIX_MIN = 8
 const SERVERS_MAX = 5
@@ -118,7 +118,7 @@ function modesOf(
   const isFromMac = [ra, mode].some((each) => each !== null && each !== 'dhcpv6-stateful')
   if (isFromMac && prefix !== EUI64_PREFIX)
     throw refusedMode(
-      'addresses of this mode are made of MAC addresses, for which the prefix must be /64',
+      `the mode '${String(mode ?? ra)}' derives addresses from MAC addresses, for which the prefix must be /64`,
     )
   return { ipv6RaMode: ra, ipv6AddressMode: mode }
 }
@@ -127,23 +127,29 @@ function refusedMode(why: string): Failure {
   return new Failure('invalid', `Invalid input for operation: ${why}.`)
 }
 
-/** True where a port's address is made of its MAC, as guests make theirs (SLAAC, RFC 4862). */
+/** True if a port's address is derived from its MAC, as guests do themselves (SLAAC, RFC 4862). */
 export function isAutoAddressed({ ipv6AddressMode: mode }: Subnet): boolean {
   return mode === 'slaac' || mode === 'dhcpv6-stateless'
 }
 
 function refuseSize(cidr: Cidr, version: 4 | 6): void {
   if (cidr.version !== version)
-    throw new Failure('invalid', `Invalid input for cidr: it is not of IP version ${version}.`)
+    throw new Failure(
+      'invalid',
+      `Invalid input for cidr: it is of IP version ${cidr.version}, but ip_version is ${version}.`,
+    )
   const prefixMin = version === 4 ? IPV4_PREFIX_MIN : IPV6_PREFIX_MIN
   if (cidr.prefix < prefixMin)
     throw new Failure(
       'invalid',
-      `Invalid input for cidr: the prefix must be at least /${prefixMin}.`,
+      `Invalid input for cidr: the prefix /${cidr.prefix} is too short, at least /${prefixMin} is needed.`,
     )
 }
 
 function refuseMore(field: string, given: readonly unknown[], max: number): void {
   if (given.length > max)
-    throw new Failure('invalid', `Invalid input for ${field}: there may be at most ${max}.`)
+    throw new Failure(
+      'invalid',
+      `Invalid input for ${field}: ${given.length} were given, at most ${max} are allowed.`,
+    )
 }

@@ -46,7 +46,7 @@ const FINDERS: Readonly<Record<DescribedCollection, Finders>> = {
 const TAG_LENGTH_MAX = 60
 const TAGS_MAX = 50
 
-/** Throws `not-found` for what the requester does not see. */
+/** Throws `not-found` for an object that the requester does not see. */
 export async function tagsOf(
   networks: Networks,
   requester: Requester,
@@ -77,7 +77,7 @@ export async function replaceTags(
   return tags
 }
 
-/** Afterwards the object has the tag too. Throws `invalid` for text that is no tag and for one too many. */
+/** Afterwards the object has the tag too. Throws `invalid` for text that is not a tag and for one tag too many. */
 export async function addTag(
   networks: Networks,
   requester: Requester,
@@ -88,7 +88,7 @@ export async function addTag(
     throw new Failure('invalid', `A tag has at most ${TAG_LENGTH_MAX} characters.`)
   await changeTags(networks, requester, object, (tags) => {
     if (!tags.includes(tag) && tags.length >= TAGS_MAX)
-      throw new Failure('invalid', `There may be at most ${TAGS_MAX} tags.`)
+      throw new Failure('invalid', `An object has at most ${TAGS_MAX} tags.`)
     return [...new Set([...tags, tag])]
   })
 }
@@ -125,7 +125,7 @@ async function changeTags(
 
 function taggedCollection(name: string): DescribedCollection {
   if (Object.hasOwn(FINDERS, name)) return name as DescribedCollection
-  throw new Failure('not-found', `Nothing in ${name} has tags.`)
+  throw new Failure('not-found', `Objects of ${name} have no tags.`)
 }
 
 function noSuchTag(tag: string): Failure {

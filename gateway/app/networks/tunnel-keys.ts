@@ -42,7 +42,7 @@ export async function insertWithKey(
   throw new Failure('unavailable', 'No free tunnel key was found. Please try again.')
 }
 
-/** Another external network is the default one. */
+/** The failure for a second default external network. */
 export async function defaultExists(tx: Tx): Promise<NetworkFailure> {
   const other = await defaultExternalNetwork(tx)
   return new NetworkFailure(
@@ -58,6 +58,6 @@ export async function freePortKey(tx: Tx, networkId: string): Promise<number> {
   if (key <= PORT_KEYS.last) return key
   throw new Failure(
     'conflict',
-    `Network ${networkId} has ${PORT_KEYS.last - PORT_KEYS.first + 1} ports, and there is no tunnel key for another.`,
+    `Network ${networkId} has ${PORT_KEYS.last - PORT_KEYS.first + 1} ports, the most that a network can have.`,
   )
 }

@@ -9,7 +9,10 @@ import { findSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './list-networks.ts'
 
-/** Whose objects a list shows: null for one who sees all. Throws `forbidden` for one who belongs to no project. */
+/**
+ * The project whose objects a list shows: null for a requester who sees all. Throws `forbidden` for a requester without
+ * a project.
+ */
 export function scopeOf(requester: Requester): string | null {
   if (requester.isAdmin) return null
   return projectOf(requester)
@@ -18,7 +21,7 @@ export function scopeOf(requester: Requester): string | null {
 /** The project new objects belong to. */
 export function projectOf(requester: Requester): string {
   if (requester.projectId !== null) return requester.projectId
-  throw new Failure('forbidden', 'This needs a token for a project.')
+  throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
 }
 
 /** The network, if the requester may see it; else `not-found`. */
@@ -58,6 +61,7 @@ export async function ownNetwork(
   return network
 }
 
+/** The subnet, if the requester owns it or sees its network; else `not-found`. */
 export async function visibleSubnet(
   networks: Networks,
   requester: Requester,
@@ -75,6 +79,7 @@ export async function visibleSubnet(
   return subnet
 }
 
+/** The subnet, if the requester may change it: `forbidden` if it is only visible. */
 export async function ownSubnet(
   networks: Networks,
   requester: Requester,
@@ -99,6 +104,7 @@ export async function visiblePort(
   return port
 }
 
+/** The security group, if it is the requester's; else `not-found`. */
 export async function ownSecurityGroup(
   networks: Networks,
   requester: Requester,
@@ -110,11 +116,12 @@ export async function ownSecurityGroup(
   return group
 }
 
+/** True for objects of the requester's project, and for administrators. */
 export function isOwner(requester: Requester, object: { readonly projectId: string }): boolean {
   return requester.isAdmin || object.projectId === requester.projectId
 }
 
-/** Sets an owner other than one's own project: for administrators only. */
+/** The owner of a new object; throws `forbidden` for another project's, except for administrators. */
 export function ownerOf(requester: Requester, asked: string | undefined): string {
   if (asked === undefined || asked === requester.projectId) return asked ?? projectOf(requester)
   if (requester.isAdmin) return asked

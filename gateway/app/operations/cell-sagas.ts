@@ -11,7 +11,7 @@ type Deps = Pick<Compute, 'db' | 'cells' | 'askCell' | 'clock' | 'log' | 'operat
 const EVERY_MS = 1_000
 const LEASE_NAME = 'cell-sagas'
 const LEASE_TTL_MS = 10_000
-/** What a cell is asked of besides those that are stuck. */
+/** The most sagas requested by id besides those that are stuck. */
 const IDS_MAX = 100
 
 /**
@@ -38,7 +38,7 @@ export function watchCellSagas(deps: Deps, processName: string): Reconciler {
       mayBeShown = open.size > 0
       const due = all.filter(({ id }) => open.has(id) || counting.some((cell) => cell.id === id))
       await forEachRow(due, { log, signal }, async ({ id, name, isLost, isReachable }) => {
-        // What a lost cell had begun is not gone on with.
+        // Sagas of a lost cell are not continued.
         if (isLost) await db.transaction((tx) => keepCellSagas(tx, id, []))
         else if (isReachable) await readIfHeard(deps, { id, name }, open.get(id) ?? [])
       })
@@ -63,7 +63,7 @@ export async function continueInCell(deps: Deps, id: string, work: WorkContext):
   return isContinued
 }
 
-/** A cell that does not answer is asked the next time, and keeps no other waiting. */
+/** A cell that does not answer is asked again the next time, and delays no other cell. */
 async function readIfHeard(deps: Deps, cell: CellRef, ids: readonly string[]): Promise<void> {
   try {
     await readCell(deps, cell, ids, workContext({}))

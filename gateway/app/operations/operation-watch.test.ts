@@ -57,7 +57,7 @@ test('who waits at one gateway is woken by the one that ended it, without anothe
   expect(listening.eventNames()).toEqual([])
 })
 
-test('what had ended before is seen at once, and what the bus lost at the next look', async () => {
+test('an earlier end is seen at once, and a lost message at the next look', async () => {
   const running = new Set(['later'])
   const clock = pausedClock()
   const { watch, looks } = watching(running, bus().nats, clock)

@@ -4,7 +4,7 @@ import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { endedSubject } from '#openapi/wire.ts'
 
-/** For what the bus lost: a gateway that ended it is gone, or was not heard. */
+/** The interval of reads that replace lost messages of the bus, as when the gateway that ended the operation died. */
 const LOOK_MS = 5_000
 
 export interface OperationWatchOptions {

@@ -14,7 +14,7 @@ import { findProvider } from './list-providers.ts'
 import type { Provider } from './provider.ts'
 import { type Amounts, PROVIDED_CLASSES } from './resource-classes.ts'
 
-/** What a server takes of a host. */
+/** The resources that a server holds on a host. */
 export interface Allocation {
   readonly consumer: Consumer
   readonly resources: Amounts
@@ -33,7 +33,7 @@ export async function providerAllocations(
   return { provider, allocations: consumers.map(allocationOf) }
 }
 
-/** What a server uses, and of which host; undefined for one that uses nothing. */
+/** The allocation of a server, with its host; undefined for a server without one. */
 export async function consumerAllocation(
   db: Executor,
   id: string,
@@ -51,7 +51,7 @@ export interface ProjectUsages {
   readonly consumers: number
 }
 
-/** What the servers of a project use of all hosts. Throws `forbidden` for another's but for administrators. */
+/** The usage of a project's servers on all hosts. Throws `forbidden` for another project, except for administrators. */
 export async function projectUsages(
   db: Executor,
   caller: Caller,

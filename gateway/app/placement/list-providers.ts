@@ -7,7 +7,7 @@ import { type ProvidedInventory, type Provider, providerOf } from './provider.ts
 import { hasRoom, hasTraits, isInTree, isMember, type ProviderFilter } from './provider-filters.ts'
 import { requestedAmounts } from './resource-classes.ts'
 
-/** What a request for providers or candidates may narrow by, as it stands in the query. */
+/** The filters of a request for providers or candidates, as in its query. */
 export interface ProviderQuery {
   readonly name?: string
   readonly uuid?: string
@@ -36,7 +36,7 @@ export async function findProvider(db: Executor, id: string): Promise<Provider> 
   return providerOf(host, await listAggregates(db))
 }
 
-/** What a host has of one class. Throws `not-found`. */
+/** A host's inventory of one class. Throws `not-found`. */
 export async function providerInventory(
   db: Executor,
   id: string,

@@ -3,7 +3,7 @@ import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
 import { PROVIDED_CLASSES } from './resource-classes.ts'
 
-/** What a host has of one class. */
+/** A host's inventory of one class. */
 export interface ProvidedInventory {
   readonly total: number
   readonly allocationRatio: number

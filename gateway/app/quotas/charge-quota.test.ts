@@ -91,7 +91,7 @@ test('parallel charges of one project never pass a limit, and none below it is r
   ])
 })
 
-test('refundQuota() gives back what was charged and never goes below zero', async () => {
+test('refundQuota() returns the charged amounts and never goes below zero', async () => {
   await charge('leaver', server)
 
   await db.transaction((tx) => refundQuota(tx, 'leaver', server))

@@ -56,6 +56,7 @@ export function queueQuotaCharge(tx: Tx, owner: ProjectUser, deltas: QuotaDeltas
   if (charges.length > 0) queueCharges(tx, owner, charges, () => new NotCharged())
 }
 
+/** A queued charge did not fit: one of the limits would be exceeded. */
 export class NotCharged extends Error {}
 
 function chargesOf(deltas: QuotaDeltas) {

@@ -27,7 +27,7 @@ export async function chargeKept(tx: Tx, serverId: string): Promise<void> {
   await chargeQuota(tx, { projectId, userId }, chargeOf(mapping))
 }
 
-/** Afterwards the server is one like any other, and charged for whatever the limits are: it is there. */
+/** Afterwards the server is an ordinary one again, and charged regardless of the limits, because it exists. */
 export async function endKeeping(tx: Tx, serverId: string): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined) return

@@ -15,7 +15,7 @@ export async function quotaLimits(db: Executor, projectId: string): Promise<Quot
   return layered(own, byClass)
 }
 
-/** What was set for a user of a project, completed with what holds for the project. */
+/** The limits set for a user of a project, completed with those of the project. */
 export async function userQuotaLimits(db: Executor, user: ProjectUser): Promise<QuotaLimits> {
   const [own, ofProject] = await Promise.all([
     userLimits(db, user),
@@ -55,7 +55,7 @@ export async function defaultLimits(db: Executor): Promise<QuotaLimits> {
   return layered(await classLimits(db))
 }
 
-/** What was set for a class, completed with the built-in limits. */
+/** The limits set for a class, completed with the built-in ones. */
 export async function quotaClassLimits(db: Executor, className: string): Promise<QuotaLimits> {
   return layered(await classLimits(db, className))
 }

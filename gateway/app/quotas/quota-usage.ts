@@ -5,7 +5,7 @@ import { QUOTA_RESOURCES, type QuotaResource } from './resources.ts'
 
 export type QuotaUsage = Readonly<Record<QuotaResource, number>>
 
-/** What the project uses, or a user in it. Key pairs belong to users alone, and Nova shows none in use. */
+/** The usage of the project, or of a user in it. Key pairs belong to users only, and Nova shows none in use. */
 export async function quotaUsage(
   db: Executor,
   projectId: string,

@@ -1,4 +1,4 @@
-/** What a project's use is limited by, with Nova's names and defaults; -1 is unlimited. */
+/** The limits of a project's usage, with Nova's names and defaults; -1 is unlimited. */
 export const DEFAULT_LIMITS = {
   cores: 20,
   /** Of the network service, which has limits of its own; kept for clients below microversion 2.36. */
@@ -35,7 +35,7 @@ export const COUNTED_RESOURCES = [
 
 export type CountedResource = (typeof COUNTED_RESOURCES)[number]
 
-/** How much of each resource is asked for or given back; ram in MiB. */
+/** Amounts that are charged or refunded, by resource; ram in MiB. */
 export type QuotaDeltas = Readonly<Partial<Record<CountedResource, number>>>
 
 export const UNLIMITED = -1

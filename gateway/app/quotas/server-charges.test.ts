@@ -99,7 +99,7 @@ test('a resize is held against the limits of the server’s user', async () => {
   expect(await used()).toMatchObject({ cores: 3 })
 })
 
-test('a user’s limit is reached exactly, -1 is none, and what has none is not limited', async () => {
+test("a user's limit is reached exactly, and -1 or no limit does not limit", async () => {
   await db.orm.insert(userQuotaLimits).values([
     { ...owner, resource: 'instances', hardLimit: 1 },
     { ...owner, resource: 'cores', hardLimit: -1 },
@@ -171,7 +171,7 @@ test('where the project has no room, only its limit is named', async () => {
   })
 })
 
-test('a kept server that is back is charged for once, whatever the limits', async () => {
+test('a restored soft-deleted server is charged once, regardless of limits', async () => {
   await limit('cores', 1)
   await change((tx) => keepUncharged(tx, server))
   await change((tx) => endKeeping(tx, server))

@@ -70,7 +70,7 @@ test('the name of a class has 255 characters at the most', async () => {
   expect(await updateQuotaClass(db, 'c'.repeat(255), { cores: 1 })).toMatchObject({ cores: 1 })
 })
 
-test('what was set for a user is shown for that user alone, completed with what the project has', async () => {
+test('the limits of a user are shown for that user alone, completed with those of the project', async () => {
   await set({ cores: 12 })
 
   expect(await set({ instances: 4 }, 'ann')).toMatchObject({ instances: 4, cores: 12 })
@@ -107,7 +107,7 @@ test('a limit goes down to the used amount and not below, unless forced', async 
   expect(await set({ instances: -1 })).toMatchObject({ instances: -1 })
 })
 
-test('a limit of the project goes down to what its users were given, where that is more than is used', async () => {
+test("a limit of the project can be lowered to the sum of its users' limits, where that is more than its usage", async () => {
   await use({ instances: 3 })
   await set({ instances: 4 }, 'ann')
   await set({ instances: 2 }, 'ben')
@@ -137,7 +137,7 @@ test('users are given no more together than the project has, one’s own part se
   )
 })
 
-test('a user’s limit goes down to what that user has', async () => {
+test("a user's limit can be lowered to that user's usage", async () => {
   const owner = { projectId, userId: 'u'.repeat(32) }
   for (let each = 0; each < 2; each += 1) await addServer(db, null, 1, { owner })
 
@@ -179,7 +179,7 @@ test('wantedLimits() keeps the named ones, in the resources’ order', () => {
   ])
 })
 
-test('resetQuota() forgets what was set for one user, or for the project with all of its users', async () => {
+test('resetQuota() removes the limits of one user, or of the project with all of its users', async () => {
   await set({ instances: 4 }, 'ann')
   await set({ instances: 5 }, 'ben')
   await set({ cores: 3 })

@@ -21,7 +21,7 @@ const LEASE_NAME = 'intents'
 const LEASE_TTL_MS = 5_000
 /** Begun together: a cell that is back is not asked everything at once. */
 const BATCH_MAX = 50
-/** A cell that takes longer for them is asked the next meanwhile. */
+/** While a slower cell carries out its intents, the next cell gets its own. */
 const WAIT_MS = 2_000
 
 /**

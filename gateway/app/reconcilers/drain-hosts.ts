@@ -13,7 +13,7 @@ type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 const EVERY_MS = 10_000
 const BATCH = 100
 
-/** A host that is to be emptied takes no new server; once it has none left, the operation is done. */
+/** A draining host takes no new server; once it has none left, the operation is done. */
 export function drainHosts(deps: DrainDeps): RowReconciler<HostDrain> {
   return {
     name: 'drain hosts',
@@ -49,7 +49,7 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
     await setService(deps, workContext({ requestId: drain.requestId ?? undefined }), host, change)
   }
   const remaining = await remainingOn(deps, host)
-  // Of an unreachable cell the last known count is no proof.
+  // The last known count of an unreachable cell is no proof.
   const isKnown = deps.cells.cell(host.cellId)?.isReachable === true
   if (remaining === 0 && isKnown) return end(deps, drain, 'done', null)
   const total = Math.max(drain.total ?? 0, remaining)

@@ -11,7 +11,7 @@ import type { RowReconciler } from './row-reconciler.ts'
 const EVERY_MS = 10_000
 const BATCH = 20
 
-/** The due times of actions that operators configure for servers left alone. In seconds. */
+/** The times after which gateways act on servers by themselves, as operators configure them. In seconds. */
 export interface DueTimes {
   /** Resizes are confirmed after so long; 0: never (Nova: `resize_confirm_window`). */
   readonly resizeConfirmWindowS: number

@@ -10,8 +10,8 @@ const EVERY_MS = 5_000
 const BATCH_MAX = 100
 
 /**
- * Servers whose delete was begun and whose cell has not yet said that it is done are asked for again; a server whose
- * saga ended without letting it go is free again. Cells that cannot be reached are left for when they are back.
+ * Repeats the deletes of servers whose cell has not reported them as done; a server whose saga ended without releasing
+ * it is released. Unreachable cells are skipped until they are back.
  */
 export function finishDeletes(compute: Compute): RowReconciler<InstanceId> {
   return {

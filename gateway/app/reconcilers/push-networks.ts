@@ -26,9 +26,9 @@ const EVERY_MS = 10_000
 const RETRY_MS = 2_000
 const LEASE_NAME = 'networks'
 const LEASE_TTL_MS = 10_000
-/** A cell is asked again after so long, in case that it lost something unnoticed. */
+/** The interval after which a cell's objects are listed again, in case it lost some unnoticed. */
 const LIST_AGAIN_MS = 300_000
-/** In one message: it must be small enough for the bus. */
+/** The most objects in one message, which must be small enough for the bus. */
 const OBJECTS_MAX = 200
 
 interface Item {
@@ -37,7 +37,7 @@ interface Item {
   readonly digest: string
 }
 
-/** What a cell has, by `kind id`, since it was asked. */
+/** The objects that a cell has, by `kind id`, since its last list. */
 interface Known {
   readonly objects: Map<string, NetworkObjectRef>
   readonly incarnation: string | undefined
@@ -45,8 +45,8 @@ interface Known {
 }
 
 /**
- * Sends each cell with a network engine what that engine is to have, after any change. One gateway does; it first asks
- * the cell what it has, and from then on sends what differs.
+ * Sends each cell with a network engine its wanted objects, after any change. One gateway does this; it first lists the
+ * cell's objects, and from then on sends the differences.
  */
 export function pushNetworks(deps: Deps, processName: string): Reconciler {
   const { db, cells, clock, log } = deps
@@ -87,7 +87,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
   }
 }
 
-/** Returns how many objects the cell was sent. What it has is asked for again where a message fails. */
+/** Returns the number of objects sent to the cell. After a failed message its objects are listed again. */
 async function push(
   deps: Deps,
   cell: Cell,
@@ -118,7 +118,7 @@ async function push(
   return due.length + removed.length
 }
 
-/** False where the cell's database is another one since, or was asked long ago. */
+/** False if the cell's database was replaced since, or the list is old. */
 function isCurrent(
   { clock }: Deps,
   { incarnation }: Cell,
@@ -156,7 +156,7 @@ function itemsOf(state: NetworkState): readonly Item[] {
   )
 }
 
-/** What is put comes before what goes: ports leave a network before it does. */
+/** Objects are put before others are removed, because ports must leave a network before it is removed. */
 function messagesOf(
   due: readonly Item[],
   removed: readonly NetworkObjectRef[],

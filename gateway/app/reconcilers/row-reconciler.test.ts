@@ -70,7 +70,7 @@ const inHand = async () => {
   return Object.fromEntries(rows.map(({ rowId, hand }) => [rowId, hand]))
 }
 
-test('what was in hand when a process ended is tried apart, and the guilty is stuck until an operator continues it', async () => {
+test('rows on which a process worked when it ended are tried apart, and the guilty one is stuck until an operator continues it', async () => {
   const keys = ['guilty', 'innocent', 'unclear']
   await takeRows(db, await lives('one'), 'sample', keys)
   const lease = await lives('one')
@@ -133,7 +133,7 @@ test('a reconciler that can do without a row sets it aside itself', async () => 
   expect(asides).toEqual(['bad: It looped.'])
 })
 
-test('what a process that lives has in hand is left to it, and no row stays in hand after a round', async () => {
+test('rows of a living process are left to it, and no row stays recorded after a round', async () => {
   const other = await lives('four')
   await takeRows(db, other, 'sample', ['theirs'])
   const seen: object[] = []

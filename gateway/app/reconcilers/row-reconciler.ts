@@ -13,7 +13,7 @@ export interface RowReconciler<Row> {
   readonly everyMs: number
   /** The rows that need it now, a bounded number. */
   due(signal: AbortSignal): Promise<readonly Row[]>
-  /** The name of the work in hand on a row, in at most 64 characters of ASCII. */
+  /** The name of the work on a row, in at most 64 characters of ASCII. */
   keyOf(row: Row): string
   work(row: Row): Promise<unknown>
   /** Afterwards the row is not due any more; absent: it is stuck until an operator continues it. */
@@ -37,15 +37,15 @@ interface Trying {
 }
 
 type Guard = Pick<Compute, 'db' | 'log'> & {
-  /** Whose lease fences what this process has in hand. */
+  /** The lease that fences the rows of this process. */
   readonly sagas: { readonly lease: Lease }
   /** Where suspects are tried; absent: here. */
   readonly apart?: Pick<Apart, 'run'> | undefined
 }
 
 /**
- * The reconciler, no row of which ends a process twice: a process has rows in hand, on record, before it works on them.
- * Those that were in hand when a process ended are tried apart, and the one that ends its process there is set aside.
+ * A reconciler in which no row ends a process twice: a process records which rows it works on before it begins. Rows
+ * that were recorded when a process ended are tried apart, and the one that ends the process there is set aside.
  */
 export function byRow<Row>(each: RowReconciler<Row>, guard: Guard): Reconciler {
   const { name, everyMs } = each

@@ -69,7 +69,7 @@ function next(processName: string, end: (row: ApartRow) => Promise<ApartEnd>) {
   return env.core({ cellDeadlineMs: DEADLINE_MS, processName, apart: { run } })
 }
 
-test('an intent that did not end its process is begun apart, once, and goes on in the gateway', async () => {
+test('an intent that did not end its process is begun apart, once, and continues in the gateway', async () => {
   const processName = newId<string>()
   const id = await leaveIntent(processName)
   const opened = Promise.withResolvers<RunningCompute>()

@@ -71,7 +71,10 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   await lost.vanish()
   await waitFor('the cell to be unreachable', () => cellNow()?.isReachable === false, LIMIT_MS)
   const question = core.askCell(lost, 'instance.audit', { serverId: ran }, { work: work() })
-  await expect(question).rejects.toMatchObject({ kind: 'unavailable', detail: 'it is not heard' })
+  await expect(question).rejects.toMatchObject({
+    kind: 'unavailable',
+    detail: 'no heartbeats of the cell arrive',
+  })
   const { projectId } = (await env.server(unwanted))!
   const owner = { ...ANONYMOUS, ...work(), projectId: projectId as never, microversion: '2.1' }
   await deleteServer(core, owner, unwanted)

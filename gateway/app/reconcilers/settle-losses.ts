@@ -39,7 +39,10 @@ export function settleLosses(deps: ComputeDeps, processName: string): Reconciler
   }
 }
 
-/** From when on a cell whose hosts stop their guests without a gateway runs none: they have not heard one since it was lost. */
+/**
+ * The time from which no guest of a lost cell runs, if its hosts stop their guests without contact: none has received a
+ * message of a gateway since the loss.
+ */
 function stillAt({ lostAt = 0, summary }: Cell): number {
   const { fenceAfterS } = summary ?? {}
   return fenceAfterS === undefined ? 0 : lostAt + 1_000 * (fenceAfterS + FENCE_MARGIN_S)

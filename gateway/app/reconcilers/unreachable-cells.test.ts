@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ComputeDeps } from '../compute.ts'
 import { unreachableCells } from './unreachable-cells.ts'
 
-test('a cell that has not started yet, or was not heard since the gateway started, is not called unreachable; one that has gone is', async () => {
+test('a cell that has not started yet, or has not reported since the gateway started, is not called unreachable; one that disappeared is', async () => {
   const cell = {
     id: 'c',
     name: 'edge',

@@ -4,7 +4,7 @@ import type { ComputeDeps } from '../compute.ts'
 
 const EVERY_MS = 1_000
 
-/** Logs when a cell becomes unreachable and when it is back; work that waits for the cell goes on by itself. */
+/** Logs when a cell becomes unreachable and when it is back; work that waits for the cell continues by itself. */
 export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'log'>): Reconciler {
   const unreachable = new Set<string>()
   return {

@@ -51,7 +51,7 @@ test('while there is nothing to do, one statement says so and no reconciler is w
   expect(reconciler.everyMs).toBeGreaterThan(atFirst)
 })
 
-test('who sees to what waits is woken at once, and then as often as it is looked for', async () => {
+test('the reconciler of waiting work is woken at once, and then at its interval', async () => {
   const { seen, round } = watching()
   await db.orm.execute(sql`insert into event_inbox (type, at, details) values ('x', now(3), '{}')`)
   await db.orm.execute(sql`insert into server_intents (id, server_id, action, user_id, project_id, work, created_at)

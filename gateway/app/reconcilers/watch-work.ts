@@ -10,7 +10,7 @@ import { throttle } from '../events/throttle.ts'
 const EVERY_MS = 200
 /** While nothing waits: a commit, of this gateway or another, makes it look at once. */
 const IDLE_MS = 1_000
-/** How often due work of each kind is looked for while some exists: most of it waits for its time, or for a cell. */
+/** How often due work of each kind is looked for while some exists: most work waits for its time, or for a cell. */
 const LOOKED_FOR_MS: Readonly<Record<WorkKind, number>> = {
   events: EVERY_MS,
   intents: 500,

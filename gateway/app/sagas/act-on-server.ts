@@ -88,7 +88,7 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
     try {
       return await deps.askCell(cell, 'instance.act', asked, { work })
     } catch (error) {
-      // A delete beats whatever was asked before it, and the cell need not be waited for.
+      // A delete supersedes every earlier request, and need not wait for the cell.
       const mapping = await findMapping(deps.db, serverId)
       if (mapping === undefined || mapping.isDeleting || mapping.attempt !== attempt)
         throw new Failure('conflict', `Instance ${serverId} is being deleted.`, { cause: error })
@@ -113,7 +113,7 @@ async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Cell
   return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** A server that moves is bound to no host, save one that is asked for. */
+/** A moved server is bound to no host, except to one that the request names. */
 async function moveOf(
   deps: ComputeDeps,
   { serverId, cellId, userId, projectId }: ActOnServerParams,

@@ -59,7 +59,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await showRebuilt(tx, serverId, plan.shown)
   }
   if (plan.kind === 'resize') {
-    // What a revert goes back to.
+    // The properties to which a revert returns.
     await changeSpec(tx, serverId, { flavor: plan.previous })
     await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
   }
@@ -68,7 +68,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await changeSpec(tx, serverId, { zone: plan.zone })
 }
 
-/** Only what the rebuild was asked to change: whatever else of the request is newer than the rebuild stays. */
+/** Only the properties that the rebuild changes: all others may have been changed since the rebuild began. */
 function rebuiltSpec(
   now: BuildSpec,
   { spec, shown }: Pick<Extract<ActPlan, { kind: 'rebuild' }>, 'spec' | 'shown'>,

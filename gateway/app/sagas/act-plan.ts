@@ -31,7 +31,7 @@ export type PlannedAction =
   | 'soft-delete'
   | 'restore'
 
-/** All that an act on a server needs besides its name. It stands in a saga's row, so secrets in it are sealed. */
+/** All parameters of an act besides its name. They are stored in a saga's row, so secrets among them are sealed. */
 export type ActPlan =
   | { readonly kind: 'save'; readonly order: SnapshotOrder }
   | {
@@ -61,7 +61,7 @@ export type ActPlan =
       readonly zone?: string | null
       readonly host: string | null
     }
-  /** Deleted softly: its project is no longer charged for it. */
+  /** Soft-deleted: its project is no longer charged for it. */
   | { readonly kind: 'keep' }
   /** Back from that. */
   | { readonly kind: 'restore' }

@@ -2,7 +2,7 @@ import type { InjectedFile, InstanceBuild } from '#openapi/wire/instance.ts'
 import type { RequestSpec } from '../../db/request-specs.ts'
 import type { ComputeDeps } from '../compute.ts'
 
-/** What of a request is kept sealed. */
+/** The parts of a request that are stored sealed. */
 export type SealedPart = 'user-data' | 'files' | 'password'
 
 /** Binds sealed secrets to their server, so that one server's cannot be put into another's row. */

@@ -19,7 +19,10 @@ export interface BuildParams {
   readonly operationIds: readonly string[]
 }
 
-/** What a cell has committed; or that it no longer matters, because the server was pointed elsewhere or is going. */
+/**
+ * The committed answer of a cell; or the fact that it no longer matters, because the server is mapped elsewhere or is
+ * being deleted.
+ */
 type BuildOutcome = BuildAnswer | { readonly outcome: 'superseded' }
 
 /** `next`: the cell to ask in the following round; null when there is none to follow. */
@@ -56,7 +59,7 @@ function askStep<P extends BuildParams>(
     kind: 'remote',
     name: `build-${round}`,
     when: (call) => target(call) !== undefined,
-    // A cell that cannot say what it did is asked until it can: another must not build meanwhile.
+    // A cell that cannot report its outcome is asked until it can: no other may build the server meanwhile.
     forwardOnly: true,
     run: async (call) => {
       const to = target(call)!

@@ -54,7 +54,7 @@ const ask: RemoteStep<ComputeDeps, ChangeNicParams> = {
       await deps.askCell(cell, 'instance.change-nic', { operation, ...changeOf(call) }, { work })
       return null
     } catch (error) {
-      // A delete beats whatever was asked before it, and the cell need not be waited for.
+      // A delete supersedes every earlier request, and need not wait for the cell.
       const mapping = await findMapping(deps.db, serverId)
       if (mapping === undefined || mapping.isDeleting || mapping.attempt !== attempt)
         throw new Failure('conflict', `Instance ${serverId} is being deleted.`, { cause: error })

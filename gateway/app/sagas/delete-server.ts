@@ -24,7 +24,7 @@ import type { Target } from './next-cell.ts'
 export type DeleteServerParams = {
   readonly serverId: InstanceId
   readonly operationId: string
-  /** Who asked; null: no one, a delete asked for earlier goes on. */
+  /** The user who sent the request; null for an earlier delete that is repeated. */
   readonly requester: { readonly userId: string; readonly projectId: string } | null
   /** Where it was shown to be when it was asked for; absent: not looked. */
   readonly seen?: Target
@@ -126,9 +126,9 @@ const settle: LocalStep<ComputeDeps, DeleteServerParams> = {
 }
 
 /**
- * Deletes a server wherever it is, whatever else is being done with it. Done when the cell has committed 'deleted',
- * or has begun: its feed then tells the end, which takes the mapping away, and a reconciler frees the mapping and asks
- * again where that was lost. Until then nothing is written of the server: it is shown as being deleted already.
+ * Deletes a server in any state, wherever it is. Done when the cell has committed 'deleted', or has begun: then its
+ * feed reports the end, which removes the mapping, and a reconciler repeats the request if the report was lost. Until
+ * then the server's row is not changed: it is already shown as being deleted.
  */
 export const deleteServerSaga: Saga<ComputeDeps, DeleteServerParams> = {
   name: 'delete-server',

@@ -62,7 +62,8 @@ export async function createServerGroup(
   { projectId, userId }: Pick<Caller, 'projectId' | 'userId'>,
   asked: NewServerGroup,
 ): Promise<ServerGroup> {
-  if (projectId === null) throw new Failure('forbidden', 'This needs a token for a project.')
+  if (projectId === null)
+    throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
   if (asked.maxPerHost !== null && asked.policy !== 'anti-affinity')
     throw new Failure('invalid', 'Only anti-affinity policy supports rules.')
   const group = { id: newId<string>(), projectId, userId, ...asked }
@@ -78,7 +79,7 @@ export async function createServerGroup(
   return { ...group, cellId: null, members: [] }
 }
 
-/** Afterwards there is no such group; its servers stay where they are. Throws `not-found`. */
+/** Afterwards there is no such group; its servers stay on their hosts. Throws `not-found`. */
 export async function deleteServerGroup(
   db: Transactional,
   caller: Pick<Caller, 'isAdmin' | 'projectId'>,

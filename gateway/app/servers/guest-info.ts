@@ -9,8 +9,8 @@ import { placedServer } from './boot/placed-server.ts'
 import { showServer } from './list/show-server.ts'
 
 /**
- * What the guest has used so far. Throws `not-found`; `conflict` for a server in no cell, or whose guest is off;
- * `unavailable` while its cell is unreachable; `unsupported` for what its host cannot count.
+ * The usage of the guest so far. Throws `not-found`; `conflict` for a server in no cell, or whose guest is off;
+ * `unavailable` while its cell is unreachable; `unsupported` if its host has no such figures.
  */
 export async function serverDiagnostics(
   compute: Compute,

@@ -13,7 +13,7 @@ export interface UsageAudit {
 
 const TIME = /^(\d{4})-(\d\d)-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?$/
 
-/** The last month that was over at a time (absent: now). Throws `invalid` for text that is no time. */
+/** The last whole month before a time (absent: now). Throws `invalid` for text that is not a time. */
 export async function usageAudit(
   { db, clock }: { readonly db: Executor; readonly clock: Clock },
   before?: string,

@@ -1,7 +1,7 @@
 import type { ServerRun } from '../../db/server-runs.ts'
 import type { UsagePeriod } from './usage-period.ts'
 
-/** What a server took in a period. */
+/** The usage of a server in a period. */
 export interface ServerUsage extends ServerRun {
   /** Within the period. */
   readonly hours: number
@@ -12,6 +12,7 @@ export interface ServerUsage extends ServerRun {
 
 const HOUR_MS = 3_600_000
 
+/** The part of a run that is within the period; `hours` is 0 for a run outside it. */
 export function serverUsage(run: ServerRun, { from, to }: UsagePeriod, now: Date): ServerUsage {
   const { startedAt, endedAt, flavor } = run
   const start = Math.max(startedAt.getTime(), from.getTime())

@@ -3,7 +3,7 @@ import { usagePeriod } from './usage-period.ts'
 
 const now = new Date('2026-11-21T12:00:00Z')
 
-test('a period is what was asked for, and never ends after now', () => {
+test('a period is the requested one, and never ends after now', () => {
   expect(usagePeriod({ start: '2026-11-01T00:00:00', end: '2026-11-02T00:00:00.5' }, now)).toEqual({
     from: new Date('2026-11-01T00:00:00Z'),
     to: new Date('2026-11-02T00:00:00.5Z'),

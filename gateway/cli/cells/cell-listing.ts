@@ -19,8 +19,8 @@ export function cellListing(now: number): Listing<Cell> {
       { head: 'VCPUS', of: ({ summary }) => used(summary, 'vcpus', 1) },
       { head: 'GIB', of: ({ summary }) => used(summary, 'memory_mb', GIB_MB) },
       { head: 'DISK GB', of: ({ summary }) => used(summary, 'disk_gb', 1) },
-      { head: 'TYPES', of: ({ summary }) => summary && summary.hypervisor_types.join(',') },
-      { head: 'HEARD', of: ({ last_heard_at }) => age(last_heard_at, now) },
+      { head: 'HYPERVISORS', of: ({ summary }) => summary && summary.hypervisor_types.join(',') },
+      { head: 'SEEN', of: ({ last_heard_at }) => age(last_heard_at, now) },
       { head: 'REASON', of: ({ loss, disabled_reason }) => loss?.statement ?? disabled_reason },
       { head: 'ZONES', of: ({ summary }) => summary && summary.zones.join(','), isWide: true },
       { head: 'FREE VCPUS', of: ({ summary }) => summary && summary.free.vcpus, isWide: true },
@@ -44,7 +44,7 @@ export function cellListing(now: number): Listing<Cell> {
   }
 }
 
-/** Of all hosts, with the ratio that their overcommit comes to; null of a cell that does not say. */
+/** The sum over all hosts, with their overcommit as one ratio; null for a cell that does not report it. */
 function used(
   summary: Cell['summary'],
   name: 'vcpus' | 'memory_mb' | 'disk_gb',
@@ -56,7 +56,7 @@ function used(
   return share(Math.ceil(summary.used[name] / unit), Math.floor(total / unit), ratio)
 }
 
-/** What matters most about it. */
+/** The most important state: a lost or unreachable cell may be disabled, too. */
 function cellState({ is_reachable, is_enabled, loss }: Cell): keyof typeof TONES {
   if (loss !== null) return 'lost'
   if (!is_reachable) return 'unreachable'

@@ -77,7 +77,7 @@ export interface LeaveOptions extends CloudOptions {
 
 /**
  * Afterwards the cell is unknown to the gateways, its credentials are worthless, and its processes on this machine
- * have ended. Throws `conflict` while it has servers. A dry run prints what would leave, and whether it may.
+ * have ended. Throws `conflict` while it has servers. A dry run prints the cell that would leave, or throws the same.
  */
 export async function leaveCell(
   operator: Operator,
@@ -88,10 +88,14 @@ export async function leaveCell(
   const path = { cell: name }
   const cell = await federation.ask('get', '/v1/cells/{cell}', { path })
   const { hosts = 0, servers = 0 } = cell.summary ?? {}
-  const what = `cell ${cell.name} with ${hosts} hosts and ${servers} servers`
+  const what = `cell ${cell.name} (hosts: ${hosts}, servers: ${servers})`
   if (options.dryRun === true) {
-    const verdict = servers > 0 ? ' It may not while it has servers.' : ''
-    operator.out.write(`This would leave: ${what}.${verdict}\n`)
+    if (servers > 0)
+      throw new Failure(
+        'conflict',
+        `This would permanently remove ${what}, but the gateway refuses it while the cell has servers.`,
+      )
+    operator.out.write(`This would permanently remove ${what}.\n`)
     return
   }
   if (options.yes !== true) {
@@ -115,8 +119,8 @@ export interface LoseOptions extends CloudOptions {
 }
 
 /**
- * Afterwards a cell that will not be heard again is given up, and its servers with it. Throws `conflict` for a cell that
- * is heard. A dry run tells what would be given up.
+ * Afterwards a cell that will not come back is lost, and its servers are in no cell. Throws `conflict` for a reachable
+ * cell. A dry run prints the cell that would be lost, or throws the same.
  */
 export async function loseCell(
   operator: Operator,
@@ -126,21 +130,25 @@ export async function loseCell(
   const { federation } = await openSession(operator, options)
   const cell = await federation.ask('get', '/v1/cells/{cell}', { path: { cell: name } })
   const { hosts = 0, servers = 0 } = cell.summary ?? {}
-  const what = `cell ${cell.name} with ${hosts} hosts and ${servers} servers`
+  const what = `cell ${cell.name} (hosts: ${hosts}, servers: ${servers})`
   if (options.dryRun === true) {
-    const verdict = cell.is_reachable ? ' It may not while it can be reached.' : ''
-    operator.out.write(`This would give up: ${what}.${verdict}\n`)
+    if (cell.is_reachable)
+      throw new Failure(
+        'conflict',
+        `This would declare lost: ${what}. The gateway refuses it while the cell is reachable.`,
+      )
+    operator.out.write(`This would declare lost: ${what}.\n`)
     return
   }
   if (options.yes !== true)
     throw new Failure(
       'invalid',
-      `This would declare lost for good: ${what}. If its machines are off, add --yes.`,
+      `This permanently declares lost: ${what}. If its machines are off, add --yes.`,
     )
   const body = { statement: options.stopped }
   await federation.ask('post', '/v1/cells/{cell}/lost', { path: { cell: cell.id }, body })
   await operator.retireCell(cell.id)
   operator.err.write(
-    `Cell ${cell.name} is lost: its servers are being taken from it. If it comes back, it joins again in its folder, and what its hosts still have of them is destroyed: ./weir cell token create ${cell.name} --renew\n`,
+    `Cell ${cell.name} is lost: the gateways now take its servers from it. If its machines come back, join it again in its folder with a token of ./weir cell token create ${cell.name} --renew. Its hosts then destroy the guests of servers that it has lost.\n`,
   )
 }

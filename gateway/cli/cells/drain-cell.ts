@@ -14,8 +14,8 @@ export interface DrainCellOptions extends WaitOptions {
 }
 
 /**
- * Afterwards no new server goes to the cell or to any of its hosts, and the operations are shown that end once their hosts
- * are empty; with `wait`, all have ended. A repeat goes on with those under way. A dry run shows the hosts.
+ * Afterwards no new server is placed in the cell or on any of its hosts, and the operations are shown that end once the
+ * hosts are empty; with `wait`, all have ended. A repeat continues those in progress. A dry run shows the hosts.
  */
 export async function drainCell(
   operator: Operator,

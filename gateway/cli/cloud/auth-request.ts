@@ -7,7 +7,7 @@ type Reference = Readonly<Record<string, unknown>>
 /** What `clouds.yaml` leaves out, Keystone's clients take for this. */
 const DEFAULT_DOMAIN = 'default'
 
-/** The body of `POST /v3/auth/tokens`. Throws `invalid` for a cloud whose credential is of no known kind. */
+/** The body of `POST /v3/auth/tokens`. Throws `invalid` for a cloud with an unknown type of credential. */
 export function authRequest(cloud: CloudConfig): object {
   const { auth } = cloud
   const kind = credentialKind(cloud)

@@ -20,7 +20,7 @@ describe('cloudConfig', () => {
     expect(meant({}, { OS_CLOUD: 'one', OS_AUTH_URL: 'https://other' }).name).toBe('one')
   })
 
-  test('takes what the environment describes, else the fallback, else the only cloud there is', () => {
+  test('uses the cloud of the environment, else the fallback, else the only cloud', () => {
     const env = { OS_AUTH_URL: 'https://env.example', OS_USERNAME: 'eve', OS_PASSWORD: '' }
     expect(meant({}, env)).toMatchObject({
       name: 'envvars',
@@ -30,7 +30,7 @@ describe('cloudConfig', () => {
     expect(meant({}, {}, { only: { auth: AUTH } }).name).toBe('only')
   })
 
-  test('reads region, interface and what to believe, from the nearest place', () => {
+  test('reads region, interface and CA bundle from the nearest place', () => {
     expect(meant({ osCloud: 'two' })).toMatchObject({
       region: undefined,
       interface: 'internal',
@@ -43,10 +43,10 @@ describe('cloudConfig', () => {
     expect(meant({ osCloud: 'one' }, { OS_INSECURE: 'True' }).isInsecure).toBe(true)
   })
 
-  test('says what can be named when nothing is, or something that is not there', () => {
-    expect(() => meant()).toThrow('Set OS_CLOUD, or give --os-cloud (there are: one, two)')
-    expect(() => meant({ osCloud: 'six' })).toThrow('There is no cloud six: there are: one, two.')
-    expect(() => meant({}, {}, {})).toThrow('no clouds.yaml was found')
+  test('lists the known names when none is given, or an unknown one', () => {
+    expect(() => meant()).toThrow('Set OS_CLOUD, or give --os-cloud. There are: one, two.')
+    expect(() => meant({ osCloud: 'six' })).toThrow('There is no cloud six. There are: one, two.')
+    expect(() => meant({}, {}, {})).toThrow('No clouds.yaml was found')
   })
 })
 

@@ -2,7 +2,7 @@ import type { Env } from '#common/env.ts'
 import { Failure } from '#common/errors.ts'
 import type { CloudEntry, Clouds } from './clouds-file.ts'
 
-/** What the command line says of the cloud; it goes before the environment, which goes before the file. */
+/** The options that select the cloud; they take precedence over the environment, and the environment over the file. */
 export interface CloudOptions {
   readonly osCloud?: string
   readonly osRegionName?: string
@@ -45,8 +45,8 @@ const AUTH_VARIABLES = [
 ] as const
 
 /**
- * The cloud that is meant: the one named, else the one the environment describes, else the `fallback`, else the only
- * one there is. Throws `not-found` or `invalid`, saying what to name.
+ * The selected cloud: the named one, else the one that the environment describes, else the `fallback`, else the only
+ * one. Throws `not-found` or `invalid`, listing the known names.
  */
 export function cloudConfig(
   options: CloudOptions,
@@ -87,13 +87,13 @@ function meantCloud(
   const name = named ?? (names.length === 1 ? names[0] : undefined) ?? fallback
   const entry = clouds[name]
   if (entry !== undefined) return [name, entry]
-  const known = names.length === 0 ? 'no clouds.yaml was found' : `there are: ${names.join(', ')}`
+  const known = names.length === 0 ? 'No clouds.yaml was found.' : `There are: ${names.join(', ')}.`
   if (named === undefined)
     throw new Failure(
       'invalid',
-      `Which cloud? Set OS_CLOUD, or give --os-cloud (${known}). To have one here, run: ./weir up`,
+      `Which cloud? Set OS_CLOUD, or give --os-cloud. ${known} Without gateways in this folder there is no default; ./weir up creates a deployment in an empty folder.`,
     )
-  throw new Failure('not-found', `There is no cloud ${name}: ${known}.`)
+  throw new Failure('not-found', `There is no cloud ${name}. ${known}`)
 }
 
 function environmentCloud(env: Env): CloudEntry | undefined {

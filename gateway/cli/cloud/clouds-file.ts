@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { Failure } from '#common/errors.ts'
 import type { Operator } from '../operator.ts'
 
-/** An entry of clouds.yaml; what else it may hold is of no use here. */
+/** An entry of clouds.yaml; its other properties are not used here. */
 export interface CloudEntry {
   readonly auth?: Readonly<Record<string, string>>
   readonly auth_type?: string

@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   503: 'unavailable',
 }
 
-/** What an answer that is no success says, and what to do about it. */
+/** The failure for an unsuccessful answer, with what to do about it. */
 export function refusalOf(status: number, url: string, body: string): Failure {
   const kind = KINDS[status] ?? 'internal'
   const said = messageIn(body) ?? `${url} was answered with ${status}.`
@@ -36,7 +36,7 @@ function messageIn(text: string): string | undefined {
 
 function advice(kind: ErrorKind): readonly string[] {
   if (kind === 'forbidden')
-    return ['Be an operator: --os-cloud weir-admin, or a user with the role admin.']
+    return ['Use the account of an operator: --os-cloud weir-admin, or a user with the role admin.']
   if (kind === 'unauthenticated')
     return ['Check which cloud is meant: --os-cloud, OS_CLOUD, clouds.yaml.']
   return []

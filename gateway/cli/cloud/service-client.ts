@@ -17,7 +17,7 @@ type Body<Response> = Response extends {
   ? B
   : undefined
 
-/** What the document says a success holds. */
+/** The body of a successful answer, by the document. */
 export type AnswerOf<Operation> = Operation extends { readonly responses: infer Responses }
   ? { [S in keyof Responses & Success]: Body<Responses[S]> }[keyof Responses & Success]
   : never
@@ -36,7 +36,7 @@ type Optional<Name extends string, Value> = [NonNullable<Value>] extends [never]
     ? { readonly [K in Name]?: NonNullable<Value> }
     : { readonly [K in Name]: Value }
 
-/** What the document wants of a call. */
+/** The parameters of a call, by the document. */
 export type CallOf<Operation> = Optional<'path', Parameters<Operation, 'path'>> &
   Optional<'query', Parameters<Operation, 'query'>> &
   Optional<'body', BodyOf<Operation>> & { readonly headers?: Readonly<Record<string, string>> }
@@ -73,7 +73,7 @@ export class ServiceClient<Paths> {
     this.#send = send
   }
 
-  /** What was asked for. Throws what the service says when it refuses. */
+  /** The answer. Throws the refusal of the service. */
   async ask<Path extends keyof Paths & string, M extends MethodOf<Paths[Path]>>(
     method: M,
     path: Path,

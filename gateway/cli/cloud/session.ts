@@ -28,7 +28,7 @@ interface Service {
 /** All that is read of servers has this shape. */
 const COMPUTE_VERSION = '2.96'
 
-/** Signs in to the cloud that is meant. Throws when there is none, when it refuses, and when it is no Weir. */
+/** Logs in to the selected cloud. Throws when there is none, when it refuses, and when it is not a Weir. */
 export async function openSession(operator: Operator, options: CloudOptions): Promise<Session> {
   const cloud = cloudConfig(options, operator.env, knownClouds(operator), operator.local.name)
   const transport = await transportTo(cloud)

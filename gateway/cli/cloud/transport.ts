@@ -41,11 +41,25 @@ function answering(send: Transport): Transport {
     try {
       return await send(url, request)
     } catch (error) {
-      const why = errorChain(error instanceof Error ? (error.cause ?? error) : error)
-      throw new Failure(
-        'unavailable',
-        `${new URL(url).origin} does not answer (${why}). Is it up? On its machine: ./weir status`,
-      )
+      throw unanswered(new URL(url).origin, error instanceof Error ? (error.cause ?? error) : error)
     }
   }
+}
+
+/** Codes of Node for certificates that it cannot verify; Node's own texts name options of Node. */
+const UNTRUSTED: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'a self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'a certificate of an unknown CA',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'a certificate of an unknown CA',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'a certificate of an unknown CA',
+}
+
+function unanswered(origin: string, cause: unknown): Failure {
+  const untrusted = UNTRUSTED[String((cause as { readonly code?: unknown } | null)?.code)]
+  return new Failure(
+    'unavailable',
+    untrusted === undefined
+      ? `${origin} does not answer (${errorChain(cause)}). On its machine, ./weir status shows whether it runs.`
+      : `${origin} has ${untrusted}. To trust it, name its CA bundle: --os-cacert FILE, or cacert in clouds.yaml.`,
+  )
 }

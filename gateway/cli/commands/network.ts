@@ -6,14 +6,14 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addNetworkCommands(program: Command, operator: Operator): void {
-  const network = noun(program, 'network', 'Networks: what reaches what')
+  const network = noun(program, 'network', 'Networks: paths of packets')
   withExamples(
     withView(network.command('why <from> <to>')),
     './weir network why 10.0.0.5 10.0.0.6 --protocol tcp --port 80',
     './weir network why 10.0.0.5 203.0.113.20 --protocol icmp',
   )
     .description(
-      'Explain whether packets go from one address or port ID to another, and what keeps them',
+      'Explain whether packets from one address or port ID reach another, and what stops them',
     )
     .option('--protocol <protocol>', 'Protocol, such as tcp, udp or icmp (default: any)')
     .option('--port <number>', 'Port of the receiver')

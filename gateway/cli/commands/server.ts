@@ -82,7 +82,7 @@ function addListing(server: Command, operator: Operator): void {
     .description('List servers of all cells and projects, newest first')
     .option('--cell <cell>', 'Only of this cell')
     .option('--host <host>', 'Only on hosts of this name')
-    .option('--project <id>', 'Only of this project')
+    .option('--project <project>', 'Only of this project')
     .addOption(
       new Option('--status <status>', 'Only with this status, such as ACTIVE').choices(STATUSES),
     )

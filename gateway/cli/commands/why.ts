@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import type { Operator } from '../operator.ts'
 import type { PlacementOptions } from '../servers/explain-placement.ts'
 
-/** Refuses the options of a placement for an existing server: `why` explains the decision taken for it, which has its own. */
+/** Refuses the options of a new server for an existing one, whose decisions are on record. */
 function assertNoOptions(name: string, options: PlacementOptions): void {
   const given = (['flavor', 'image', 'zone', 'network', 'host'] as const).find(
     (option) => options[option] !== undefined,
@@ -13,7 +13,7 @@ function assertNoOptions(name: string, options: PlacementOptions): void {
   if (given === undefined) return
   throw new Failure(
     'invalid',
-    `--${given} is of a server one has in mind, and ${name} is one that is there. Leave out the one or the other.`,
+    `--${given} describes a new server, but ${name} names an existing one. Give a server or such options, not both.`,
   )
 }
 

@@ -1,12 +1,12 @@
 import type { Command, Option } from 'commander'
 
-/** What may stand where the cursor is, and what it means. */
+/** A possible word at the cursor, with its meaning. */
 export interface Candidate {
   readonly word: string
   readonly meaning: string
 }
 
-/** What may take the place of the last of these words, which is not finished; the others are. */
+/** The words that may replace the last of these words, which is unfinished. */
 export function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
   const before = words.slice(0, -1)
   const typed = words.at(-1) ?? ''

@@ -1,7 +1,7 @@
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** What a shell must be told: each asks the command itself, which answers `word<Tab>meaning` a line. */
+/** The completion script of each shell: it runs the command, which prints `word<Tab>meaning` lines. */
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `_weir() {
   local IFS=$'\\n'

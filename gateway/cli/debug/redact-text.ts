@@ -19,7 +19,7 @@ export function redactText(text: string): string {
     .join('\n')
 }
 
-/** Undefined for text that is no JSON. */
+/** Undefined for text that is not JSON. */
 function redactJson(text: string, indent: number): string | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {

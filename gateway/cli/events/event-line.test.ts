@@ -22,7 +22,7 @@ const EVENT: Event = {
   message: 'no\u001b[2J\nroom',
 }
 
-test('an event is one line, whatever its message holds', () => {
+test('an event is one line, with any message', () => {
   expect(eventLine(EVENT, plain)).toBe(
     '2026-01-10T00:00:00.000Z  server.step      north       web 01a1ff42-fb7c-43f9-9167-f2b4e81a506f north-1  spawn error  no room\n',
   )

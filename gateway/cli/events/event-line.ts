@@ -38,7 +38,7 @@ export function eventLine(event: Event, style: Style): string {
   return `${line.join('  ').trimEnd()}\n`
 }
 
-/** Messages are whatever a backend said. */
+/** Messages contain text of backends, which may have several lines. */
 function oneLine(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}+/gu, ' ')
 }

@@ -27,12 +27,12 @@ export interface EventOptions extends ViewOptions {
 type Query = NonNullable<operations['listEvents']['parameters']['query']>
 export type EventType = NonNullable<Query['type']>
 
-/** Before a gateway is asked again that has ended the stream, or does not answer. */
+/** The pause before the next request to a gateway that has ended the stream, or does not answer. */
 const AGAIN_MS = 1_000
 
 /**
- * Shows the newest events, the oldest first; with `follow` it goes on until it is interrupted and skips none, also where
- * the gateway was away meanwhile. Then JSON is an event a line.
+ * Shows the newest events, the oldest first. With `follow` it continues until it is interrupted and skips no event,
+ * also when the gateway was away in between. JSON then has one event a line.
  */
 export async function listEvents(operator: Operator, options: EventOptions): Promise<void> {
   const within = await keepSession(operator, options)

@@ -22,14 +22,14 @@ async function readAll(...pieces: readonly string[]) {
   return { ids, upTo }
 }
 
-test('tells every event once and where to go on, however the stream is cut into pieces', async () => {
+test('returns every event once and the position after it, however the stream is cut into pieces', async () => {
   const whole = `retry: 1000\n\nid: 4\n\n${message('5')}${message('7')}id: 9\n\n: alive\n\n`
   const ids = ['5', '7']
   expect(await readAll(whole, 'id: 12\n\n')).toEqual({ ids, upTo: '9' })
   expect(await readAll(...whole.split(''))).toEqual({ ids, upTo: '7' })
 })
 
-test('goes on before a message that broke off', async () => {
+test('continues before a message that was cut off', async () => {
   expect(await readAll(message('5'), 'id: 7\nevent: server.state\nda')).toEqual({
     ids: ['5'],
     upTo: '5',

@@ -23,7 +23,7 @@ export async function* readEvents(
   let upTo = after
   let begun = after
   const parser = createParser({
-    // What has an id may yet break off before its data: only what comes next shows that it was whole.
+    // A message with an id may still break off before its data: only the next message shows that it was complete.
     onId: (id) => {
       upTo = begun
       begun = id

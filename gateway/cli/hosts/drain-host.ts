@@ -44,7 +44,9 @@ export async function drainHost(
     operator.out.write(await rendered(view, options.output, styleFor(operator.out, operator.env)))
   }
   if (options.dryRun === true) {
-    operator.err.write(`This would cordon ${host.name} and wait for ${host.servers} servers.\n`)
+    operator.err.write(
+      `This would cordon ${host.name} and wait until it is empty. Servers now: ${host.servers}.\n`,
+    )
     await show(await remainingView(session, host))
     return
   }

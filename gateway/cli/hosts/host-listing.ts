@@ -35,13 +35,13 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
       { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },
       { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
       { head: 'SEEN', of: ({ last_seen_at }) => age(last_seen_at, now), isWide: true },
-      { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isWide: true },
+      { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isLong: true },
       { head: 'ID', of: ({ id }) => id, isWide: true },
     ],
   }
 }
 
-/** What matters most about it. */
+/** The most important state: a host that is down may be cordoned, too. */
 function hostState({ is_up, is_cordoned }: Host): keyof typeof TONES {
   if (!is_up) return 'down'
   return is_cordoned ? 'cordoned' : 'up'

@@ -62,7 +62,7 @@ export async function hostView({ federation }: Session, host: Host): Promise<Vie
   return fieldsView(host, hostListing(cellNames(cells), Date.now()))
 }
 
-/** What was decided about a host. */
+/** A change of a host's cordon. */
 export interface Cordon {
   readonly is_cordoned: boolean
   readonly cordon_reason?: string

@@ -11,7 +11,7 @@ const LISTING: Listing<components['schemas']['ImageCopy']> = {
     { head: 'CELL', of: ({ cell }) => cell },
     { head: 'HOST', of: ({ host }) => host },
     { head: 'BYTES', of: ({ size_bytes }) => size_bytes },
-    { head: 'THERE', of: ({ name }) => name },
+    { head: 'NAME IN CLOUD', of: ({ name }) => name },
   ],
 }
 

@@ -45,7 +45,7 @@ const CHECKS: Listing<PathCheck> = {
   ],
 }
 
-/** Shows whether packets go from one address to another, and what keeps them. */
+/** Shows whether packets from one address reach another, and what stops them. */
 export async function explainPath(
   operator: Operator,
   from: string,

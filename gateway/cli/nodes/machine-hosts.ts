@@ -6,11 +6,11 @@ import type { Host } from '../hosts/host-listing.ts'
 import type { HostOptions } from '../hosts/hosts.ts'
 
 export interface NodeOptions extends HostOptions {
-  /** The host whose machines are meant; absent: all that keep machines. */
+  /** The host whose machines are shown; absent: all hosts with machines. */
   readonly host?: string
 }
 
-/** The hosts that are meant, of those that keep machines. Throws `not-found` when there is none. */
+/** The selected hosts among those with machines. Throws `not-found` when there is none. */
 export async function machineHosts(
   session: Session,
   { host, cell }: NodeOptions,

@@ -4,7 +4,7 @@ import type { Host } from '../hosts/host-listing.ts'
 import type { Operator } from '../operator.ts'
 import type { Node } from './node-listing.ts'
 
-/** The machines of hosts. One that is unreachable is told of and left out, and the command ends so. */
+/** The machines of hosts. An unreachable host is named on standard error and left out, and the command ends as partial. */
 export async function nodesOf(
   operator: Operator,
   { federation }: Session,

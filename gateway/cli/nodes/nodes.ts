@@ -44,7 +44,7 @@ export async function inspectNode(
 
 type Sensor = components['schemas']['NodeSensor']
 
-/** What a machine measures of itself now. */
+/** Shows the present sensor readings of a machine. */
 export async function listSensors(
   operator: Operator,
   name: string,

@@ -47,7 +47,7 @@ export async function cancelOperation(
   })
 }
 
-/** Afterwards a stuck one goes on, and is shown. */
+/** Afterwards a stuck operation continues, and is shown. */
 export async function continueOperation(
   operator: Operator,
   operation: string,

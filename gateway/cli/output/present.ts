@@ -7,7 +7,7 @@ import type { Format } from './format.ts'
 import { styleFor } from './style.ts'
 import { rendered, type View } from './view.ts'
 
-/** What every command takes that shows something. */
+/** The options of every command that shows something. */
 export interface ViewOptions extends CloudOptions {
   readonly output: Format
   /** Look again and again. */
@@ -20,8 +20,8 @@ const MS_PER_S = 1_000
 const HOME_AND_CLEAR = '\u001b[H\u001b[2J'
 
 /**
- * Shows what `read` finds. With `watch` it goes on until it is interrupted: a terminal is redrawn, elsewhere what has
- * changed is rewritten, JSON on one line each.
+ * Shows the result of `read`. With `watch` it continues until it is interrupted: a terminal is redrawn, other outputs
+ * get each changed result, JSON on one line each.
  */
 export async function present(
   operator: Operator,

@@ -19,7 +19,7 @@ export class Progress {
     this.#screen.write(this.#screen.isTTY === true ? REWRITE + text : `${what}\n`)
   }
 
-  /** Afterwards whatever is written begins on a line of its own. */
+  /** Afterwards the next output begins on a line of its own. */
   end(): void {
     if (this.#screen.isTTY === true && this.#shown !== '') this.#screen.write('\n')
   }

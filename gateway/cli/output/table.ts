@@ -5,8 +5,10 @@ import type { Style, Tone } from './style.ts'
 export interface Column<Row> {
   readonly head: string
   readonly of: (row: Row) => string | number | boolean | null
-  /** Shown in wide tables, and of a single thing, only. */
+  /** Only in wide tables and in the view of a single object. */
   readonly isWide?: true
+  /** Only in the view of a single object: too long for any table. */
+  readonly isLong?: true
   readonly tone?: (row: Row) => Tone | undefined
 }
 
@@ -50,7 +52,7 @@ export function renderFields<Row>(row: Row, columns: readonly Column<Row>[], sty
     .join('')
 }
 
-/** One line that moves no cursor: names are whatever their owners made them. */
+/** One line without control characters: names contain any text that their owners chose. */
 function cellText(value: string | number | boolean | null): string {
   if (value === null || value === '') return NOTHING
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

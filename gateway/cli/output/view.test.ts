@@ -36,7 +36,7 @@ test('a list is a table with numbers to the right; wide ones have every column',
   expect(await rendered(view, 'yaml', plain)).toContain('- name: one\n  size: 5\n')
 })
 
-test('a list of nothing is no table, and still JSON', async () => {
+test('an empty list is a sentence, and in JSON an empty array', async () => {
   expect(await rendered(listView([], LISTING), 'table', plain)).toBe('No things.\n')
   expect(await rendered(listView([], LISTING), 'json', plain)).toBe('[]\n')
 })

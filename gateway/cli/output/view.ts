@@ -2,7 +2,7 @@ import type { Format } from './format.ts'
 import type { Style } from './style.ts'
 import { type Column, renderFields, renderTable } from './table.ts'
 
-/** What a command shows, in every format. Whatever the API gave goes into JSON and YAML as it is. */
+/** The output of a command, in every format. JSON and YAML contain the API's answer unchanged. */
 export interface View {
   readonly data: unknown
   /** For people. `isWide` asks for everything. */
@@ -78,5 +78,7 @@ export async function rendered(view: View, format: Format, style: Style): Promis
 }
 
 function shownColumns<Row>(columns: readonly Column<Row>[], isWide: boolean) {
-  return columns.filter((column) => isWide || column.isWide !== true)
+  return columns.filter(
+    ({ isWide: isExtra, isLong }) => isLong !== true && (isWide || isExtra !== true),
+  )
 }

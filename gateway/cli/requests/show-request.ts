@@ -11,7 +11,7 @@ import { decisionText } from '../servers/decision-text.ts'
 
 type Decision = components['schemas']['Decision']
 
-/** A request that changed many servers is told with this many of them. */
+/** The most servers that are shown of a request that changed many. */
 const SERVERS_MAX = 10
 const EVENTS_MAX = 1_000
 const REQUEST_ID = /^[\w-]{1,64}$/
@@ -106,7 +106,7 @@ async function readRequest(operator: Operator, session: Session, id: string): Pr
   }
 }
 
-/** What the request did to a server; nothing for a server that is not kept any more. */
+/** The actions of the request on a server; none for a server whose record was purged. */
 async function workOn(session: Session, server: string, id: string): Promise<readonly Work[]> {
   const path = { server_id: server, request_id: id }
   try {
@@ -132,7 +132,7 @@ async function workOn(session: Session, server: string, id: string): Promise<rea
   }
 }
 
-/** What was decided about a server while the request was worked on. */
+/** The decisions about a server that were taken for the request. */
 async function decisionsOn({ federation }: Session, server: string, events: readonly Event[]) {
   const own = events.filter(({ server_id }) => server_id === server)
   // The cell of a new server is chosen before its first event is recorded.

@@ -25,7 +25,7 @@ export function decisionText(decision: Decision, isWide: boolean, style: Style):
   return [
     heading(decision, style),
     indented(renderTable(shown, FILTERS, style)),
-    indented(renderTable(scores, scoreColumns(scores), style)),
+    indented(renderTable(scores, scoreColumns(scores, isWide), style)),
     lost,
   ].join('')
 }
@@ -38,15 +38,23 @@ function heading(decision: Decision, style: Style): string {
   return `Attempt ${attempt}, ${level}${where}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
 }
 
-function scoreColumns(scores: readonly Score[]): readonly Column<Score>[] {
-  const parts = Object.keys(scores[0]?.parts ?? {})
+/** Weighers that gave every candidate 0 explain nothing; only a wide table has them. */
+function scoreColumns(scores: readonly Score[], isWide: boolean): readonly Column<Score>[] {
+  const parts = Object.keys(scores[0]?.parts ?? {}).filter(
+    (part) => isWide || scores.some((row) => row.parts[part] !== 0),
+  )
   return [
     { head: 'CANDIDATE', of: ({ candidate }) => candidate },
     { head: 'SCORE', of: ({ score }) => rounded(score) },
     ...parts.map((part): Column<Score> => {
-      return { head: part.toUpperCase(), of: (row) => rounded(row.parts[part] ?? 0) }
+      return { head: headOf(part), of: (row) => rounded(row.parts[part] ?? 0) }
     }),
   ]
+}
+
+/** `freeMemoryMb` is headed FREE MEMORY MB. */
+function headOf(part: string): string {
+  return part.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toUpperCase()
 }
 
 function rounded(value: number): number {

@@ -3,7 +3,7 @@ import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 import { decisionText } from './decision-text.ts'
 
-/** The server one has in mind. */
+/** The properties of a server that is not created. */
 export interface PlacementOptions extends ViewOptions {
   readonly flavor?: string
   readonly image?: string
@@ -12,7 +12,7 @@ export interface PlacementOptions extends ViewOptions {
   readonly network?: readonly string[]
 }
 
-/** Shows where such a server would go now, and why; nothing is built. */
+/** Shows the host that the scheduler would choose for such a server now, and the reasons; nothing is built. */
 export async function explainPlacement(
   operator: Operator,
   options: PlacementOptions,
@@ -36,8 +36,8 @@ export async function explainPlacement(
     const { cell, host: found, decisions } = placement
     const outcome =
       found === null
-        ? 'No host would take it now.'
-        : `It would go to host ${found} in cell ${cell} now.`
+        ? 'No host has room for such a server now.'
+        : `The server would be placed on host ${found} in cell ${cell} now.`
     return {
       data: placement,
       names: found === null ? [] : [found],

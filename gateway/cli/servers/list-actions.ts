@@ -32,7 +32,7 @@ const LISTING: Listing<Action> = {
   ],
 }
 
-/** What its newest step that failed says, which operators alone are told. */
+/** The message of its newest failed event, which only operators may see. */
 function reasonOf({ events = [] }: Action): string | null {
   return events.find(({ details }) => details != null)?.details ?? null
 }

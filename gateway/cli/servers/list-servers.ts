@@ -1,3 +1,4 @@
+import { Failure, isFailure } from '#common/errors.ts'
 import type { components, operations } from '#openapi/federation.gen.ts'
 import type { Session } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
@@ -28,9 +29,22 @@ export async function listServers(operator: Operator, options: ServerListOptions
     ...(project === undefined ? {} : { project }),
     ...(status === undefined ? {} : { status }),
   }
-  await present(operator, options, async (session) =>
-    listView(await readServers(session, query, limit), serverListing(Date.now())),
-  )
+  await present(operator, options, async (session) => {
+    const servers = await readServers(session, query, limit).catch((error: unknown) => {
+      throw withNextCommand(error)
+    })
+    return listView(servers, serverListing(Date.now()))
+  })
+}
+
+/** Adds the command that lists the existing hosts or projects to the failure for an unknown one. */
+function withNextCommand(error: unknown): unknown {
+  if (!isFailure(error, 'not-found')) return error
+  const [, what = ''] = /^There is no (host|project)\b/.exec(error.message) ?? []
+  const command = { host: './weir host list', project: 'openstack project list' }[what]
+  return command === undefined
+    ? error
+    : new Failure('not-found', `${error.message} See: ${command}`)
 }
 
 /** At most `max` servers, the newest first. */

@@ -6,7 +6,7 @@ import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 import { listView } from '../output/view.ts'
 
-/** Shows whether every cell is heard and every host up; fails where one is not. */
+/** Shows whether every cell is reachable and every host up; fails if one is not. */
 export async function verifyCloud(operator: Operator, options: ViewOptions): Promise<void> {
   await present(operator, options, async (session) => {
     const { cells } = await session.federation.ask('get', '/v1/cells')
@@ -21,8 +21,9 @@ function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }:
   const check = `cell ${name}`
   if (loss !== null) return { check, result: 'failed', detail: 'it was declared lost' }
   if (!is_reachable) return { check, result: 'failed', detail: 'it is unreachable' }
-  if (needs_resync) return { check, result: 'unknown', detail: 'a full copy of it is being read' }
-  const servers = `${summary?.servers ?? 0} servers`
+  if (needs_resync)
+    return { check, result: 'unknown', detail: 'the gateways are reading a full copy of the cell' }
+  const servers = `servers: ${summary?.servers ?? 0}`
   return { check, result: 'ok', detail: is_enabled ? servers : `${servers}, disabled` }
 }
 
@@ -36,6 +37,6 @@ function ofHost(
     return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
   if (!is_up)
     return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
-  const what = `${servers} servers`
+  const what = `servers: ${servers}`
   return { check, result: 'ok', detail: is_cordoned ? `${what}, cordoned` : what }
 }

@@ -58,7 +58,7 @@ export async function ensureAccessRule(tx: Tx, userId: string, rule: AccessRule)
   return row.id
 }
 
-/** Afterwards there is no such rule; false when that was so before. */
+/** Afterwards there is no such rule; false when there was none. */
 export async function deleteAccessRule(tx: Tx, userId: string, id: string): Promise<boolean> {
   const [result] = await tx.orm.delete(table).where(and(eq(table.userId, userId), eq(table.id, id)))
   return result.affectedRows > 0

@@ -8,7 +8,7 @@ import type { ProjectReach } from './projects.ts'
 
 const USER = sql.placeholder('userId')
 
-/** What was given to the user, or to a group the user is in. */
+/** Assignments of the user, or of a group that the user is in. */
 const isTheirs = or(
   and(eq(given.actorType, 'user'), eq(given.actorId, USER)),
   and(
@@ -49,7 +49,7 @@ const FROM_ABOVE = statement(
     .where(and(isTheirs, isFromAbove)),
 )
 
-/** Ids of the roles the user has in a scope, by whatever way but implication. */
+/** The ids of the user's roles in a scope, from all assignments but not by implication. */
 export async function assignedRoleIds(
   db: Executor,
   userId: string,

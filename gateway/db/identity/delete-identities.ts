@@ -41,7 +41,7 @@ export async function deleteGroups(tx: Tx, ids: readonly string[]): Promise<void
   await tx.orm.delete(userGroups).where(inArray(userGroups.id, all))
 }
 
-/** Afterwards the projects are gone, with the roles, credentials and tokens for them. What they own stays. */
+/** Afterwards the projects are gone, with the roles, credentials and tokens for them. Their resources stay. */
 export async function deleteProjects(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const all = [...ids]

@@ -9,7 +9,7 @@ export interface ListColumns {
   readonly enabled?: MySqlColumn
 }
 
-/** What a filter asks of the rows of one table. Lists are in the order of the id, which the marker is of. */
+/** The conditions of a filter on the rows of one table. Lists are in the order of ids, and the marker is an id. */
 export function listConditions(columns: ListColumns, filter: ListFilter): readonly SQL[] {
   const { names = [], domainId, enabled, ids, marker } = filter
   return [

@@ -182,7 +182,7 @@ export async function insertProject(db: Executor, project: Project, at: Date): P
   await orNameTaken('projects_name', 'project', project.name, insert)
 }
 
-/** What may change of a project. Throws `conflict` for a name the domain has. */
+/** Changes the variable properties of a project. Throws `conflict` for a name that the domain has. */
 export async function updateProject(tx: Tx, project: Project): Promise<void> {
   const { id, name, description, enabled, immutable, tags, extra } = project
   const update = tx.orm

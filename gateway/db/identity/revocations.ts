@@ -49,7 +49,7 @@ export interface Revocations {
   readonly tokenIds: readonly (string | null)[]
 }
 
-/** What was revoked after that number, oldest first; the list has holes where rows were purged or are too many. */
+/** The revocations after that number, oldest first; the list has holes where rows were purged or exceed its limit. */
 export async function revocationsAfter(db: Executor, seen: number): Promise<Revocations> {
   const rows = await db.rows<{ last: number; number: number | null; token_id: string | null }>(
     AFTER,

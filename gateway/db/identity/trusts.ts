@@ -15,7 +15,7 @@ export async function lockTrust(tx: Tx, id: string): Promise<boolean> {
   return (await idsOf(tx, eq(table.id, id))).length > 0
 }
 
-/** The trust and those by which it was given on, the first of all last; empty when there is no such trust. */
+/** The trust and those that it redelegates, the first one last; empty when there is no such trust. */
 export async function trustChain(db: Executor, id: string): Promise<readonly Trust[]> {
   const chain: Trust[] = []
   for (let next: string | null = id; next !== null; ) {

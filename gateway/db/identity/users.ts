@@ -71,7 +71,7 @@ export async function findUser(db: Executor, id: string): Promise<User | undefin
   return row === undefined ? undefined : userOf(row)
 }
 
-/** Who is meant by a login: an id, or a name in a domain that is itself given by id or by name. */
+/** The user of a login: an id, or a name in a domain that is itself given by id or name. */
 export type UserReference =
   | { readonly id: string }
   | { readonly name: string; readonly domain: { readonly id?: string; readonly name?: string } }
@@ -139,7 +139,10 @@ export async function insertUser(
   await orNameTaken('users_name', 'user', user.name, insert)
 }
 
-/** What may change of a user; the password stays when undefined. Throws `conflict` for a name the domain has. */
+/**
+ * Changes the variable properties of a user; without a password the password stays. Throws `conflict` for a name that
+ * the domain has.
+ */
 export async function updateUser(
   tx: Tx,
   user: User,

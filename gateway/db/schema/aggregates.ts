@@ -1,7 +1,7 @@
 import { index, int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
 import { text255, time, uuid } from '#common/db/columns.ts'
 
-/** Groups of hosts that operators made. The zone one stands for is in its metadata, as in Nova. */
+/** Groups of hosts that operators created. The zone of a group is in its metadata, as in Nova. */
 export const aggregates = mysqlTable('aggregates', {
   id: int('id').primaryKey().autoincrement(),
   uuid: uuid('uuid').notNull().unique(),

@@ -12,7 +12,7 @@ export const eventInbox = mysqlTable('event_inbox', {
   details: mediumtext('details').notNull(),
 })
 
-/** What has happened, in the order in which it was committed. Rows are only ever added, and purged from the oldest on. */
+/** Events, in the order in which they were committed. Rows are only added, and purged from the oldest on. */
 export const events = mysqlTable(
   'events',
   {

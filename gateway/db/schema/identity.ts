@@ -178,7 +178,7 @@ export const applicationCredentials = mysqlTable(
   ],
 )
 
-/** What users lend to others: some of their roles in one project. */
+/** Delegations of users to others: some of their roles in one project. */
 export const trusts = mysqlTable(
   'trusts',
   {
@@ -247,7 +247,7 @@ export const accessRules = mysqlTable(
   (t) => [uniqueIndex('access_rules_content').on(t.userId, t.service, t.method, t.path)],
 )
 
-/** What was registered beside what this deployment serves. */
+/** Regions registered besides that of this deployment. */
 export const regions = mysqlTable(
   'regions',
   {
@@ -362,7 +362,7 @@ export const revocationCounter = mysqlTable('revocation_counter', {
   last: bigint('last', { mode: 'number' }).notNull(),
 })
 
-/** What gateways must drop from their token caches: one token, or everything when `tokenId` is null. */
+/** Revocations that gateways apply to their token caches: of one token, or of all when `tokenId` is null. */
 export const revocations = mysqlTable(
   'revocations',
   {

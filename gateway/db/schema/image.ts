@@ -73,7 +73,7 @@ export const imageMembers = mysqlTable(
   'image_members',
   {
     imageId: uuid('image_id').notNull(),
-    /** A project's id; whether there is such a project is not asked. */
+    /** A project's id, not checked for existence. */
     member: text255('member').notNull(),
     status: token('status', 16).notNull(),
     createdAt: time('created_at').notNull(),

@@ -1,14 +1,14 @@
 import { boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
 import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
-/** Long work that an operator has begun and that goes on by itself, also after a restart. */
+/** Long work that an operator has begun and that continues by itself, also after a restart. */
 export const operations = mysqlTable(
   'operations',
   {
     id: uuid('id').primaryKey(),
     kind: token('kind', 32).notNull(),
     state: token('state', 16).notNull(),
-    /** What it is and what it is about, while it runs: there is one of them at a time. Null once it has ended. */
+    /** The kind and the subject while it runs: only one operation of a kind runs for a subject. Null once it has ended. */
     slot: token('slot').unique(),
     subjectId: uuid('subject_id').notNull(),
     /** The subject's name. */
@@ -31,7 +31,7 @@ export const operations = mysqlTable(
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
 )
 
-/** What reconcilers have in hand of rows, and which they leave to an operator. */
+/** The rows on which reconcilers are working, and those that wait for an operator. */
 export const rowsInHand = mysqlTable(
   'rows_in_hand',
   {
@@ -40,7 +40,7 @@ export const rowsInHand = mysqlTable(
     rowId: token('row_id').notNull(),
     /** By which operators know it. */
     id: uuid('id').notNull().unique(),
-    /** The process that has it in hand, fenced as its sagas are. */
+    /** The process that works on it, fenced by the lease of its sagas. */
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
     hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
@@ -53,12 +53,12 @@ export const rowsInHand = mysqlTable(
 )
 
 /**
- * `suspect`: a process ended that had it in hand, and this may be why. `stuck`: it is left to an operator. `ended`: it was
- * stuck, and the work on it has ended since; it is in no process's hand.
+ * `suspect`: a process ended while it worked on the row, which may be the cause. `stuck`: the row waits for an operator.
+ * `ended`: the row was stuck, and the work on it has ended since; no process has it in hand.
  */
 export type RowHand = 'held' | 'suspect' | 'stuck' | 'ended'
 
-/** Sagas of cells that wait for an operator, as their cell said last, and what became of them since. */
+/** Sagas of cells that wait for an operator, from the last report of their cell, with their outcome since. */
 export const cellSagas = mysqlTable(
   'cell_sagas',
   {

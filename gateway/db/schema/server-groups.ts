@@ -1,7 +1,7 @@
 import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
-/** What users want of where their servers run among each other. */
+/** Rules of users about the hosts of their servers relative to each other. */
 export const serverGroups = mysqlTable(
   'server_groups',
   {

@@ -20,7 +20,7 @@ export const instanceMappings = mysqlTable(
   {
     serverId: uuid('server_id').primaryKey(),
     projectId: token('project_id').notNull(),
-    /** What the quota ledger was charged for this server, to be given back when its row goes. */
+    /** The amounts that the quota ledger was charged for this server, to be refunded when its row is deleted. */
     cores: int('cores').notNull(),
     ramMb: int('ram_mb').notNull(),
     /** It is charged for the larger of two sizes until its resize is over. */
@@ -58,13 +58,13 @@ export const instanceMappings = mysqlTable(
   ],
 )
 
-/** What the user asked for, complete enough to build it anywhere. Secrets in it are sealed. */
+/** The user's request, complete enough to build the server in any cell. Its secrets are sealed. */
 export const requestSpecs = mysqlTable('request_specs', {
   serverId: uuid('server_id').primaryKey(),
   /** InstanceBuild without the image's ticket and without the secrets, which stand sealed beside it. */
   spec: json('spec').notNull(),
   sealedUserData: mediumtext('sealed_user_data'),
-  /** What the user puts into the guest as files. */
+  /** The files that the user sends to the guest. */
   sealedFiles: mediumtext('sealed_files'),
   /** Erased once the guest has run: it is needed no more. */
   sealedPassword: text('sealed_password'),
@@ -107,7 +107,7 @@ export const serverIndex = mysqlTable(
     requestedZone: text255('requested_zone'),
     accessIPv4: token('access_ip_v4', 15),
     accessIPv6: token('access_ip_v6', 45),
-    /** What the user asked for, shown over what the cell last said. */
+    /** The user's request, which takes precedence over the cell's last report. */
     isDeleting: boolean('is_deleting').notNull().default(false),
     /** The action of the server's intent (`server_intents`), shown in the same way; null: it has none. */
     intent: token('intent', 8),
@@ -144,8 +144,8 @@ export const serverIndex = mysqlTable(
 )
 
 /**
- * What was asked of servers whose cells could not be reached. A server has one at most: the newest, and a delete beats
- * all. They are carried out in the order of `serial`.
+ * Requests for servers in unreachable cells. A server has at most one: the newest, and a delete supersedes all. They
+ * are carried out in the order of `serial`.
  */
 export const serverIntents = mysqlTable(
   'server_intents',
@@ -167,7 +167,7 @@ export const serverIntents = mysqlTable(
   ],
 )
 
-/** What was asked of a server, one row per request; `server event list`. */
+/** Actions on a server, one row per request; `server event list`. */
 export const serverActions = mysqlTable(
   'server_actions',
   {

@@ -9,8 +9,8 @@ const PING_MS = 15_000
 const ENDED = 1000
 
 /**
- * Carries bytes both ways until either side ends, and then closes both. The next chunk is asked of the host when the
- * browser has taken the last, and the browser is read from when the guest has: nothing piles up in between.
+ * Carries bytes both ways until either side ends, and then closes both. The next chunk is requested from the host when
+ * the browser has taken the last one, and the browser is read when the guest has: no bytes pile up in between.
  */
 export async function carry(
   socket: WebSocket,

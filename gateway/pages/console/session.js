@@ -28,7 +28,7 @@ export function begin(connect) {
   connect(url.href, ['binary', `token.${token}`])
 }
 
-/** The console is shown, and takes what is typed. */
+/** Shows the console; from now on it takes keystrokes. */
 export function opened() {
   tell('Connected')
   isOpen = true

@@ -7,7 +7,7 @@ import { namedReference, reference } from './references.ts'
 export function roleAssignmentView(assignment: AssignmentView, links: Links): RoleAssignment {
   const { actorType, actorId, roleId, targetType, targetId, inherited, groupId } = assignment
   const where = targetType === 'system' ? 'system' : `${targetType}s/${targetId}`
-  // What a member has by a group is changed at the group.
+  // An assignment through a group is changed at the group.
   const actor = groupId === undefined ? `${actorType}s/${actorId}` : `groups/${groupId}`
   const grant = `${where}/${actor}/roles/${roleId}`
   const path = inherited ? `OS-INHERIT/${grant}/inherited_to_projects` : grant

@@ -36,7 +36,7 @@ export function namespaceHeadView(it: NamespaceHead): MetadefNamespace {
   }
 }
 
-/** A namespace with its parts, whose properties have the prefix of the resource type, where one is asked for. */
+/** A namespace with its parts. Its properties have the prefix of the resource type, if a request names one. */
 export function namespaceView(it: Namespace, resourceType?: string): MetadefNamespace {
   const { prefix = '' } = it.resourceTypes.find(({ name }) => name === resourceType) ?? {}
   return {

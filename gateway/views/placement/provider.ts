@@ -2,7 +2,7 @@ import type { ProvidedInventory, Provider } from '../../app/placement/provider.t
 import type { RequestContext } from '../../app/request-context.ts'
 import { isSince } from '../since.ts'
 
-/** What a provider links to, and since when. */
+/** The links of a provider, with the microversion since which they exist. */
 const LINKS = [
   ['self', '', '1.0'],
   ['aggregates', '/aggregates', '1.1'],

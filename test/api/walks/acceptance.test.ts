@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.[Symbol.asyncDispose]())
 
-/** Reads ask of what is there, writes of what is not: validation comes first, and nothing changes. */
+/** Reads name existing objects and writes missing ones: validation comes first, so nothing changes. */
 async function ask(walked: Walked, version: Microversion, body?: unknown): Promise<Answer<Loose>> {
   const path = pathOf(walked, (service, parameter) => {
     const isName = parameter === 'key' || isRead(walked)
@@ -40,7 +40,7 @@ function clientFor({ operation }: Walked): ApiClient {
 
 const of = (name: DocumentName) => WALKED.filter(({ service }) => service === name)
 
-/** What is wrong at any microversion at which an operation or part of it changed. */
+/** The problems at every microversion at which an operation or one of its parts changed. */
 async function walk(
   name: DocumentName,
   problemsAt: (walked: Walked, version: Microversion) => Promise<readonly string[]>,
@@ -65,7 +65,7 @@ function isAsExpected(walked: Walked, status: number): boolean {
 }
 
 describe.each(presentDocuments())('%s', (name) => {
-  test('accepts what is valid', async () => {
+  test('accepts valid requests', async () => {
     const problems = await walk(name, async (walked, version) => {
       const answer = await ask(walked, version, meantBody(walked, version, world.targets))
       return isAsExpected(walked, answer.status) ? [] : [statusAndMessage(answer)]
@@ -73,7 +73,7 @@ describe.each(presentDocuments())('%s', (name) => {
     expect(problems).toEqual([])
   })
 
-  test('takes everything there is in a body for what it is', async () => {
+  test('accepts every documented property of a body', async () => {
     const problems = await walk(name, async (walked, version) => {
       const body = validBody(walked, version)
       if (body === undefined || !walked.operation.path.includes('{')) return []
@@ -109,7 +109,7 @@ describe.each(presentDocuments())('%s', (name) => {
     const problems = await walk(name, async (walked, version) => {
       if (walked.operation.method !== 'GET' || !isAsExpected(walked, 200)) return []
       const strict = walked.described.nodeOf(walked.operation)['x-strict-query']
-      // Neutron's lists are filtered by any attribute, and refuse what is none in their own words.
+      // Neutron's lists filter by any attribute, and refuse other parameters with a message of their own.
       const isList =
         name === 'network' &&
         /^list(Agents|Avail|Net|Port|Rbac|Rou|Sec|Sub)/.test(walked.operation.id)
@@ -150,7 +150,7 @@ function edgesOf({ described: { contract }, operation }: Walked): readonly Micro
   })
 }
 
-/** Puts one more field at a time into each object of a valid body; what is not refused for it is a problem. */
+/** Adds one unknown field at a time to each object of a valid body; every body that is not refused is a problem. */
 async function strangeFields(
   walked: Walked,
   version: Microversion,

@@ -52,7 +52,7 @@ const LEFT_OUT = new Set(
 
 let names = 0
 
-/** A valid body that means real things: so much of it as can be had at once, each name new. */
+/** A valid body that names real objects: all properties that may occur together, each name new. */
 export function meantBody(walked: Walked, version: Microversion, targets: Targets): unknown {
   const { action } = walked.operation
   const body = validBody(walked, version)

@@ -1,4 +1,4 @@
-/** The message of a fault in the envelope of any service; '' of what is none. */
+/** The message of a fault in the envelope of any service; '' if the body is not a fault. */
 export function messageOf(body: unknown): string {
   const outer = (body ?? {}) as Readonly<Record<string, unknown>>
   const [inner] = Object.values(outer)

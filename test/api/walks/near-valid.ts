@@ -28,7 +28,7 @@ const POISON: fc.Arbitrary<unknown> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 )
 
-/** One change of a value: at which of its places, what is done there, and with what. */
+/** One change of a value: its place in the value, the kind of change, and the operand. */
 interface Change {
   readonly place: number
   readonly what: 'replace' | 'remove' | 'add' | 'double'

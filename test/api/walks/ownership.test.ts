@@ -88,7 +88,7 @@ async function seenByOwner(): Promise<ReadonlyMap<string, string>> {
   return seen
 }
 
-test("another project's things are answered as what is not there, and stay as they are", async () => {
+test("another project's objects get the answer of missing objects, and stay unchanged", async () => {
   const before = await seenByOwner()
   const problems: string[] = []
   for (const walked of WALKED) {

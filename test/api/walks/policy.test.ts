@@ -54,14 +54,14 @@ const OF_A_PROJECT = new Map<string, (caller: Caller) => boolean>([
   ['compute listProxiedSecurityGroups', () => true],
 ])
 
-/** What is told by the body or the query before it is known whose it is (test/api/identity-credentials.test.ts, identity-trusts.test.ts). */
+/** Operations whose owner is in the body or the query, not in the path (test/api/identity-credentials.test.ts, identity-trusts.test.ts). */
 const BY_BODY: ReadonlySet<string> = new Set([
   'identity createEc2Credential',
   'identity updateCredential',
   'identity listTrusts',
 ])
 
-/** Undefined where that depends on the domain of what is asked for (test/api/identity-policy.test.ts). */
+/** Undefined where the answer depends on the domain of the object (test/api/identity-policy.test.ts). */
 function mayAsk({ service, operation, id }: Walked, caller: Caller): boolean | undefined {
   if (BY_BODY.has(id)) return undefined
   // Not found for anybody, as in Keystone: services delete trusts again until they are told so.

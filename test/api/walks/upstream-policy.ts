@@ -75,7 +75,7 @@ const DIFFERENCES: readonly Difference[] = [
   {
     check: 'rule:admin_required or (role:reader and (system_scope:all or domain_id:%(domain_id)s))',
     who: 'domain-reader',
-    why: 'Whoever reads the grants of a domain reads the names of the roles in them.',
+    why: 'A user who may read the grants of a domain also reads the names of the roles in them.',
     rules: [
       'identity:get_domain_role',
       'identity:get_role',

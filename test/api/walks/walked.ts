@@ -22,7 +22,7 @@ export const WALKED: readonly Walked[] = presentDocuments().flatMap((service) =>
   })
 })
 
-/** Answers what is to stand for a parameter of a path. */
+/** Returns the value for a parameter of a path. */
 export type Fill = (service: DocumentName, parameter: string) => string
 
 /** An id of the right form that no object has. */
@@ -36,7 +36,7 @@ export function pathOf({ service, operation }: Walked, fill: Fill): string {
   return SERVICES[service].prefix + (filled === '/' ? '' : filled)
 }
 
-/** What is sent for a value of its body: for an action, under its key. */
+/** The request body for a value: of an action, the value under the action's key. */
 export function bodyOf({ operation: { action } }: Walked, value: unknown): unknown {
   return action === undefined ? value : { [action]: value }
 }

@@ -28,7 +28,7 @@ const CELLS_MAX = 10
 const LIMIT_MS = 30_000
 
 /**
- * Servers change in their cells as if their hosts had told of it: each change is a commit of the cell's own with its row
+ * Servers change in their cells as if their hosts had reported it: each change is a commit of the cell's own with its row
  * of the feed, written from here. So the gateway's part is what it takes to hear of a change, and no more.
  */
 export async function measureFeed(

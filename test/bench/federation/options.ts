@@ -13,7 +13,7 @@ export interface Options {
 
 const LIMITS = { cells: 80, hosts: 100, servers: 100_000 } as const
 
-/** Reads the command line; throws an Error that says what is wrong with it. */
+/** Reads the command line; throws an Error that names the invalid option. */
 export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

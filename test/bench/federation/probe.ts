@@ -3,7 +3,7 @@ import { Connection } from '../connection.ts'
 import { succeed } from '../request.ts'
 import { percentile } from '../statistics.ts'
 
-/** What is asked over and over while something else happens. */
+/** A request that is repeated while something else happens. */
 export interface Probe {
   readonly origin: URL
   readonly request: Buffer

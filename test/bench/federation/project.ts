@@ -4,7 +4,7 @@ import type { Booter } from '../phases/storms.ts'
 import { countServers, createOf, headersAt, type Product, SERVERS, unlimit } from '../product.ts'
 import { requestBytes } from '../request.ts'
 
-/** A project of the demo user's, and what is asked in it. */
+/** A project of the demo user, with the requests that are measured in it. */
 export interface Project extends Booter {
   readonly id: string
   readonly session: Session

@@ -7,7 +7,7 @@ interface Change {
   readonly state: string
 }
 
-/** Writes down what cells tell; what is heard while one batch commits goes into the next. */
+/** Stores the changes that cells publish; changes received while one batch commits go into the next. */
 export function applyFeed(nats: NatsConnection, db: Database, project: string): void {
   let heard: Change[] = []
   let isApplying = false

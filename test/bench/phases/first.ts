@@ -15,7 +15,7 @@ export interface FirstFigures {
 
 /**
  * How long the first request at each microversion takes, of the list whose answers changed most often. Those between
- * two changes share what is compiled, so the longest is the one that counts.
+ * two changes share compiled validators, so the longest time is the result.
  */
 export async function measureFirst({ origin, listAt }: Product): Promise<FirstFigures> {
   using connection = await Connection.open(origin)
@@ -24,7 +24,7 @@ export async function measureFirst({ origin, listAt }: Product): Promise<FirstFi
     await succeed(connection, listAt(version))
     return performance.now() - askedAt
   }
-  // The newest comes first: what any first request costs is not what is asked here.
+  // The newest comes first, so that the cost of any first request is not counted.
   const [newest = MAX, ...others]: readonly Microversion[] = supportedMicroversions().toReversed()
   await ask(newest)
   const first: number[] = []

@@ -5,7 +5,7 @@ import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Method, Operation } from '#openapi/projection/operation.ts'
 
-/** What was asked and answered, as far as a document can tell whether the answer is right. */
+/** A request and its answer, as far as a document describes them. */
 export interface Exchanged {
   readonly method: Method
   /** From the root of the port, without a query. */
@@ -32,8 +32,8 @@ interface Served {
 const served = new Map<DocumentName, Served>()
 
 /**
- * Throws when an answer is not what the document of its service says for the microversion asked for. A 5xx other
- * than 501 and 503 is always wrong.
+ * Throws when an answer does not match the document of its service at the requested microversion. A 5xx other than 501
+ * and 503 is always wrong.
  */
 export function checkAnswer(exchanged: Exchanged): void {
   const { method, path, status, answer, version } = exchanged
@@ -55,13 +55,13 @@ function successProblems(exchanged: Exchanged): readonly string[] {
   return isHead ? [] : problems
 }
 
-/** What a service without such a version answers in: its oldest, as when none is asked for. */
+/** The oldest version of a service, which it uses for a version that it does not have, and by default. */
 function versionOf({ path, version }: Exchanged): Microversion {
   const { versions } = documentOf(serviceAt(path).name).contract
   return versions.includes(version) ? version : (versions[0] ?? UNVERSIONED)
 }
 
-/** Every service has one envelope for whatever fails; its message must tell something. */
+/** Every service has one envelope for all failures, with a message that is not empty. */
 function faultProblems({ method, path, status, answer }: Exchanged): readonly string[] {
   if (status >= 500 && status !== 501 && status !== 503) return ['the service failed']
   if (method === 'HEAD') return []
@@ -77,7 +77,7 @@ function faultProblems({ method, path, status, answer }: Exchanged): readonly st
   return problems
 }
 
-/** What Nova's router answers where it has no operation: without an envelope. */
+/** The answer of Nova's router to a path without an operation: without an envelope. */
 function isRouters(answer: unknown): boolean {
   const { message, code } = (answer ?? {}) as { message?: unknown; code?: unknown }
   return typeof message === 'string' && message.length > 0 && code === '404 Not Found'
@@ -118,7 +118,7 @@ function documentOf(name: DocumentName): Served {
   const contract = loadContract(name)
   const routes = contract.operations
     .map(({ method, path }) => routeOf(method, path))
-    // As a router does: what is written out comes before what is a parameter.
+    // As in a router, literal segments come before parameters.
     .toSorted((a, b) => a.parameters - b.parameters)
   const loaded = { contract, routes }
   served.set(name, loaded)

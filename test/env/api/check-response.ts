@@ -28,7 +28,7 @@ export async function checkedStream(asked: Asked, response: Response): Promise<R
   return response
 }
 
-/** What is no operation of any service: the documents themselves, pages for people, and probes. */
+/** Paths that belong to no service: the documents themselves, pages for people, and probes. */
 const UNDESCRIBED = /^\/(openapi|docs|version|metrics|healthz|readyz)(\/|$)/
 
 function check({ method, url, headers, body }: Asked, status: number, answer: unknown): void {
@@ -38,7 +38,7 @@ function check({ method, url, headers, body }: Asked, status: number, answer: un
   checkAnswer({ method: method as Method, path, version, request: body, status, answer })
 }
 
-/** What no service serves counts as its oldest, which such a request is refused in. */
+/** An unknown version counts as the oldest, in which such a request is refused. */
 function versionAsked(headers: Headers): Microversion {
   const asked = headers.get('openstack-api-version') ?? headers.get('x-openstack-nova-api-version')
   const last = asked?.split(' ').at(-1) ?? ''

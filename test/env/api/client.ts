@@ -10,7 +10,7 @@ export interface Account {
 }
 
 export interface CallOptions {
-  /** Of Placement on its paths, else of Compute; the oldest unless told. */
+  /** The microversion of Placement on its paths, otherwise of Compute; the oldest by default. */
   readonly version?: Microversion
   readonly headers?: Readonly<Record<string, string>>
   /** Ask this gateway, by its place; else each in turn. */
@@ -22,7 +22,7 @@ export interface CallOptions {
 export interface Answer<Body> {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** What the test reads of an answer that was checked against its document. */
+  /** The part of an answer that the test reads, after the check against the document. */
   readonly body: Body
 }
 

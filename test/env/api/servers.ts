@@ -122,7 +122,7 @@ export async function untilGone(
   )
 }
 
-/** Asks for its deletion, which must be accepted, and waits for the end of it. */
+/** Deletes the server; the request must be accepted. Resolves once the server is gone. */
 export async function deleteServer(client: ApiClient, id: string): Promise<void> {
   const { status } = await client.delete(`${SERVERS}/${id}`)
   if (status !== 204) throw new Error(`Deleting ${id} answered ${status}`)

@@ -35,7 +35,7 @@ export class CloudHost {
     this.#backend().plant(guest)
   }
 
-  /** Ids of the guests that are there, running or not, whatever faults are set. */
+  /** The ids of all guests on the host, running or not, with any faults set. */
   async guests(): Promise<readonly string[]> {
     const reports = await this.#backend().list(AbortSignal.timeout(LIST_LIMIT_MS))
     return reports.map(({ id }) => id)

@@ -7,13 +7,13 @@ import { runOutside } from './run-outside.ts'
 export interface Running {
   /** Lets it finish what it has begun. */
   stop(): Promise<void>
-  /** Whatever it is doing ends in the middle. */
+  /** Ends the process in the middle of its work. */
   kill(): Promise<void>
 }
 
 /**
- * One process of the cloud, which a test may stop, kill and start again. Everything it says to the bus and to its
- * database goes over wires that the test can cut: a program inside the test's process is killed by cutting them all.
+ * One process of the cloud, which a test may stop, kill and start again. All its messages to the bus and to its
+ * database go over wires that the test can cut: a program inside the test's process is killed by cutting them all.
  */
 export class CloudProcess implements AsyncDisposable {
   readonly name: string
@@ -30,7 +30,7 @@ export class CloudProcess implements AsyncDisposable {
     this.#logFile = logFile
   }
 
-  /** What it is told by its environment. */
+  /** The value of a variable in its environment. */
   setting(name: string): string {
     const value = this.#program.settings[name]
     if (value === undefined) throw new Error(`${this.name} has no setting ${name}`)
@@ -75,7 +75,7 @@ export class CloudProcess implements AsyncDisposable {
     await running?.kill()
   }
 
-  /** From now on nothing it says or is told arrives, until `thaw`; it does not notice. */
+  /** From now on no message to or from it arrives, until `thaw`; it does not notice. */
   freeze(): void {
     for (const wire of this.#wires.values()) wire.set('hold')
   }

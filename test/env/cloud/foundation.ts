@@ -35,7 +35,7 @@ export interface CellPlan {
  */
 export type AccountName = 'admin' | 'demo' | 'auditor' | 'stranger'
 
-/** What the programs of a cloud stand on. */
+/** The services below the programs of a cloud. */
 export interface Foundation {
   readonly services: TestServices
   /** Scratch space of this cloud. */

@@ -8,8 +8,8 @@ import type { CloudCell } from '../cloud.ts'
 import type { Foundation } from './foundation.ts'
 
 /**
- * Resolves once every running process of every cell has told the gateways of all its running hosts: a process learns
- * of a host that another one recorded within its second.
+ * Resolves once every running process of every cell has reported all of its running hosts to the gateways: a process
+ * learns within a second of a host that another one recorded.
  */
 export async function heardWhole(
   { services, bus }: Foundation,

@@ -1,6 +1,6 @@
 import type { TestServices } from '../services.ts'
 
-/** What a test wants of its cloud. */
+/** The size and the settings of a test's cloud. */
 export interface CloudOptions {
   readonly gateways?: number
   readonly cells?: number

@@ -12,6 +12,6 @@ export interface Program {
   readonly wires: readonly string[]
   /** Starts it inside this process; resolves when it serves. */
   readonly inside: (env: Env) => Promise<AsyncDisposable>
-  /** What it logs once it serves. */
+  /** The log line of a program that serves. */
   readonly serves: string
 }

@@ -1,6 +1,6 @@
 import type { CellSnapshot, MappingRow, Snapshot } from './snapshot.ts'
 
-/** What is wrong with a cloud in which nothing goes on any more; empty when every invariant holds. */
+/** The violated invariants of a cloud in which no work is in progress; empty when every invariant holds. */
 export function problemsOf(snapshot: Snapshot): readonly string[] {
   return [
     ...unrest(snapshot),
@@ -76,7 +76,7 @@ const CLASSES = [
   ['DISK_GB', 'disk_gb_limit'],
 ] as const
 
-/** What is claimed of a provider is what its servers hold, and within its limit. */
+/** The claims on a provider must equal the allocations of its servers, and stay within its limit. */
 function claimProblems({ name, instances, providers, allocations }: CellSnapshot): string[] {
   const problems: string[] = []
   const placed = new Map(instances.map((row) => [row.server_id, row.host_id]))

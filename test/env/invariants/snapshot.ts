@@ -70,7 +70,7 @@ export interface CellSnapshot {
   readonly guests: ReadonlyMap<string, readonly string[]>
 }
 
-/** What all the owners of truth say at about the same moment. */
+/** The records of all owners of facts at about the same moment. */
 export interface Snapshot {
   readonly mappings: readonly MappingRow[]
   /** Of servers that are not deleted. */
@@ -114,7 +114,7 @@ async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
          vcpus_limit, memory_mb_limit, disk_gb_limit, instances FROM resource_providers`,
     ),
     allocations: await rows<AllocationRow>(
-      // What a migration holds is its server's.
+      // The allocations of a migration belong to its server.
       `SELECT coalesce(m.server_id, a.consumer_id) AS consumer_id, a.provider_id, a.resource_class, a.used
        FROM allocations a LEFT JOIN server_migrations m ON m.id = a.consumer_id`,
     ),

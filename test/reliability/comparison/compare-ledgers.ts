@@ -1,7 +1,7 @@
 import type { Wrong } from './compare.ts'
 import type { CellState, Snapshot } from './snapshot.ts'
 
-/** Every ledger counts what is there, and none is above its limit. */
+/** Every ledger must equal a fresh count, and stay within its limit. */
 export function compareLedgers({ api, gateway, cells }: Snapshot): readonly Wrong[] {
   const wrong: Wrong[] = []
   const add = (text: string) => wrong.push({ kind: 'miscounted', text, requests: [] })
@@ -19,7 +19,7 @@ export function compareLedgers({ api, gateway, cells }: Snapshot): readonly Wron
   return [...wrong, ...cells.flatMap(wrongClaims)]
 }
 
-/** What is claimed of a host is what the servers on it hold. */
+/** The claims on a host must equal the allocations of its servers. */
 function wrongClaims({ name: cell, instances, allocations, providers }: CellState): Wrong[] {
   const wrong: Wrong[] = []
   const add = (kind: Wrong['kind'], text: string) => wrong.push({ kind, text, requests: [] })

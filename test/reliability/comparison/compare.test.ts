@@ -165,7 +165,7 @@ describe('servers', () => {
     ])
   })
 
-  test('what is still under way is stuck', () => {
+  test('unfinished work counts as stuck', () => {
     booted()
     const saving = { id: OTHER, name: 'snapshot-1', fields: { status: 'saving' } }
     const openSagas = [{ name: 'boot', state: 'running', subject: SERVER }]
@@ -247,7 +247,7 @@ describe('ports, ledgers and trails', () => {
     expect(found(there({ gateway: { ports } })).map(([kind]) => kind)).toEqual(['wrong answer'])
   })
 
-  test('a quota that counts otherwise than what is there, or lets too much in, is miscounted', () => {
+  test('a quota whose usage differs from a fresh count, or is above its limit, is miscounted', () => {
     const quota = { owner: PROJECT, resource: 'port', used: 2, counted: 3, limit: 2 }
 
     expect(found(there({ gateway: { quotas: [quota] } }))).toEqual([
@@ -290,14 +290,14 @@ describe('ports, ledgers and trails', () => {
     ])
   })
 
-  test('what was seen to be wrong during the run is reported', () => {
+  test('violations observed during the run are reported', () => {
     record.addWrong(record.entries[0]!, 'it was read otherwise')
 
     expect(found(there())).toEqual([['wrong answer', 'it was read otherwise']])
   })
 })
 
-test('the comparison shares no code with the product: only what starts it imports the launcher', () => {
+test('the comparison shares no code with the product: only the start of a deployment imports the launcher', () => {
   const broken = sourceFiles()
     .filter(({ path }) => path.startsWith('test/reliability/'))
     .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))

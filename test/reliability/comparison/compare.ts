@@ -26,7 +26,7 @@ export interface Wrong {
   readonly requests: readonly string[]
 }
 
-/** Everything that is wrong in a deployment that is quiet, after all that was asked of it and answered. */
+/** Every violation in a quiet deployment, given all recorded requests and their answers. */
 export function compare(snapshot: Snapshot, record: RunRecord): readonly Wrong[] {
   return [
     ...stuckIn(snapshot).map((text): Wrong => ({ kind: 'stuck', text, requests: [] })),

@@ -7,14 +7,14 @@ export const PORT = '33333333-3333-4333-8333-333333333333'
 const CELL = '44444444-4444-4444-8444-444444444444'
 export const PROJECT = 'project'
 
-/** What is put in place of what would be right. */
+/** The planted errors: values that replace correct ones. */
 export interface Planted {
   readonly api?: Partial<ApiState>
   readonly gateway?: Partial<GatewayState>
   readonly cell?: Partial<CellState>
 }
 
-/** A deployment with one server on host `north-1`, all of which agrees, but for what is planted. */
+/** A consistent deployment with one server on host `north-1`, but for the planted errors. */
 export function there(
   record: RunRecord,
   { api = {}, gateway = {}, cell = {} }: Planted = {},

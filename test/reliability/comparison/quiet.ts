@@ -9,7 +9,7 @@ const EVERY_MS = 500
 /** How users call the images they ask servers for. */
 const SNAPSHOT = 'snapshot-'
 
-/** What is still under way; empty once the deployment is quiet. */
+/** The unfinished work; empty once the deployment is quiet. */
 export function stuckIn({ api, gateway, cells }: Snapshot): readonly string[] {
   return [
     ...gateway.openSagas.map(
@@ -41,8 +41,8 @@ export function stuckIn({ api, gateway, cells }: Snapshot): readonly string[] {
 }
 
 /**
- * Resolves once nothing is under way and no more is being recorded, with what is there then and the milliseconds that
- * took; at the limit with what is there all the same: what is still under way is for the comparison to name.
+ * Resolves once no work is in progress and no more records are written, with a snapshot and the milliseconds that this
+ * took; at the time limit with a snapshot all the same: the comparison then names the unfinished work.
  */
 export async function untilQuiet(
   deployment: Deployment,

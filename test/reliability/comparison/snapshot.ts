@@ -1,6 +1,6 @@
 import type { ThingType } from '../record/record.ts'
 
-/** What is there once the deployment is quiet, as each of its parts says by itself. */
+/** The state of a quiet deployment, as each of its parts reports it. */
 export interface Snapshot {
   readonly api: ApiState
   readonly gateway: GatewayState

@@ -29,7 +29,7 @@ export async function takeSnapshot(
   return { ...(await takeInside(deployment)), api }
 }
 
-/** What is known without asking a gateway. */
+/** The part of a snapshot that needs no gateway. */
 export async function takeInside(deployment: Deployment): Promise<Snapshot> {
   const { rootUrl, databases, guestFiles } = deployment
   const cells = await Promise.all(
@@ -47,7 +47,7 @@ export async function takeInside(deployment: Deployment): Promise<Snapshot> {
   return { api: NO_API, gateway: await readGatewayDatabase(rootUrl(databases.gateway)), cells }
 }
 
-/** What follows the changes it tells of: rows of the audit's record, and what is still to become a row or an event. */
+/** Records that are written after the changes they describe: audit rows, and entries not yet moved to their table. */
 export async function readTrailing({
   rootUrl,
   databases,

@@ -9,7 +9,7 @@ export function prepareMachine(progress: (line: string) => void): Promise<void> 
   return installPackages(['base', 'faults'], progress)
 }
 
-/** Room at first; the kernel takes memory only for what is written. */
+/** The initial size; the kernel takes memory only for written pages. */
 const SIZE = '3g'
 const KIB = 1024
 const MS_PER_S = 1_000
@@ -29,7 +29,7 @@ export class Disk {
     return new Disk(path)
   }
 
-  /** From now on nothing more can be written than what is written over. */
+  /** Fills the file system: from now on programs can only overwrite existing blocks. */
   fill(): void {
     for (let tries = 1; ; tries += 1) {
       const { bsize, blocks, bfree } = statfsSync(this.#path)

@@ -81,7 +81,7 @@ function freeze(member: Member, holdMs: number): Fault {
   }
 }
 
-/** `hold`: what is sent is swallowed until the end, as by a network that is away; `refuse`: connections break. */
+/** `hold`: packets are swallowed until the end of the fault, as by a broken network; `refuse`: connections break. */
 function cut(
   member: ProgramMember,
   [wire, mode]: readonly [wire: Wire, mode: RelayMode],

@@ -41,7 +41,7 @@ function mayRead(value: Value, [fromMs, untilMs]: readonly [number, number]): bo
   return !isImpossible(possible(record, { thing: THING, field: 'name', fromMs, untilMs }), value)
 }
 
-test('a reading finds what was written before it and nothing that began after it', () => {
+test('a read finds earlier writes and no later ones', () => {
   wrote('old', [0, 10])
   wrote('new', [50, 60])
 
@@ -58,7 +58,7 @@ test('a reading during a write finds either', () => {
   expect(mayRead('new', [25, 30])).toBe(true)
 })
 
-test('a reading may find what a request that is still on its way would write', () => {
+test('a read may find the writes of a request that is still in progress', () => {
   wrote('old', [0, 10])
   expect(mayRead('new', [20, 30])).toBe(false)
 

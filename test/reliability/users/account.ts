@@ -42,7 +42,7 @@ export async function signIn(port: number, account: Account): Promise<SignedIn> 
   return { ...account, token, userId: user.id, projectId: project.id }
 }
 
-/** An answer that must be good, parsed; throws otherwise. For what is set up and read, not for what is recorded. */
+/** A parsed answer; throws unless the status is good. For set-up and reads that the record does not hold. */
 export async function ask<T>(
   port: number,
   { token }: Pick<SignedIn, 'token'>,

@@ -66,7 +66,7 @@ export function callHttp({ port, method, path, headers, body }: HttpCall): Promi
   return promise
 }
 
-/** What is parsed of an answer; undefined where it is not JSON. */
+/** The parsed body of an answer; undefined if it is not JSON. */
 export function jsonOf({ text }: Pick<HttpAnswer, 'text'>): unknown {
   try {
     return text === '' ? undefined : (JSON.parse(text) as unknown)

@@ -13,7 +13,7 @@ export interface Call {
   /** Known before it is answered; what a thing that it makes is like is said by `made`. */
   readonly writes?: readonly Write[]
   readonly makes?: Making
-  /** What is true of the thing it made, once the answer has told its id. */
+  /** The expected properties of the new object, once the answer has given its id. */
   readonly made?: (body: never) => readonly Write[]
   readonly act?: NonNullable<Entry['act']>
 }
@@ -53,7 +53,7 @@ export class Session {
     return this.#user
   }
 
-  /** Sends it to the gateway named, or any; afterwards it is on record. Never throws for what is answered. */
+  /** Sends the call to this gateway, or any, and records it. No answer makes it throw. */
   async call(call: Call, gateway?: GatewayAddress): Promise<Answered> {
     const { gateways, random, record } = this.setting
     const to = gateway ?? random.pick(gateways)

@@ -29,7 +29,7 @@ export function claimAlternate(nth: number): LocalStep<Conductor, BootParams> {
     name: claimStep(nth),
     when: (call) => mayTryAgain(call, nth),
     run: (tx, call) => moveOn(tx, call, nth),
-    // The first claim's undo removes whatever the server holds.
+    // The undo of the first claim removes all allocations of the server.
     undo: 'none',
   }
 }
@@ -63,7 +63,7 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
 }
 
-/** Of a host that was tried the trace says what it said, in place of only that it was tried. */
+/** For hosts that refused the build, the trace has their reason instead of the fact that they were tried. */
 function withRefusals(trace: Trace, refusals: ReturnType<typeof refusalsBefore>): Trace {
   const filters = trace.filters.map((filter) => ({
     ...filter,

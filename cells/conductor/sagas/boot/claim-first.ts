@@ -30,7 +30,10 @@ async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   const claimant = { consumer: operation.serverId, resources, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined)
-    throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
+    throw new Failure(
+      'no-capacity',
+      'No valid host was found: every host filled up while it was claimed.',
+    )
   return insertOn(tx, call, placed, lost)
 }
 

@@ -5,7 +5,7 @@ import type { BootCall } from './params.ts'
 /** Hosts that are tried before the cell gives up, the first included (Nova: scheduler/max_attempts). */
 export const BOOT_TRIES = 3
 
-/** What a claim came to. Types, not interfaces: they are logged as JSON. */
+/** The outcome of a claim. Types, not interfaces: they are logged as JSON. */
 export type Claimed =
   | {
       readonly outcome: 'claimed'
@@ -64,7 +64,7 @@ export function mayTryAgain(call: BootCall, nth: number): boolean {
   return before?.outcome === 'failed' && !before.isFinal
 }
 
-/** Why there is no server in the end; undefined while there may be one, or when it is to be deleted. */
+/** Why there is no server in the end; undefined while there may be one, and for one that is to be deleted. */
 export function failureOf(call: BootCall): string | undefined {
   const { claimed, spawned } = latest(call)
   const isOver = claimed.outcome === 'none' || spawned?.outcome === 'failed'

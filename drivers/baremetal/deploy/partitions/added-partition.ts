@@ -5,14 +5,14 @@ export const SECTOR_BYTES = 512
 /** Where partitions begin: on a whole MiB. */
 export const ALIGNMENT_SECTORS = 2_048
 
-/** A new partition, and all that it takes besides its content. */
+/** A new partition, with the changes to the partition table. */
 export interface AddedPartition {
   readonly offsetBytes: number
   readonly patches: readonly DiskPatch[]
 }
 
 export interface PartitionTable {
-  /** One more partition at the end of a disk of this size. Throws `invalid` where there is no room for it. */
+  /** One more partition at the end of a disk of this size. Throws `invalid` if there is no room for it. */
   add(diskSectors: number, sectors: number): AddedPartition
 }
 

@@ -1,4 +1,4 @@
-/** What a limit is of. Services of other clouds keep to them; those that are served here have quotas of their own. */
+/** The resource of a limit. Services of other clouds enforce these limits; Weir's own services have quotas instead. */
 export interface LimitedResource {
   readonly serviceId: string
   /** Null: of every region. */

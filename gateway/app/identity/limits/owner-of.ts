@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { LimitOwner } from './limit.ts'
 
-/** Whose limit is asked for. Throws `invalid` unless it is of either a project or a domain. */
+/** The owner of a limit. Throws `invalid` unless the limit is for a project or for a domain, and not for both. */
 export function ownerOf(projectId: string | null, domainId: string | null): LimitOwner {
   if (projectId !== null && domainId === null) return { type: 'project', id: projectId }
   if (domainId !== null && projectId === null) return { type: 'domain', id: domainId }

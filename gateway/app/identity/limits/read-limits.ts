@@ -31,6 +31,7 @@ interface Page {
   readonly limit?: number | undefined
 }
 
+/** A page of the registered limits, which are the defaults of every project. */
 export async function registeredLimitPage(
   { db }: Identity,
   { limit, ...filter }: LimitFilter & Page,
@@ -38,6 +39,7 @@ export async function registeredLimitPage(
   return listed(await listRegisteredLimits(db, filter, readLimit(limit)), limit)
 }
 
+/** Throws `not-found`. */
 export async function oneRegisteredLimit({ db }: Identity, id: string): Promise<RegisteredLimit> {
   const found = await findRegisteredLimit(db, id)
   if (found === undefined) throw noSuchRegisteredLimit(id)
@@ -63,7 +65,7 @@ function visible(caller: Caller, asked: OwnLimitFilter): OwnLimitFilter | undefi
   return { ...asked, projectId }
 }
 
-/** The limit, if it is of the token's project, or for callers who may see others'. */
+/** The limit, if it belongs to the token's project, or for callers who may see the limits of others. */
 export async function oneOwnLimit({ db }: Identity, caller: Caller, id: string): Promise<OwnLimit> {
   const found = await findOwnLimit(db, id)
   const owner = found?.owner

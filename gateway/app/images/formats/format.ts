@@ -12,7 +12,7 @@ export const DISK_FORMATS = [
 ] as const
 export type DiskFormat = (typeof DISK_FORMATS)[number]
 
-/** What a content must be: of this format, or harmless, whatever its format. */
+/** The required format of a content; 'any': every format that is harmless. */
 export type WantedFormat = DiskFormat | 'any'
 
 /** The beginning of a content, and its size: enough to tell its format without reading the rest. */
@@ -29,7 +29,7 @@ export const HEAD_BYTES = 128 * 1024
 /** A fixed VHD has nothing but a trailer. */
 export const TAIL_BYTES = 512
 
-/** Sizes above this are lies: no file system of ours holds such a disk, and 2^53 bounds our arithmetic. */
+/** Larger sizes are false: no file system here holds such a disk, and 2^53 bounds the arithmetic. */
 export const VIRTUAL_SIZE_MAX = 2 ** 50
 
 /** Packings of a disk that this service takes; all but `bare` and `docker` mean the same bytes. */

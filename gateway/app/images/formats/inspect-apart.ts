@@ -13,8 +13,8 @@ const WORKER = new URL('inspection-worker.ts', import.meta.url)
 const gate = pLimit(PARALLEL_MAX)
 
 /**
- * As `inspectContent`, in a thread of its own that is ended at a deadline: whatever a content makes of its inspection,
- * the gateway goes on serving. Throws `invalid` for a content that takes longer.
+ * Like `inspectContent`, in a thread of its own that is ended at a deadline: the gateway keeps serving, even if a
+ * content makes the inspection hang. Throws `invalid` for a content that takes longer.
  */
 export function inspectApart(
   wanted: WantedFormat,

@@ -92,7 +92,7 @@ function iso(): Buffer {
 
 const SPARSE = 'RW 2048 SPARSE "disk.vmdk"'
 
-describe('what qemu-img makes is accepted as what it is', () => {
+describe('images of qemu-img are accepted in their own format', () => {
   const formats: readonly (readonly [DiskFormat, string, string])[] = [
     ['raw', 'raw', ''],
     ['qcow2', 'qcow2', ''],

@@ -3,7 +3,7 @@ import { isFailure } from '#common/errors.ts'
 import type { Sample, WantedFormat } from './format.ts'
 import { inspectContent } from './inspect.ts'
 
-/** What this thread is given, and what it answers: once, then it ends. */
+/** The input of this thread, and its only output, after which it ends. */
 export interface InspectionTask {
   readonly wanted: WantedFormat
   readonly head: Uint8Array

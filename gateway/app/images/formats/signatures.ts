@@ -50,7 +50,7 @@ const TAIL_MARKS: readonly Mark[] = [mark('vhd', -512, 'conectix'), mark('dmg', 
 const VMDK_TEXT = /^(?:[ \t]*(?:#[^\n]*|\r?)\n)*[ \t]*version=[123]\s/i
 const VMDK_TITLE = /^\s*# *Disk *DescriptorFile/i
 
-/** The format the content would be taken for by one who probes it; undefined for plain bytes. */
+/** The format that a probe would detect in the content; undefined for plain bytes. */
 export function signatureOf(sample: Sample): Signature | undefined {
   const head = HEAD_MARKS.find((m) => hasBytes(sample.head, m.offset, m.bytes))
   if (head !== undefined) return head.signature

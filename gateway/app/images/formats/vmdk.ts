@@ -9,8 +9,8 @@ const SAFE_TYPES: ReadonlySet<string> = new Set(['monolithicsparse', 'streamopti
 const EXTENT = /^\s*(?:RW|RDONLY|NOACCESS)\s+\d+\s+(\S+)/i
 
 /**
- * The capacity of a sparse VMDK whose descriptor is embedded. Throws `invalid` for a descriptor that stands alone,
- * has a parent, or names anything but one sparse extent: those make the reader open other files.
+ * The capacity of a sparse VMDK with an embedded descriptor. Throws `invalid` for a separate descriptor, and for one
+ * that has a parent or names anything but one sparse extent: these make the reader open other files.
  */
 export function inspectVmdk(sample: Sample): number {
   const { head } = sample

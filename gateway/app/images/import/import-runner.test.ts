@@ -57,7 +57,7 @@ async function round(end: ApartEnd, work?: () => Promise<unknown>): Promise<read
   return tried
 }
 
-test('one that ends its process apart fails for good', async () => {
+test('one that ends its process apart fails', async () => {
   const id = await importTask(true)
 
   expect(await round({ kind: 'guilty', why: 'It ended its process with code 3.' })).toEqual([
@@ -107,7 +107,7 @@ test('however often others end its process, an import has lost no try', async ()
   expect((await findTask(db, id))?.message).toContain('was deleted during the upload')
 })
 
-test('what fails apart without ending its process counts as a try, and is no suspect any more', async () => {
+test('one that fails apart without ending its process counts as a try, and is no longer a suspect', async () => {
   const id = await importTask(true)
   const away = () => Promise.reject(new Failure('unavailable', 'It is away.'))
   const blind = { ...images, db: { orm: db.orm, rows: away, transaction: away } }

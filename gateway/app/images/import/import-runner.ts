@@ -8,8 +8,9 @@ import { failImport, IMPORT_LEASE_MS, runImport } from './run-import.ts'
 
 const EVERY_MS = 10_000
 /**
- * Imports at once in one gateway, each a disk and a network link at full speed: one of each project, so that slow
- * servers of one keep no other waiting. What was staged has places of its own: it is at the gateway already.
+ * Simultaneous imports in one gateway, each of which may fill a disk and a network link: one of each project, so that
+ * slow servers of one project delay no other. Staged images have places of their own, because they are at the gateway
+ * already.
  */
 const RUNNING_MAX = { 'web-download': 8, 'glance-direct': 2 } as const
 /** What ended one process must not end the next one. */
@@ -25,7 +26,7 @@ export class ImportRunner implements AsyncDisposable {
   readonly #running = new Map<ImageTask, Promise<void>>()
   #ended: () => void = () => {}
 
-  /** One that was in hand when a process ended is tried `apart`; here where that is absent. */
+  /** `apart` tries imports during which a process ended; without it they are tried in this process. */
   constructor(images: Images, log: Logger, apart?: Pick<Apart, 'run'>) {
     this.#images = images
     this.#log = log

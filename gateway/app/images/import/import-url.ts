@@ -4,20 +4,20 @@ import { isPublicAddress } from '#common/public-address.ts'
 
 /** Where images may be imported from. */
 export interface ImportRules {
-  /** Names that may be asked; empty: any. A leading dot stands for every name below. */
+  /** The permitted names; empty: any. A leading dot permits every name below. */
   readonly hosts: readonly string[]
   readonly ports: readonly number[]
   /** Address blocks that are allowed although they are not public. */
   readonly networks: readonly string[]
   /** Of a whole import. */
   readonly timeoutMs: number
-  /** What comes slower, for half a minute, is given up. */
+  /** A download that is slower for half a minute is aborted. */
   readonly bytesPerSecondMin: number
 }
 
 const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** The URL, if the rules allow to ask it; throws `invalid`. What its name resolves to is checked when it is asked. */
+/** The URL, if the rules permit it; throws `invalid`. The addresses of its name are checked when it is downloaded. */
 export function checkImportUrl(text: string, rules: ImportRules): URL {
   const url = URL.parse(text)
   const usual = url === null ? undefined : SCHEME_PORTS[url.protocol]

@@ -128,6 +128,7 @@ async function importRemote(
   await keepContent(images, upload, incoming, content)
 }
 
+/** Afterwards the image is queued again with this message, and its staged content is dropped. */
 export async function failImport(images: Images, task: ImageTask, message: string): Promise<void> {
   const upload = { imageId: task.imageId, uploadId: task.id }
   const staged = (await findImage(images.db, task.imageId))?.staged ?? null

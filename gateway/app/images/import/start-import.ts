@@ -8,7 +8,7 @@ import type { Images } from '../images.ts'
 import { ownImage } from '../visible-image.ts'
 import { checkImportUrl } from './import-url.ts'
 
-/** What clients may ask of an import; other methods of Glance's are unknown here. */
+/** The supported import methods; other methods of Glance are unknown here. */
 export const IMPORT_METHODS = ['glance-direct', 'web-download'] as const
 /** The one place contents are kept in, as clients name it. */
 export const STORE = 'local'
@@ -20,8 +20,8 @@ export interface ImportDraft {
 }
 
 /**
- * Afterwards the image is `importing`, and a task sees to it that it becomes active or is queued again. Throws
- * `invalid` for an unknown method or a forbidden address, `conflict` for an image in another state.
+ * Afterwards the image is `importing`, with a task after which it is active or queued again. Throws `invalid` for an
+ * unknown method or a forbidden address, `conflict` for an image in another state.
  */
 export async function startImport(
   images: Images,

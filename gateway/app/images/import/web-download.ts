@@ -15,9 +15,9 @@ export interface Download extends AsyncDisposable {
 }
 
 /**
- * Asks for a URL. A name is resolved once, every address it has is checked, and only those are connected to; each
- * redirect is another such question, without anything of the one before. Throws `invalid` for whatever goes wrong:
- * the user chose the server.
+ * Downloads from a URL. A name is resolved once, all its addresses are checked, and connections go only to them; a
+ * redirect starts a new request, without any headers of the first one. Throws `invalid` for every failure, because the
+ * user chose the server.
  */
 export async function download(
   text: string,
@@ -79,7 +79,7 @@ function redirectOf(status: number, location: unknown, from: URL): string | unde
   return to.href
 }
 
-/** Connections go to the addresses checked here, whatever the name says a moment later. */
+/** Connections go to the checked addresses, even if the name resolves to others a moment later. */
 async function pinnedAgent(host: string, rules: ImportRules): Promise<Agent> {
   const addresses = await resolve(host)
   for (const { address } of addresses) checkImportAddress(address, rules)

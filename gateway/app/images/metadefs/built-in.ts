@@ -42,8 +42,9 @@ interface BuiltIn {
 }
 
 /**
- * What has an effect on servers here, under the names that Glance gives such definitions. test/contract/metadefs.test.ts holds
- * them against the rules for extra specs, the drivers, the scheduler and docs/reference/libvirt.md.
+ * The properties that have an effect on servers here, under the names that Glance gives such definitions.
+ * test/contract/metadefs.test.ts compares them with the rules for extra specs, the drivers, the scheduler and
+ * docs/reference/libvirt.md.
  */
 const DEFINED: readonly BuiltIn[] = [
   {
@@ -152,7 +153,7 @@ const DEFINED: readonly BuiltIn[] = [
   {
     name: 'OS::Glance::CommonImageProperties',
     displayName: 'Common image properties',
-    description: 'What is in an image.',
+    description: 'The content of an image.',
     on: [{ name: IMAGE }],
     properties: {
       kernel_id: text('Kernel', 'The id of the image that the guest is started from.'),

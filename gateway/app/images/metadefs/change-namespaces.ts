@@ -117,7 +117,7 @@ export function refuseProtected({ name, isProtected }: Namespace): void {
   if (isProtected)
     throw new Failure(
       'forbidden',
-      `The namespace ${name} is protected: neither it nor a part of it can be deleted.`,
+      `The namespace ${name} is protected: the namespace and its content cannot be deleted.`,
     )
 }
 

@@ -9,7 +9,7 @@ import type { Namespace, NamespaceHead, Part } from './namespace.ts'
 const LIMIT_USUAL = 25
 const LIMIT_MAX = 1_000
 
-/** Which page of a list, and in which order; newest first when nothing is said. */
+/** The page of a list and its order; newest first by default. */
 export interface Paging {
   readonly limit?: number | undefined
   readonly marker?: string | undefined
@@ -29,7 +29,10 @@ export interface Page<T> {
   readonly nextMarker: string | undefined
 }
 
-/** The namespaces that the requester sees and the query is of. Throws `not-found` for a marker, `invalid` for a sort key. */
+/**
+ * The namespaces that the requester may see and that match the query. Throws `not-found` for a marker, `invalid` for a
+ * sort key.
+ */
 export async function listNamespaces(
   { db }: Pick<Images, 'db'>,
   requester: Requester,
@@ -70,6 +73,7 @@ export async function visibleNamespace(
   return found
 }
 
+/** True for public namespaces, own ones, and for administrators. */
 export function isVisible(
   { visibility, owner }: NamespaceHead,
   { isAdmin, projectId }: Requester,
@@ -92,7 +96,7 @@ const SORTED_BY = new Map([
   ['protected', 'isProtected'],
 ])
 
-/** A page of things that have names, of those that are meant; the marker need not be. */
+/** A page of named objects; the object that the marker names need not be in the list. */
 export function pageOf<T extends { readonly name: string }>(
   all: readonly T[],
   { limit = LIMIT_USUAL, marker, sort_key: key = 'created_at', sort_dir: direction }: Paging,

@@ -8,7 +8,7 @@ export interface Part {
   readonly updatedAt: string
 }
 
-/** What a property may be, in the words of JSON Schema, as clients show it; checked by its document, and by nothing here. */
+/** The permitted values of a property, in JSON Schema, as clients show them; checked by its document, and not used here. */
 export type PropertySchema = Readonly<Record<string, unknown>>
 
 export interface PropertyDefinition extends Part {
@@ -25,7 +25,7 @@ export interface ObjectDefinition extends Part {
 
 /** To what kind of thing the definitions apply. */
 export interface ResourceTypeAssociation extends Part {
-  /** What the names of properties begin with there. */
+  /** The prefix of the names of properties on that resource type. */
   readonly prefix?: string | undefined
   /** Which of several sets of properties of the thing is meant. */
   readonly propertiesTarget?: string | undefined
@@ -37,7 +37,7 @@ export interface NamespaceHead {
   readonly displayName: string | null
   readonly description: string | null
   readonly visibility: 'public' | 'private'
-  /** True: neither the namespace nor a part of it can be deleted. */
+  /** True: the namespace and its content cannot be deleted. */
   readonly isProtected: boolean
   /** A project. */
   readonly owner: string
@@ -57,7 +57,7 @@ export type PartKind = 'resourceTypes' | 'properties' | 'objects' | 'tags'
 export type PartOf<Kind extends PartKind> = Namespace[Kind][number]
 export type PartFields<Kind extends PartKind> = Omit<PartOf<Kind>, 'createdAt' | 'updatedAt'>
 
-/** What a part is called in messages. */
+/** The name of each kind of part in messages. */
 export const PART_NAMES: Readonly<Record<PartKind, string>> = {
   resourceTypes: 'resource type association',
   properties: 'property',
@@ -65,6 +65,7 @@ export const PART_NAMES: Readonly<Record<PartKind, string>> = {
   tags: 'tag',
 }
 
+/** A part of a namespace as created now. */
 export function newPart<Kind extends PartKind>(fields: PartFields<Kind>, now: Date): PartOf<Kind> {
   const time = now.toISOString()
   return { ...fields, createdAt: time, updatedAt: time } as PartOf<Kind>
@@ -79,6 +80,7 @@ export function refuseRepeated(namespace: Namespace): void {
   }
 }
 
+/** The failure for a part whose name the namespace has. */
 export function taken(namespace: Namespace, kind: PartKind, name: string): Failure {
   return new Failure(
     'conflict',

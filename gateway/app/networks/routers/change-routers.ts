@@ -42,8 +42,9 @@ export interface RouterDraft extends RouterFields {
 }
 
 /**
- * Afterwards all of these routers exist, with their gateways, or none. Throws `unsupported` without a cell that has OVN, `forbidden`
- * for what only administrators may ask for, `conflict` where the external network has no address left, `over-quota`.
+ * Afterwards all of these routers exist, with their gateways, or none. Throws `unsupported` without a cell that has
+ * OVN, `forbidden` for attributes of administrators, `conflict` if the external network has no free address,
+ * `over-quota`.
  */
 export async function createRouters(
   networks: Networks,
@@ -69,7 +70,7 @@ export async function createRouters(
   })
 }
 
-/** Afterwards the router exists, with the gateway that is asked for, and is counted. Throws as `createRouters`. */
+/** Afterwards the router exists, with the requested gateway, and is counted. Throws like `createRouters`. */
 export async function placeRouter(tx: Tx, change: GatewayChange): Promise<Router> {
   const { router } = change
   const complete = { ...router, gateway: await changeGateway(tx, change) }
@@ -187,7 +188,7 @@ export function addRoutes(
   return changeRouter(networks, requester, id, ({ routes }) => ({ routes: [...routes, ...added] }))
 }
 
-/** Afterwards the router does not have these routes; one that it never had is no failure. */
+/** Afterwards the router does not have these routes; a missing one is no failure. */
 export function removeRoutes(
   networks: Networks,
   requester: Requester,

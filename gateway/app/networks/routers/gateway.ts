@@ -25,7 +25,10 @@ export interface GatewayFields {
   readonly external_fixed_ips?: readonly RequestedAddress[]
 }
 
-/** Throws `forbidden` for what Neutron lets only administrators choose, `invalid` for a router that would not be highly available. */
+/**
+ * Throws `forbidden` for attributes that Neutron reserves for administrators, `invalid` for a router that would not be
+ * highly available.
+ */
 export function refuseAdminFields({ isAdmin }: Requester, fields: RouterFields): void {
   const { enable_snat, external_fixed_ips } = fields.external_gateway_info ?? {}
   const refused = [
@@ -42,7 +45,7 @@ export function refuseAdminFields({ isAdmin }: Requester, fields: RouterFields):
     )
 }
 
-/** What of a router's gateway is to change. */
+/** The requested change of a router's gateway. */
 export interface GatewayChange {
   readonly networks: Networks
   readonly requester: Requester
@@ -53,8 +56,8 @@ export interface GatewayChange {
 }
 
 /**
- * Afterwards the router has the gateway that is asked for, which is returned; its row does not say so yet. Throws `not-found` or
- * `invalid` for a network that is not there or not external, `conflict` when floating IPs need the gateway it has.
+ * Afterwards the router has the requested gateway, which is returned; its row does not have it yet. Throws `not-found`
+ * or `invalid` for a network that is missing or not external, `conflict` when floating IPs need the present gateway.
  */
 export async function changeGateway(tx: Tx, change: GatewayChange): Promise<RouterGateway | null> {
   const { router, info } = change

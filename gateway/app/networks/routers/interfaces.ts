@@ -23,7 +23,7 @@ import { isOwner, visibleSubnet } from '../visible.ts'
 import { lockedRouter, ownRouter } from './find-routers.ts'
 import { alreadyOn, refuseOverlap } from './routes.ts'
 
-/** What of a router's an interface is asked for by. */
+/** The subnet or port by which a request names an interface of a router. */
 export interface InterfaceFields {
   readonly subnet_id?: string
   readonly port_id?: string
@@ -52,7 +52,7 @@ export async function addInterface(
   if (subnetId !== undefined) {
     const subnet = await attachableSubnet(networks, requester, subnetId)
     return networks.db.transaction(async (tx) => {
-      // It may have gone, or got another gateway, since it was read.
+      // The subnet may have been deleted, or got another gateway, since it was read.
       await holdNetwork(tx, subnet.networkId)
       const found = await findSubnet(tx, subnet.id)
       if (found === undefined)
@@ -80,7 +80,8 @@ async function attachableSubnet(
   attachable(subnet)
   if (isOwner(requester, subnet)) return subnet
   const { networkId } = subnet
-  // A project with which a network is shared by name may route it; sharing with all lets none of them.
+  // A project with which a network is shared by name may route it; a network that is shared with all projects may only
+  // be routed by its own.
   if ((await networksSharedWith(networks.db, requester.projectId, [networkId])).size > 0)
     return subnet
   throw badRequest(

@@ -18,8 +18,8 @@ import type { InterfaceFields, RouterInterface } from './interfaces.ts'
 import { leadsOver } from './routes.ts'
 
 /**
- * Afterwards the subnet, or all of the port's, are not on the router; the port is gone with its last one. Throws `not-found` for
- * a subnet or port that is not on the router, `conflict` while floating IPs or routes need it.
+ * Afterwards the subnet, or all subnets of the port, are not on the router; the port is removed with its last subnet.
+ * Throws `not-found` for a subnet or port that is not on the router, `conflict` while floating IPs or routes need it.
  */
 export async function removeInterface(
   networks: Networks,

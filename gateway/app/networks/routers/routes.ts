@@ -8,7 +8,10 @@ import { badRequest, NetworkFailure } from '../network-failure.ts'
 /** Neutron's `max_routes`. */
 const ROUTES_MAX = 30
 
-/** The routes in canonical spelling, each once. Throws `invalid` for text that is no route, and for more than a router may have. */
+/**
+ * The routes in canonical spelling, each once. Throws `invalid` for text that is not a route, and for more routes than
+ * a router may have.
+ */
 export function checkedRoutes(routerId: string, given: readonly HostRoute[]): readonly HostRoute[] {
   const routes = new Map(given.map((route) => [routeKey(route), canonicalRoute(route)]))
   if (routes.size <= ROUTES_MAX) return [...routes.values()]
@@ -53,7 +56,7 @@ export function canonicalRoute({ destination, nexthop }: HostRoute): HostRoute {
   throw invalidRoutes([route], 'the destination and the nexthop are of different IP versions')
 }
 
-/** Throws `invalid` when the subnet is one of the others, or has an address of theirs. */
+/** Throws `invalid` when the subnet is one of the others, or overlaps one. */
 export function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {
   if (others.some(({ id }) => id === subnet.id)) throw alreadyOn(subnet.id)
   const cidr = parseCidr(subnet.cidr, 'cidr')

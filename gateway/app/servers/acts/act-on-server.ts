@@ -12,11 +12,11 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { refuseAction } from './refuse-action.ts'
 import { type ServerAct, storedAct } from './server-act.ts'
 
-/** Less than a client waits for its request; an act without an answer by then goes on in the background. */
+/** Less than a client waits for its request; an act without an answer by then continues in the background. */
 const WAIT_MS = 15_000
 /**
- * What Nova has accepted before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without
- * any, the server stays as it was, and its record of the action tells.
+ * Acts that Nova accepts before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without room
+ * the server keeps its state, and its action has the failure.
  */
 const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelve'])
 
@@ -37,7 +37,8 @@ export async function actOnServer(
     refuseAction(record, context, action)
     check(record)
   })
-  // What may begin over others begins once its cell knows of them: in Nova such a reboot is never told to try again.
+  // An act that may interrupt others begins once its cell knows of them: in Nova, the client of such a reboot is never
+  // told to try again.
   if (SERVER_ACTIONS[action].over !== undefined) await untilFree(compute, server.id, WAIT_MS)
   const run = await compute.sagas.start(actOnServerSaga, {
     subject: server.id,

@@ -14,8 +14,8 @@ import { refuseLocked } from './refuse-action.ts'
 const WAIT_MS = 2_000
 
 /**
- * Afterwards the server is going, whatever else is being done with it, also while its cell cannot be reached; gone
- * already if its cell is quick. Repeating it is harmless. Throws `not-found`, and `conflict` for a locked server.
+ * Afterwards the server is being deleted, in any state and also while its cell is unreachable; a quick cell has deleted
+ * it already. A repeat is harmless. Throws `not-found`, and `conflict` for a locked server.
  */
 export async function deleteServer(
   compute: Compute,
@@ -32,7 +32,7 @@ export async function deleteShown(
   server: ServerRecord,
 ): Promise<void> {
   refuseLocked(server, context)
-  // An earlier request deletes it, and goes on.
+  // An earlier request is already deleting it.
   if (server.taskState === 'deleting') return
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
   if (cell?.isReachable === false) {
@@ -55,9 +55,9 @@ export async function deleteShown(
 }
 
 /**
- * What a user's delete comes to. Where the operator keeps deleted servers for a time, the guest is switched off and the
- * server can be restored; else, and where there is no guest to restore, as `deleteServer`. Throws what both throw:
- * nothing that should be kept is destroyed because its cell cannot be reached.
+ * A user's delete. If the operator keeps deleted servers for a time, the guest is switched off and the server can be
+ * restored; otherwise, and for a server without a guest to restore, this is `deleteServer`. Throws the failures of
+ * both: a server that should be kept is never destroyed because its cell is unreachable.
  */
 export async function softDeleteServer(
   compute: Compute,

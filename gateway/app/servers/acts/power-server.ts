@@ -7,8 +7,8 @@ import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
 
 /**
- * Afterwards the server's cell has accepted to start or stop it; one that cannot be reached is asked when it is back,
- * and the server shows that. Throws as `actOnServer`, but not `unavailable` for an unreachable cell.
+ * Afterwards the server's cell has accepted to start or stop it; an unreachable cell gets the request when it is back,
+ * and until then the server shows the intent. Throws as `actOnServer`, but not `unavailable` for an unreachable cell.
  */
 export async function powerServer(
   compute: Compute,

@@ -10,9 +10,10 @@ import { refundQuota } from '../../quotas/refund-quota.ts'
 import { leaveServerGroups } from '../../server-groups/members.ts'
 
 /**
- * Afterwards servers of which their cell has nothing left are gone: shown as deleted, their ports released, their
- * quota given back, their groups left. Only those being deleted, and given to this very cell at this attempt (null: to none), count; the
- * mapping row is the gate, so everything happens once however often it is said. Returns how many there were.
+ * Afterwards servers that their cell has removed are gone: shown as deleted, with their ports released, their quota
+ * returned and their groups left. Only servers that are being deleted and are mapped to this cell at this attempt
+ * (null: to no cell) count. The mapping row is the gate, so everything happens once, however often the cell reports it.
+ * Returns their number.
  */
 export async function recordDeleted(
   tx: Tx,

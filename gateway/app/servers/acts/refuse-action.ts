@@ -48,7 +48,7 @@ export function refuseShare(server: ServerRecord): never {
   )
 }
 
-/** Throws `not-found`, or `conflict` for a server that runs, which is told first, as in Nova. */
+/** Throws `not-found`, or, before that, `conflict` for a server that runs, as Nova does. */
 export function refuseNoShare(server: ServerRecord, shareId: string): never {
   refuseUnless(server, ['stopped', 'error'], 'delete share')
   throw new Failure('not-found', `Share ${shareId} could not be found.`)
@@ -67,7 +67,7 @@ export function refuseAssistedSnapshot(volumeId: string): never {
   throw new Failure('invalid', `No volume Block Device Mapping with id ${volumeId}.`)
 }
 
-/** The volume that `delete_info` names. Throws `invalid` for text that is no JSON, and where it names no volume. */
+/** The volume that `delete_info` names. Throws `invalid` for text that is not JSON, or that names no volume. */
 export function volumeToDeleteFrom(text: string | undefined): string {
   if (text === undefined) throw new Failure('invalid', "'delete_info'")
   const volumeId = parsed(text)?.['volume_id']

@@ -13,7 +13,7 @@ import { refuseAction } from './refuse-action.ts'
 
 export interface ImageRequest {
   readonly name: string
-  /** What the image gets as properties. */
+  /** The properties of the new image. */
   readonly metadata: Readonly<Record<string, string>>
 }
 

@@ -13,7 +13,7 @@ export type MoveAct = {
   readonly isAwaited: boolean
   /** True: an evacuated guest is not started. */
   readonly staysOff?: boolean
-  /** What the server has. */
+  /** The present flavor of the server. */
   readonly flavor: FlavorSnapshot
   /** For a guest that is made again; null: none. */
   readonly sealedPassword: string | null
@@ -25,7 +25,7 @@ export type SteerAct = {
   readonly migrationId: string
 }
 
-/** What needs no secret, or has it sealed in its plan. */
+/** Acts without a secret, or with a sealed one in their plan. */
 type OpenAct =
   | { readonly name: PlainAct }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
@@ -46,6 +46,7 @@ export type StoredAct =
   | { readonly name: 'rescue'; readonly image: BootImage | null; readonly sealed: string }
   | { readonly name: 'change-password'; readonly sealed: string }
 
+/** The act with its password sealed for this server. */
 export function storedAct(secrets: Secrets, serverId: string, act: ServerAct): StoredAct {
   if (!('password' in act)) return act
   const sealed = secrets.seal(act.password, passwordPurpose(serverId))

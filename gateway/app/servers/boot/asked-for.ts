@@ -1,7 +1,7 @@
 import { isMeantForNova } from '../../images/nova-properties.ts'
 import type { BuildSpec } from './build-spec.ts'
 
-/** What was asked for a server and still holds, as far as it is shown. */
+/** The properties that the request for a server set and that still hold, as far as they are shown. */
 export interface AskedFor {
   /** The zone it does not leave; null: it may run in any. */
   readonly zone: string | null
@@ -15,7 +15,7 @@ export interface AskedFor {
 /** The scheduler hints given when the server was made, every value in a list, as Nova keeps it. */
 export type SchedulerHints = Readonly<Record<string, readonly string[]>>
 
-/** What a request asks for; null where that is nothing, as of most servers. */
+/** The properties that a request sets; null if it sets none, as for most servers. */
 export function askedFor(spec: Omit<BuildSpec, 'nics'>, hints: SchedulerHints): AskedFor | null {
   const asked = { hints, ...askedOf(spec) }
   const { zone, imageProperties, trustedCertificates } = asked

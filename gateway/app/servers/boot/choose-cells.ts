@@ -12,7 +12,7 @@ type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
 const LOOK_EVERY_MS = 250
-/** What removes a cell that is unreachable or whose hosts are not heard yet: it may be there in a moment. */
+/** Filters that refuse a cell which is unreachable or has no hosts up: it may be usable in a moment. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
 
 /**
@@ -42,7 +42,7 @@ export async function chooseCells(
   }
 }
 
-/** What the cells said last may be a second old: where it leaves none, the index of their hosts is asked besides. */
+/** The summaries of cells may be a second old: if they leave no cell, the index of hosts is read as well. */
 async function chooseNow(
   deps: Deps,
   db: Executor,

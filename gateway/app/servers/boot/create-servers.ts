@@ -45,7 +45,8 @@ export async function createServers(
   key: IdempotencyKey | null,
 ): Promise<PromisedServers> {
   const { projectId } = context
-  if (projectId === null) throw new Failure('forbidden', 'This needs a token for a project.')
+  if (projectId === null)
+    throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
   const first = await repeated(boot, key, request)
   if (first !== undefined) return first
   refuseUnsupported(request)

@@ -3,7 +3,7 @@ import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { lastRefusal } from '../../cells/last-refusal.ts'
 
-/** How the last cell that was asked ended a build: by its decision, and in its words. */
+/** How the last tried cell ended a build: its decision and its message. */
 export interface LastCell {
   /** Undefined: none is kept. */
   readonly trace: Trace | undefined
@@ -57,7 +57,7 @@ function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
   return `${filter} removed the last ${all}.`
 }
 
-/** What a server shows that ran in a cell which was given up. */
+/** The fault of a server that ran in a lost cell. */
 export function lostCell(now: number, cell: string): Fault {
   return {
     code: 500,
@@ -67,7 +67,7 @@ export function lostCell(now: number, cell: string): Fault {
   }
 }
 
-/** What a server shows whose building was begun by another version of this program and given up. */
+/** The fault of a server whose build another release of this program began and abandoned. */
 export function interruptedBuild(now: number): Fault {
   return {
     code: 500,

@@ -23,8 +23,9 @@ function textOf(value: unknown): string {
 type NeighbourHints = Pick<InstanceBuild, 'sameHost' | 'differentHost'>
 
 /**
- * The servers that the hints name as neighbours, wanted or not; a hint that names none is none, as in Nova. Those of other
- * projects are as good as not there: else anybody could put a server beside another's, and find out where that is.
+ * The servers that the hints name as neighbours, wanted or unwanted; an empty hint has no effect, as in Nova. Servers
+ * of other projects count as missing: otherwise any user could place a server beside one of another project, and learn
+ * where that is.
  */
 export async function neighbourHints(
   db: Executor,

@@ -2,7 +2,7 @@ import type { CellId } from '#common/ids.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import type { AskedFor } from './asked-for.ts'
 
-/** What the gateway writes of a server that it accepts. */
+/** The record of a server that the gateway has accepted. */
 export interface NewServer
   extends Pick<
     ServerRecord,

@@ -6,8 +6,8 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 
 /**
- * A server and the cell that has it, which can be asked now. `check` comes before anything is said of the cell.
- * Throws `not-found`; `conflict` for a server in no cell; `unavailable` while the cell is unreachable.
+ * A server and its cell, which is reachable. `check` runs before the answer reveals anything about the cell. Throws
+ * `not-found`; `conflict` for a server in no cell; `unavailable` while the cell is unreachable.
  */
 export async function placedServer(
   { db, cells }: Pick<ComputeDeps, 'db' | 'cells'>,

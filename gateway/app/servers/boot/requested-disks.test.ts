@@ -48,7 +48,7 @@ describe('disks of a boot', () => {
     expect(() => refuseBlankBeyond(disks, flavor)).toThrow(text)
   })
 
-  test('are what image and flavor bring', () => {
+  test('follow from image and flavor', () => {
     for (const disks of [[], [image], [image, blank, swap], [{ ...blank, size: 4 }]]) {
       refuseDisks({ disks, imageRef: 'an-image' })
       refuseBlankBeyond(disks, flavor)

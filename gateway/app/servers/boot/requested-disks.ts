@@ -18,7 +18,7 @@ export function refuseDisks({ disks, imageRef }: Pick<ServerRequest, 'disks' | '
     )
 }
 
-/** There is no block storage service, so that no volume or snapshot is ever found. */
+/** There is no block storage service, so no volume or snapshot is ever found. */
 function refuseVolume({ sourceType, sourceId, destinationType }: RequestedDisk): void {
   if (sourceType === 'volume' || sourceType === 'snapshot') {
     if (sourceId === undefined) refuse('Missing device UUID.')

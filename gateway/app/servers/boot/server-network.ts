@@ -8,7 +8,7 @@ export type Nic = InstanceBuild['nics'][number]
 /** Which cells reach all networks of a server. */
 export type Reach = (cellId: string) => boolean
 
-/** What a server has of the network once its ports are made. */
+/** The NICs of a server, once its ports exist. */
 export interface ServerNics {
   readonly nics: InstanceBuild['nics']
   readonly addresses: Readonly<Record<string, readonly ServerAddress[]>>
@@ -44,7 +44,7 @@ export interface ServerNetwork {
    * NICs they are there.
    */
   bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
-  /** The server's NIC on this port as a cell gets it; undefined when it has none there. */
+  /** The server's NIC on this port in the form for its cell; undefined if it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
   /** Afterwards the port of a NIC that was plugged in is bound to the server's host, and shows whether it works there. */
   bindNic(tx: Tx, serverId: string, portId: string): Promise<void>

@@ -8,7 +8,7 @@ import type { ServerRequest } from './server-request.ts'
 export interface Place {
   readonly zone: string | null
   readonly host: string | null
-  /** Named together with a zone: as in Nova nothing is asked of the name, and no host fits one that there is not. */
+  /** Named together with a zone: as in Nova the name is not checked, and an unknown name fits no host. */
   readonly isForced: boolean
 }
 
@@ -29,7 +29,8 @@ export function placeOf(
   const wantedHost = request.host ?? request.hypervisorHostname
   if (forcedHost !== null) enforce(FORCED_HOST)
   if (wantedHost !== null) enforce(REQUESTED_DESTINATION)
-  // A host that is forced is in the zone it is in, whatever zone stands before it (nova/compute/api.py, `_create_instance`).
+  // A forced host determines the zone; the zone before it in the request is ignored (nova/compute/api.py,
+  // `_create_instance`).
   if (forcedHost !== null) return { zone: null, host: forcedHost, isForced: true }
   if (zone !== '') refuseUnknownZone(zone, cells)
   return { zone: named(zone), host: wantedHost, isForced: false }
@@ -45,7 +46,7 @@ export async function refuseUnknownHost(db: Executor, { host, isForced }: Place)
   throw new Failure('invalid', `Compute host ${host} could not be found.`)
 }
 
-/** The cells to find a boot's place among: as last heard, or as indexed where none of those has the zone. */
+/** The cells among which a boot looks for a place: by their last summaries, or by the index if none of those has the zone. */
 export async function cellsForPlace(
   db: Executor,
   cells: readonly Cell[],

@@ -7,7 +7,7 @@ import type { RequestedNetworks } from '../../networks/nic-request.ts'
 import { lowerLimit } from '../../quotas/quota-limits.ts'
 import { type QuotaResource, UNLIMITED } from '../../quotas/resources.ts'
 
-/** A block device as asked for, as far as it can be told whether it is the image's own disk. */
+/** A requested block device, as far as this shows whether it is the disk of the image. */
 export interface RequestedDisk {
   readonly sourceType: string | undefined
   readonly destinationType: string | undefined
@@ -19,7 +19,7 @@ export interface RequestedDisk {
   readonly size: number | undefined
 }
 
-/** What a client asks for, checked against the document and not yet against anything that exists. */
+/** A client's request, checked against the document but not yet against existing objects. */
 export interface ServerRequest {
   readonly name: string
   readonly flavorRef: string
@@ -80,7 +80,7 @@ export function serverName(
   return { name, hostname: asked.hostname ?? made() }
 }
 
-/** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */
+/** The part of a name that can be a host name: letters, digits and inner dashes; '' when nothing is left. */
 export function sanitizeHostname(name: string): string {
   const text = name
     .toLowerCase()

@@ -2,10 +2,10 @@ import type { PassthroughAttributes } from '#openapi/wire/instance.ts'
 import { keptHints } from '../boot/hints.ts'
 import type { ServerRequest } from '../boot/server-request.ts'
 
-/** Hints that are heeded here, and name what only we know. */
+/** Hints that have an effect here, and name objects that only this cloud knows. */
 const HEEDED_HINTS: readonly string[] = ['group', 'same_host', 'different_host']
 
-/** What a request says of a server besides what its cell needs to build it. */
+/** The properties of a request that its cell does not need to build the server. */
 export function remarksOf({
   description,
   tags,

@@ -46,8 +46,8 @@ export async function deleteTags(deps: EditDeps, requester: Requester, id: strin
 }
 
 /**
- * Afterwards the server has the tag; false when it had it before. Throws `invalid` for text that is no tag and for
- * one too many, else as `replaceTags`.
+ * Afterwards the server has the tag; false when it had it before. Throws `invalid` for text that is not a tag and for
+ * one tag too many, otherwise as `replaceTags`.
  */
 export async function addTag(
   deps: EditDeps,
@@ -84,7 +84,7 @@ function refuseWithout(tags: readonly string[], id: string, tag: string): void {
   if (!tags.includes(tag)) throw new Failure('not-found', `Server ${id} has no tag '${tag}'`)
 }
 
-/** What the path carries is not looked at by the document. */
+/** The document does not check tags in paths. */
 function refuseMalformed(tag: string): void {
   if (/[,/]/.test(tag))
     throw new Failure('invalid', `Tag '${tag}' is invalid. It must not contain '/' or ','.`)

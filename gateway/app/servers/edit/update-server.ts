@@ -21,9 +21,9 @@ export interface ServerUpdate {
 }
 
 /**
- * Afterwards the server has the names and settings given; the guest is not told. Returns the server as it is then.
- * Possible in every state and for locked servers too, as in Nova. Throws `not-found`, and `conflict` for a zone that
- * it cannot be bound to, with nothing changed.
+ * Afterwards the server has these names and settings; the guest is not notified. Returns the server in its new state.
+ * Possible in every state and for locked servers too, as in Nova. Throws `not-found`, and `conflict` for a zone to
+ * which the server cannot be bound, with nothing changed.
  */
 export async function updateServer(
   deps: EditDeps,

@@ -9,7 +9,7 @@ import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { type ChangeNicParams, changeNicSaga } from '../../sagas/change-nic.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 
-/** Less than a client waits for its request; a change without an answer by then goes on in the background. */
+/** Less than a client waits for its request; a change without an answer by then continues in the background. */
 const WAIT_MS = 15_000
 
 export interface NicChange extends Pick<ChangeNicParams, 'action' | 'portId'> {
@@ -19,7 +19,7 @@ export interface NicChange extends Pick<ChangeNicParams, 'action' | 'portId'> {
   readonly before?: (tx: Tx) => Promise<void>
 }
 
-/** Afterwards the server's host has made the change, or it goes on by itself. Throws what the host refused it with. */
+/** Afterwards the server's host has made the change, or it continues in the background. Throws the host's refusal. */
 export async function changeNic(
   compute: Compute,
   context: RequestContext,

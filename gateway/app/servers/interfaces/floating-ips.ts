@@ -15,8 +15,9 @@ export interface AddFloatingIp {
 }
 
 /**
- * Afterwards the floating IP leads to the server. Failures are Nova's (nova/api/openstack/compute/floating_ips.py): `invalid` without a
- * fixed address, without the one named, and for whatever the network service refuses; `not-found` for no such floating IP.
+ * Afterwards the floating IP leads to the server. Failures are Nova's (nova/api/openstack/compute/floating_ips.py):
+ * `invalid` if there is no fixed address, or not the named one, and for every refusal of the network service;
+ * `not-found` for a missing floating IP.
  */
 export async function addFloatingIp(
   networks: Networks,

@@ -120,8 +120,8 @@ const RELATIONS = [
 const CHANGES_OVERLAP_MS = 5_000
 
 /**
- * What a query asks of servers. Throws `invalid` for what cannot be read and `forbidden` for deleted servers;
- * undefined where no server can ever fit.
+ * The conditions of a query for servers. Throws `invalid` for malformed filters and `forbidden` for deleted servers;
+ * undefined if no server can ever match.
  */
 export function listFilters(
   context: RequestContext,
@@ -158,7 +158,7 @@ function allowedToUsers({ microversion }: RequestContext, query: ServerListQuery
   return Object.fromEntries(allowed)
 }
 
-/** A status stands for the states that show it, whatever else is asked of the state. */
+/** A status stands for the states that show it, and overrides filters of these states. */
 function withoutOverruled({ vm_state, task_state, ...query }: ServerListQuery): ServerListQuery {
   if (query.status !== undefined) return query
   return { ...query, ...(vm_state && { vm_state }), ...(task_state && { task_state }) }

@@ -52,7 +52,7 @@ export interface ShownServer {
   readonly extras: ServerExtras | undefined
 }
 
-/** With one question. Throws `not-found` when there is no such server, it is gone, or it is another project's. */
+/** In one read. Throws `not-found` for a server that is missing, deleted or of another project. */
 export async function showWithExtras(
   deps: Deps,
   context: RequestContext,

@@ -49,7 +49,7 @@ export interface ServerRecord {
   /** What waits for its cell to be reached; null: nothing does. */
   readonly intent: IntentAction | null
   readonly asked: AskedFor
-  /** A delete, and whatever else was asked for in vain, shows as its task at once, whatever the cell last said. */
+  /** The task of a delete, or of another request that waits, is shown at once, before the cell reports it. */
   readonly taskState: Task | null
   /** Nova's number. */
   readonly powerState: number

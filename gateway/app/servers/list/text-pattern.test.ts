@@ -22,7 +22,7 @@ test.each(['a|b', 'a*', '[ab]', '(a)', 'a{2}', '\\d', 'a+', 'a?', 'a^', 'a$b', '
   },
 )
 
-test('textPattern() finds a pattern anywhere, whatever the case', () => {
+test('textPattern() finds a pattern anywhere, in any case', () => {
   const pattern = textPattern('W(eb|ork)\\d', 'name')
   expect(['my-web1', 'WORK2', 'web'].map((text) => pattern.matches(text))).toEqual([
     true,

@@ -1,17 +1,17 @@
 import { RE2JS } from 're2js'
 import { Failure } from '#common/errors.ts'
 
-/** A pattern from a user, found anywhere in a text, whatever its case, as Nova's MySQL does it. */
+/** A user's pattern, found anywhere in a text and in any case, as by Nova's MySQL. */
 export interface TextPattern {
   /** The same as a LIKE pattern for lower-cased text; undefined when LIKE cannot say it. */
   readonly like: string | undefined
-  /** In time linear to the text, whatever the pattern. */
+  /** In time linear to the text, for every pattern. */
   matches(text: string): boolean
 }
 
 const PATTERN_MAX = 255
 
-/** Throws `invalid` for text that is no pattern, needs more than linear time, or is too long. */
+/** Throws `invalid` for text that is not a pattern, needs more than linear time, or is too long. */
 export function textPattern(text: string, what: string): TextPattern {
   if (text.length > PATTERN_MAX)
     throw new Failure(

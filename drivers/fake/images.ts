@@ -1,4 +1,5 @@
 import type { Snapshot } from '../driver.ts'
+import type { ImageCopies } from '../image-copies.ts'
 import type { FakeHost } from './host.ts'
 
 const SECTOR = 512
@@ -20,5 +21,13 @@ export function fakeSnapshot(host: FakeHost): Snapshot {
           [Symbol.asyncDispose]: async () => {},
         }
       }),
+  }
+}
+
+/** The images that the simulated host has booted. */
+export function fakeImageCopies(host: FakeHost): ImageCopies {
+  return {
+    find: ({ sha256 }, signal) =>
+      host.faulty('imageCopies', undefined, signal, () => host.images.get(sha256)),
   }
 }
