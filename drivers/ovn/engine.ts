@@ -45,7 +45,7 @@ const SILENT_MS = 1_500
 const SEEN_MS = 5_000
 const CONFLICTS_MAX = 5
 const SOUTHBOUND_TABLES = {
-  Chassis: ['name', 'hostname', 'encaps', 'other_config'],
+  Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
   Chassis_Private: ['name', 'nb_cfg'],
   Encap: ['ip'],
   Port_Binding: ['logical_port', 'type', 'up', 'chassis'],

@@ -28,7 +28,7 @@ export function remoteDifference(
     return isSame ? [] : moveHost(uuid, host)
   })
   const removed = [...known.values()].flatMap(({ uuid, row }) =>
-    isRemote(row) && !addressOf.has(textOf(row, 'name'))
+    isRemote(row) && isOwn(row) && !addressOf.has(textOf(row, 'name'))
       ? [{ op: 'delete', table: 'Chassis', where: [['_uuid', '==', encodeReference(uuid)]] }]
       : [],
   )
@@ -47,6 +47,11 @@ export function remoteDifference(
 }
 
 /** True for a row of a host in another cell. */
+/** False for a row of another writer, such as ovn-ic. */
+function isOwn(row: Row): boolean {
+  return (row['external_ids'] as ValueMap)[ID_KEY] !== undefined
+}
+
 export function isRemote(row: Row): boolean {
   return (row['other_config'] as ValueMap)['is-remote'] === 'true'
 }

@@ -95,12 +95,17 @@ async function select(db: Executor, condition: SQL): Promise<readonly PlacedPort
   return rows.map(({ port, cellId, hostId }) => ({ port: byId.get(port.id)!, cellId, hostId }))
 }
 
+const physicalNetworks = sql<
+  readonly string[] | null
+>`json_extract(${hostIndex.view}, '$.network.physicalNetworks')`
+
 /** A host that a network engine joins, and where its tunnels end. */
 export interface JoinedHost {
   readonly id: string
   readonly cellId: string
   readonly name: string
   readonly encapAddress: string
+  readonly physicalNetworks: readonly string[]
 }
 
 /** The hosts of all cells that a network engine joins, as last known. */
@@ -110,10 +115,10 @@ export function joinedHosts(db: Executor): Promise<readonly JoinedHost[]> {
 
 /** The physical networks that some host of a cell maps to a bridge, as last known. */
 export async function mappedPhysicalNetworks(db: Executor): Promise<readonly string[]> {
-  const names = sql<
-    readonly string[] | null
-  >`json_extract(${hostIndex.view}, '$.network.physicalNetworks')`
-  const rows = await db.orm.selectDistinct({ names }).from(hostIndex).where(isThere)
+  const rows = await db.orm
+    .selectDistinct({ names: physicalNetworks })
+    .from(hostIndex)
+    .where(isThere)
   const all = rows.flatMap((row) => row.names ?? [])
   return [...new Set(all)].toSorted()
 }
@@ -126,6 +131,7 @@ const JOINED = statement(
       cellId: sql`${hostIndex.cellId}`.as('cellId'),
       name: hostIndex.name,
       encapAddress: encapAddress.as('encapAddress'),
+      physicalNetworks: physicalNetworks.as('physicalNetworks'),
     })
     .from(hostIndex)
     .where(and(isThere, sql`${encapAddress} is not null`))

@@ -24,6 +24,7 @@ let user: ApiClient
 let north: CellId
 const south = newId<CellId>()
 const southHost = newId<HostId>()
+let northHost: HostId
 let portHere: string
 let portThere: string
 let subnetId: string
@@ -50,7 +51,8 @@ beforeAll(async () => {
   await db.orm.execute(
     `update server_index set cell_id = '${south}', host_id = '${southHost}' where server_id = '${there}'`,
   )
-  await know(north, hostId as HostId, NORTH)
+  northHost = hostId as HostId
+  await know(north, northHost, NORTH)
   await know(south, southHost, SOUTH)
   portHere = (await portsOfServer(db, here))[0]!.id
   portThere = (await portsOfServer(db, there))[0]!.id
@@ -95,7 +97,10 @@ test('a host that has not said where its tunnels end is none to tunnel to', asyn
 
 test('one cell has the external address of a router, and each the floating IPs of its own ports', async () => {
   const { networks } = world.api.gateway
-  const external = await createNetwork(networks, ADMIN, { name: 'public', 'router:external': true })
+  const external = await createNetwork(networks, ADMIN, {
+    ...{ name: 'public', 'router:external': true },
+    ...{ 'provider:network_type': 'flat', 'provider:physical_network': 'physnet' },
+  })
   const outside = { network_id: external.id, ip_version: 4, cidr: '203.0.113.0/28' } as const
   await createSubnet(networks, ADMIN, outside)
   const info = { external_gateway_info: { network_id: external.id } }
@@ -126,4 +131,11 @@ test('one cell has the external address of a router, and each the floating IPs o
   const interfaces = ({ ports }: NetworkState) =>
     ports.filter(({ deviceOwner }) => deviceOwner === 'network:router_interface')
   expect(interfaces(one)).toEqual(interfaces(other))
+
+  // A cell whose hosts do not reach the external network is no home.
+  const isNorthHome = north < south
+  const unmapped = { ...(isNorthHome ? NORTH : SOUTH), physicalNetworks: [] }
+  await know(isNorthHome ? north : south, isNorthHome ? northHost : southHost, unmapped)
+  expect(gatewayOf(await stateIn(isNorthHome ? south : north))).toMatchObject({ hasSnat: true })
+  expect(gatewayOf(await stateIn(isNorthHome ? north : south))).toMatchObject({ hasSnat: false })
 })

@@ -50,23 +50,28 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
   )
   const cellOf = new Map(placed.map(({ port, cellId: of }) => [port.id, of]))
   const joined = await joinedHosts(db)
-  const home = homeCell(placed, joined) ?? cellId
-  const isHome = home === cellId
+  const networks = await findNetworks(db, networkIds)
+  const homes = homeCells(found, { placed, joined, networks })
+  const isHome = (routerId: string) => (homes.get(routerId) ?? cellId) === cellId
+  const able = new Set<string | null | undefined>(joined.map((host) => host.cellId))
   const remote = new Set(
     placed.flatMap((each) => (each.cellId === cellId ? [] : (each.hostId ?? []))),
   )
   return {
-    networks: (await findNetworks(db, networkIds)).map(wireNetwork).toSorted(byId),
+    networks: networks.map(wireNetwork).toSorted(byId),
     subnets: (await subnetsOfNetworks(db, networkIds)).map(wireSubnet).toSorted(byId),
     ports: ports
       .map((port) => wirePort(port, cellId))
-      .map((port) => (isHome ? port : gatewayElsewhere(port, cellId)))
+      .map((port) => (isHome(port.deviceId) ? port : gatewayElsewhere(port, cellId)))
       .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
-    routers: found.map((router) => wireRouter(router, isHome)).toSorted(byId),
+    routers: found.map((router) => wireRouter(router, isHome(router.id))).toSorted(byId),
     floatingIps: floating
       // Two cells that answered for one address would disturb each other.
-      .filter(({ floatingIp }) => (cellOf.get(floatingIp.fixedPortId!) ?? home) === cellId)
+      .filter(({ floatingIp: { fixedPortId, routerId } }) => {
+        const own = cellOf.get(fixedPortId!)
+        return able.has(own) ? own === cellId : isHome(routerId!)
+      })
       .map(({ floatingIp: { id, revision, address, networkId, ...to }, mac }) => ({
         ...{ id, revision, address, networkId, mac },
         routerId: to.routerId!,
@@ -85,17 +90,34 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
 }
 
 /**
- * The cell whose routers have the external addresses of the routers here: of those that have servers on the networks and
- * a network engine the one with the lowest id. All cells of these networks choose the same.
+ * By router, the cell that has its external address: of the cells with servers on these networks and a host that reaches
+ * its external network the one with the lowest id. All cells of these networks choose the same.
  */
-function homeCell(
-  placed: readonly PlacedPort[],
-  joined: readonly JoinedHost[],
-): string | undefined {
-  const able = new Set(joined.map(({ cellId }) => cellId))
-  const cells = placed.flatMap(({ cellId }) => cellId ?? [])
-  const candidates = cells.filter((cellId) => able.has(cellId))
-  return (candidates.length > 0 ? candidates : cells).toSorted()[0]
+function homeCells(
+  routers: readonly CellRouter[],
+  {
+    placed,
+    joined,
+    networks,
+  }: {
+    readonly placed: readonly PlacedPort[]
+    readonly joined: readonly JoinedHost[]
+    readonly networks: readonly Network[]
+  },
+): ReadonlyMap<string, string> {
+  const cells = [...new Set(placed.flatMap(({ cellId }) => cellId ?? []))].toSorted()
+  return new Map(
+    routers.flatMap(({ id, gatewayNetworkId }) => {
+      const external = networks.find((network) => network.id === gatewayNetworkId)
+      const wire = external?.physicalNetwork ?? null
+      const reaching = joined.filter(
+        ({ physicalNetworks }) => wire === null || physicalNetworks.includes(wire),
+      )
+      const able = new Set(reaching.map(({ cellId }) => cellId))
+      const home = cells.find((cellId) => able.has(cellId)) ?? cells[0]
+      return home === undefined ? [] : [[id, home] as const]
+    }),
+  )
 }
 
 /**
