@@ -65,7 +65,7 @@ test('a host that one cell has is refused to every other, and logged once', asyn
     {},
   )
   expect(rows.map(({ details }) => JSON.parse(details) as unknown)).toEqual([
-    { host: 'mine', state: 'refused', message: expect.stringContaining('is of cell owner') },
+    { host: 'mine', state: 'refused', message: expect.stringContaining('belongs to cell owner') },
   ])
 })
 

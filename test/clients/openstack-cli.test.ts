@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
+import { untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
@@ -77,12 +78,18 @@ describe
         }),
       ])
 
+      // The command returns before the work is done.
+      const until = (status: string) => untilStatus(cloud.as('demo'), String(created['id']), status)
       await demo.run('server stop cli-1')
+      await until('SHUTOFF')
       expect(column(await demo.json('server list --status SHUTOFF'), 'Name')).toEqual(['cli-1'])
       await demo.run('server start cli-1')
+      await until('ACTIVE')
       await demo.run('server reboot --wait cli-1')
       await demo.run('server pause cli-1')
+      await until('PAUSED')
       await demo.run('server unpause cli-1')
+      await until('ACTIVE')
       expect(await demo.run('console log show cli-1')).toMatch(
         new RegExp(`uuid ${String(created['id'])}.*off.*on.*rebooted.*paused.*unpaused`, 's'),
       )
