@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { NetworkId, PortId } from '#common/ids.ts'
+import type { InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import { newId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { tracesOf } from '#test/env/cell-engine.ts'
@@ -60,6 +60,18 @@ test('a server becomes active once all of its ports work', async () => {
 test('a server without ports waits for none', async () => {
   const operation = operationOn()
   await cell.ask('instance.build', { operation, build: sampleBuild() })
+
+  await cell.waitForFeed('instance', isActive(operation.serverId))
+})
+
+test('a guest that is adopted is not given up for its ports', async () => {
+  const operation = operationOn()
+  const hardware = { vcpus: 1, memoryMb: 128, rootGb: 1 }
+  const id = operation.serverId as InstanceId
+  host.driver.plant({ id, name: 'found', powerState: 'running', ...hardware })
+
+  const build = sampleBuild({ adopts: true, nics: [nic()], requestedHost: 'joined' })
+  await cell.ask('instance.build', { operation, build })
 
   await cell.waitForFeed('instance', isActive(operation.serverId))
 })

@@ -47,8 +47,9 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
     signal,
     isWanted: async () => (await findOwner(deps.db, server)) === sagaId,
   })
-  const isStarted = outcome.state === 'done' && isRunning(outcome)
-  if (!isStarted || !deps.hosts.isJoinedByOvn(claimed.placed.hostId)) return spawned(outcome)
+  // A guest that is adopted runs with the NICs that it has: it is not given up for them.
+  const isNew = outcome.state === 'done' && isRunning(outcome) && build.adopts !== true
+  if (!isNew || !deps.hosts.isJoinedByOvn(claimed.placed.hostId)) return spawned(outcome)
   const nics = build.nics.map(({ portId }) => portId)
   return untilPortsUp(call, claimed.placed, { nics, running: spawned(outcome) }, signal)
 }
