@@ -95,17 +95,7 @@ export async function startCell(
   if (config.ovn !== undefined)
     network = run(
       owned
-        .use(
-          new NetworkWriter(config.ovn, {
-            db,
-            clock,
-            log,
-            holder,
-            nudge: networkChanged,
-            feedChanged,
-            ratios: config.ratios,
-          }),
-        )
+        .use(new NetworkWriter(config.ovn, { ...conductor, db, holder, nudge: networkChanged }))
         .reconciler(),
     )
   const recovery = run(sagaRecovery(cell))

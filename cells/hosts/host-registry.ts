@@ -144,6 +144,11 @@ export class HostRegistry {
     }
   }
 
+  /** True when an operator or the cell has declared the host down: nothing of it runs any more. */
+  isForcedDown(id: HostId): boolean {
+    return this.#hosts.get(id)?.isForcedDown === true
+  }
+
   /** True when OVN joins the ports of the host's guests. */
   isJoinedByOvn(id: HostId): boolean {
     return this.#hosts.get(id)?.capabilities.includes('network-ovn') === true

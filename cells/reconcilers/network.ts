@@ -16,7 +16,7 @@ import { changeHost } from '../hosts/change-host.ts'
 /** The addresses of the cell's OVN databases, as its tools write them. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
 
-interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged'> {
+interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged' | 'hosts'> {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
@@ -73,6 +73,7 @@ export class NetworkWriter implements AsyncDisposable {
       ...this.#settings,
       clock,
       log,
+      isDown: (chassis) => this.#parts.hosts.isForcedDown(chassis as HostId),
       onPort: (binding) => {
         this.#bindings.set(binding.portId, binding)
         nudge()

@@ -3,16 +3,25 @@ import { systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import type { NetworkState } from '#openapi/wire/network.ts'
-import { EMPTY_STATE, wireNetwork, wirePort, wireSubnet } from '#test/env/network-state.ts'
+import {
+  EMPTY_STATE,
+  wireNetwork,
+  wirePort,
+  wireRouter,
+  wireSubnet,
+} from '#test/env/network-state.ts'
 import { OvsdbServer, whyNoOvsdb } from '#test/env/ovsdb-server.ts'
 import { OvnEngine, type OvnEngineOptions, type PortBinding } from './engine.ts'
+import { ROUTER_GATEWAY } from './northbound/network-index.ts'
 import { OvsdbDatabase } from './ovsdb/database.ts'
+import { textOf } from './ovsdb/values.ts'
 
 const log = createLogger('engine', 'silent')
 const why = whyNoOvsdb()
 const TABLES = {
   Logical_Switch: ['name', 'external_ids'],
   Logical_Switch_Port: ['name', 'type', 'external_ids'],
+  Gateway_Chassis: ['chassis_name'],
   NB_Global: ['nb_cfg'],
   Chassis: ['name', 'encaps', 'other_config'],
   Encap: ['ip', 'chassis_name'],
@@ -103,6 +112,46 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
     await expect.poll(switches).toContain(`neutron-${state.networks[0]!.id}`)
     await engine.apply(EMPTY_STATE, signal())
     await expect.poll(switches).toEqual(['theirs'])
+  })
+
+  test('a host that is known to be down is no gateway, though it answers', async () => {
+    const down = new Set<string>()
+    await engine[Symbol.asyncDispose]()
+    engine = await OvnEngine.open({
+      ...options(),
+      askHostsMs: 20,
+      isDown: (host) => down.has(host),
+    })
+    const hosts = ['one', 'two'].flatMap((name, place) => [
+      {
+        ...{ op: 'insert', table: 'Encap', 'uuid-name': `e${place}` },
+        row: { type: 'geneve', ip: `10.255.0.${place + 1}`, chassis_name: name },
+      },
+      {
+        ...{ op: 'insert', table: 'Chassis' },
+        row: { name, encaps: ['named-uuid', `e${place}`] },
+      },
+    ])
+    await databases[1].transact(hosts)
+    const outside = wireNetwork({ isExternal: true })
+    const subnet = wireSubnet(outside, '203.0.113.0/24')
+    const { id } = wireRouter()
+    const owner = { deviceId: id, deviceOwner: ROUTER_GATEWAY }
+    const gateway = wirePort(subnet, '203.0.113.9', owner)
+    const router = wireRouter({ id, gateway: { portId: gateway.id, hasSnat: false } })
+    const objects = { networks: [outside], subnets: [subnet], ports: [gateway], routers: [router] }
+    const gateways = () =>
+      rows(databases[0], 'Gateway_Chassis')
+        .map((row) => textOf(row, 'chassis_name'))
+        .toSorted((a, b) => a.localeCompare(b))
+
+    await engine.apply({ ...EMPTY_STATE, ...objects }, signal())
+    await expect.poll(gateways).toEqual(['one', 'two'])
+
+    down.add('one')
+    await expect.poll(gateways).toEqual(['two'])
+    down.clear()
+    await expect.poll(gateways).toEqual(['one', 'two'])
   })
 
   test('states that come at once end with the last of them', async () => {

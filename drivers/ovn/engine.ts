@@ -32,6 +32,8 @@ export interface OvnEngineOptions {
   readonly log: Logger
   /** Called for each port of the state whose binding differs from the last reported one, and the first time. */
   readonly onPort: (binding: PortBinding) => void
+  /** True for a host that is known to be down, though it may answer OVN: it is no gateway then. Absent: none is. */
+  readonly isDown?: (chassis: string) => boolean
   /** How often hosts are asked for a sign of life, while a router has a gateway. */
   readonly askHostsMs?: number
   /** How long a host may give none before it counts as dead. */
@@ -135,7 +137,10 @@ export class OvnEngine implements AsyncDisposable {
 
   /** The hosts of the cell, as they describe themselves. */
   hosts(): readonly OvnHost[] {
-    return this.#hosts.list()
+    const { isDown = () => false } = this.#options
+    return this.#hosts
+      .list()
+      .map((host) => (isDown(host.chassis) ? { ...host, isAlive: false } : host))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
