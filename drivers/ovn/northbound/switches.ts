@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WireNetwork, WirePort } from '#openapi/wire/network.ts'
 import { dhcpOf } from './dhcp.ts'
 import {
   isFiltered,
   isIpv6,
   isRouterPort,
-  METADATA,
   type NetworkIndex,
   ROUTER_GATEWAY,
   withPrefix,
@@ -105,7 +105,7 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
 
 function typeOf(port: WirePort): string {
   if (isRouterPort(port)) return 'router'
-  if (port.deviceOwner === METADATA) return 'localport'
+  if (port.deviceOwner === METADATA_PORT_OWNER) return 'localport'
   return port.remoteHostId === null ? '' : 'remote'
 }
 
