@@ -6,6 +6,7 @@ import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
 import type { IntegrationBridge } from '../../ovn/integration-bridge.ts'
+import { METADATA_ADDRESS } from '../../ovn/northbound/metadata-addresses.ts'
 import { run } from '../../run.ts'
 
 /** What an endpoint's options carry of its NIC. */
@@ -13,6 +14,9 @@ const NIC_OPTION = 'weir.nic'
 const STEP_MS = 10_000
 /** Of an interface in Linux. */
 const NAME_MAX = 15
+/** The kinds of routes of libnetwork's remote drivers. */
+const BY_NEXT_HOP = 0
+const CONNECTED = 1
 const CONTENT_TYPE = 'application/vnd.docker.plugins.v1.2+json'
 
 export interface OvnEndpointsOptions {
@@ -145,13 +149,18 @@ export class OvnEndpoints implements AsyncDisposable {
     await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
     await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
     const routes = nic.fixedIps.flatMap(({ hostRoutes = [] }) => hostRoutes)
+    // A container asks no DHCP server, from which other guests have this route.
+    const metadata = { Destination: `${METADATA_ADDRESS}/32`, RouteType: CONNECTED }
     return {
       InterfaceName: { SrcName: inside, DstPrefix: 'eth' },
       Gateway: gatewayOf(nic, false),
       GatewayIPv6: gatewayOf(nic, true),
-      StaticRoutes: routes.map(({ destination, nexthop }) => {
-        return { Destination: destination, RouteType: 0, NextHop: nexthop }
-      }),
+      StaticRoutes: [
+        ...(nic.isFirst ? [metadata] : []),
+        ...routes.map(({ destination, nexthop }) => {
+          return { Destination: destination, RouteType: BY_NEXT_HOP, NextHop: nexthop }
+        }),
+      ],
       // Without it the engine adds a bridge of its own where a network has no gateway.
       DisableGatewayService: true,
     }

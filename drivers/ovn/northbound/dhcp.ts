@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WirePort, WireSubnet } from '#openapi/wire/network.ts'
+import { METADATA_ADDRESS } from './metadata-addresses.ts'
 import { isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, type WantedRow } from './rows.ts'
 
 /** Seconds; Neutron's `dhcp_lease_duration` is a day, its ML2/OVN driver's default half of that. */
 const LEASE_S = 43_200
-export const METADATA_ADDRESS = '169.254.169.254'
 
 type Options = Readonly<Record<string, string>>
 

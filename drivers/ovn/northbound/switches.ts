@@ -130,7 +130,9 @@ function addressesOf(port: WirePort): readonly string[] {
   const others = port.allowedPairs.flatMap(({ mac }) =>
     mac === null || mac === port.mac ? [] : [mac],
   )
-  const unknown = port.hasPortSecurity ? [] : ['unknown']
+  // OVN answers ARP only for ports whose every address it knows.
+  const isKnown = port.hasPortSecurity || port.deviceOwner === METADATA_PORT_OWNER
+  const unknown = isKnown ? [] : ['unknown']
   return [...new Set([own, ...others, ...unknown])]
 }
 

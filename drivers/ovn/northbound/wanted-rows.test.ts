@@ -112,7 +112,12 @@ describe('ports', () => {
       [own, 'fa:16:3e:00:00:99 10.0.0.9 fd00::/64'],
     ],
     ['without port security', { hasPortSecurity: false }, [own, 'unknown'], []],
-    ['that answers for metadata', { deviceOwner: METADATA_PORT_OWNER }, [own], []],
+    [
+      'that answers for metadata',
+      { deviceOwner: METADATA_PORT_OWNER, hasPortSecurity: false },
+      [own],
+      [],
+    ],
   ])('a port %s', (_, more, addresses, portSecurity) => {
     expect(columns(more)).toMatchObject({ addresses, port_security: portSecurity })
   })
