@@ -144,10 +144,15 @@ export class OvnEndpoints implements AsyncDisposable {
     await this.#remove(name, signal)
     const peer = ['peer', 'name', inside, ...mtu, 'address', nic.macAddress]
     await this.#inNetwork(signal, 'ip', 'link', 'add', name, ...mtu, 'type', 'veth', ...peer)
-    if (await this.#options.bridge.isInUserspace())
-      await this.#inNetwork(signal, 'ethtool', '-K', inside, 'tx', 'off')
-    await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
-    await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
+    try {
+      if (await this.#options.bridge.isInUserspace())
+        await this.#inNetwork(signal, 'ethtool', '-K', inside, 'tx', 'off')
+      await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
+      await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
+    } catch (error) {
+      await this.#remove(name, signal)
+      throw error
+    }
     const routes = nic.fixedIps.flatMap(({ hostRoutes = [] }) => hostRoutes)
     // A container asks no DHCP server, from which other guests have this route.
     const metadata = { Destination: `${METADATA_ADDRESS}/32`, RouteType: CONNECTED }
@@ -168,8 +173,8 @@ export class OvnEndpoints implements AsyncDisposable {
 
   async #leave(endpointId: string, signal: AbortSignal): Promise<void> {
     const [name] = namesOf(endpointId)
-    await this.#options.bridge.unplug(name, signal)
     await this.#remove(name, signal)
+    await this.#options.bridge.unplug(name, signal)
   }
 
   /** It goes with its other end, too, when the container ends. */
