@@ -82,6 +82,7 @@ export interface GatewayConfig {
   readonly requestsInProgressMax: number
   /** How long what users delete can be restored; 0: not at all. */
   readonly reclaimIntervalS: number
+  readonly forcesConfigDrive: boolean
 }
 
 /** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
@@ -178,6 +179,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     ),
     requestsInProgressMax: read.integer('REQUESTS_IN_PROGRESS_MAX', 1_000, 1),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
+    forcesConfigDrive: read.boolean('FORCE_CONFIG_DRIVE', false),
   }
   read.finish()
   trustedProxies(config.trustedProxies)
