@@ -16,6 +16,7 @@ import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
 import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
 import { run } from '#drivers/run.ts'
 import type { WirePort } from '#openapi/wire/network.ts'
+import { type PingStream, startPingStream } from './ping-stream.ts'
 
 const STEP_MS = 30_000
 /** What udhcpc calls with a lease. */
@@ -47,6 +48,8 @@ export interface Endpoint {
   fetch(address: string): Promise<string>
   /** Answers HTTP from now on with this page. */
   serve(page: string): Promise<void>
+  /** Pings the address from now on. */
+  stream(address: string): Promise<PingStream>
 }
 
 export interface OvnWorldOptions {
@@ -160,6 +163,8 @@ export class OvnWorld implements AsyncDisposable {
         const host = address.includes(':') ? `[${address}]` : address
         return inside('curl', '-s', '--max-time', '2', `http://${host}/`).catch(() => '')
       },
+      stream: async (address) =>
+        startPingStream(inside, await mkdtemp(join(this.directory, 'ping-')), address),
       serve: async (page) => {
         const folder = await mkdtemp(join(this.directory, 'www-'))
         await writeFile(join(folder, 'index.html'), page)
