@@ -5,6 +5,7 @@ import type { Adopt } from './adopt.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
+import type { GuestMetadata } from './guest-metadata.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
@@ -57,6 +58,7 @@ export interface Driver extends AsyncDisposable {
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
   readonly labels?: Labels
+  readonly guestMetadata?: GuestMetadata
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly consoleKinds?: ConsoleKinds
@@ -90,6 +92,7 @@ export const CAPABILITIES = [
   'interfaces',
   'firewall',
   'labels',
+  'guestMetadata',
   'consoleLog',
   'console',
   'consoleKinds',

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type {
   NetworkState,
   WireNetwork,
@@ -41,8 +42,6 @@ export interface NetworkIndex {
 
 export const ROUTER_INTERFACE = 'network:router_interface'
 export const ROUTER_GATEWAY = 'network:router_gateway'
-/** The owner of the port that answers for the metadata service on each host, by Neutron's name. */
-export const METADATA = 'network:distributed'
 /** The owner of a port that only holds an address, for which a router answers. */
 const FLOATING_IP = 'network:floatingip'
 
@@ -94,5 +93,5 @@ export function isRouterPort({ deviceOwner }: WirePort): boolean {
 
 /** True for a port whose guest is restricted to its addresses and security groups; OVN's own ports are not. */
 export function isFiltered(port: WirePort): boolean {
-  return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA
+  return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA_PORT_OWNER
 }

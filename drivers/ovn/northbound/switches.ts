@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WireNetwork, WirePort } from '#openapi/wire/network.ts'
 import { dhcpOf } from './dhcp.ts'
 import {
   isFiltered,
   isIpv6,
   isRouterPort,
-  METADATA,
   type NetworkIndex,
   ROUTER_GATEWAY,
   withPrefix,
@@ -105,7 +105,7 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
 
 function typeOf(port: WirePort): string {
   if (isRouterPort(port)) return 'router'
-  if (port.deviceOwner === METADATA) return 'localport'
+  if (port.deviceOwner === METADATA_PORT_OWNER) return 'localport'
   return port.remoteHostId === null ? '' : 'remote'
 }
 
@@ -135,7 +135,9 @@ function addressesOf(port: WirePort): readonly string[] {
   const others = port.allowedPairs.flatMap(({ mac }) =>
     mac === null || mac === port.mac ? [] : [mac],
   )
-  const unknown = port.hasPortSecurity ? [] : ['unknown']
+  // OVN answers ARP only for ports whose every address it knows.
+  const isKnown = port.hasPortSecurity || port.deviceOwner === METADATA_PORT_OWNER
+  const unknown = isKnown ? [] : ['unknown']
   return [...new Set([own, ...others, ...unknown])]
 }
 

@@ -891,6 +891,8 @@ CREATE TABLE `request_specs` (
 	`sealed_user_data` mediumtext,
 	`sealed_files` mediumtext,
 	`sealed_password` text,
+	`guest_password` text,
+	`password_clears` int NOT NULL DEFAULT 0,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
