@@ -9,9 +9,10 @@ import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn
 import type { Conductor } from '../conductor/conductor.ts'
 import { queueFeedRow } from '../db/feed.ts'
 import { hostNetworks } from '../db/hosts.ts'
-import { networkVersion, readNetworkState } from '../db/network-objects.ts'
+import { networkVersion } from '../db/network-objects.ts'
 import { queuePortBindings } from '../db/port-bindings.ts'
 import { changeHost } from '../hosts/change-host.ts'
+import { readCellNetworks } from './cell-networks.ts'
 
 /** The addresses of the cell's OVN databases, as its tools write them. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
@@ -83,7 +84,7 @@ export class NetworkWriter implements AsyncDisposable {
     await this.#reportHosts(this.#engine)
     const version = await networkVersion(db)
     if (version === this.#version) return { holder: 1, version }
-    const state = await readNetworkState(db)
+    const state = await readCellNetworks(db, this.#parts.hosts)
     await this.#engine.apply(state, signal)
     // A change in the meantime raises the version, which the next round sees.
     this.#version = version

@@ -20,9 +20,15 @@ export interface OvnHost {
   readonly isAlive: boolean
 }
 
+/** The networks of a cell, with what the cell alone knows of its servers. */
+export interface CellNetworks extends NetworkState {
+  /** By port, the host that its guest is moving to while it runs. Absent: none is. */
+  readonly destinations?: ReadonlyMap<string, string>
+}
+
 /** The state indexed by the keys of its look-ups. Objects that refer to missing ones are left out. */
 export interface NetworkIndex {
-  readonly state: NetworkState
+  readonly state: CellNetworks
   readonly hosts: readonly OvnHost[]
   readonly networks: ReadonlyMap<string, WireNetwork>
   readonly subnets: ReadonlyMap<string, WireSubnet>
@@ -40,7 +46,7 @@ export const ROUTER_GATEWAY = 'network:router_gateway'
 const FLOATING_IP = 'network:floatingip'
 
 /** The state by the ids that the rows need, computed once for all rows. */
-export function indexNetworks(state: NetworkState, hosts: readonly OvnHost[]): NetworkIndex {
+export function indexNetworks(state: CellNetworks, hosts: readonly OvnHost[]): NetworkIndex {
   const networks = byId(state.networks)
   const subnets = byId(state.subnets.filter(({ networkId }) => networks.has(networkId)))
   const inDataPlane = ({ networkId, deviceOwner }: WirePort) =>

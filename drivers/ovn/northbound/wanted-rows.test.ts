@@ -10,7 +10,7 @@ import {
   wireRule,
   wireSubnet,
 } from '#test/env/network-state.ts'
-import { type OvnHost, ROUTER_INTERFACE } from './network-index.ts'
+import { type CellNetworks, type OvnHost, ROUTER_INTERFACE } from './network-index.ts'
 import { isReferences, type NorthboundTable, type WantedRow } from './rows.ts'
 import { portGroupName } from './security-groups.ts'
 import { wantedRows } from './wanted-rows.ts'
@@ -27,7 +27,7 @@ const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
 })
 
 function rowsOf(
-  parts: Partial<NetworkState>,
+  parts: Partial<CellNetworks>,
   hosts: readonly OvnHost[] = [],
 ): readonly WantedRow[] {
   const state = { ...EMPTY_STATE, networks: [network], subnets: [subnet], ...parts }
@@ -127,6 +127,13 @@ describe('ports', () => {
     const hostId = wireNetwork().id
     expect(columns({})).toMatchObject({ type: '', enabled: true, options: key })
     expect(columns({ hostId })['options']).toEqual({ ...key, 'requested-chassis': hostId })
+    const destinations = new Map([[port.id, 'there']])
+    const moving = rowsOf({ ports: [{ ...port, hostId }], destinations })
+    expect(columnsOf(moving, 'Logical_Switch_Port', port.id)['options']).toEqual({
+      ...key,
+      'requested-chassis': `${hostId},there`,
+      'activation-strategy': 'rarp',
+    })
     expect(columns({ remoteHostId: hostId })).toMatchObject({
       type: 'remote',
       options: { ...key, 'requested-chassis': hostId },
