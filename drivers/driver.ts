@@ -12,6 +12,7 @@ import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
+import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
 import type { Uptime } from './uptime.ts'
 
@@ -56,6 +57,7 @@ export interface Driver extends AsyncDisposable {
   readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
+  readonly routing?: Routing
   readonly labels?: Labels
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
@@ -89,6 +91,7 @@ export const CAPABILITIES = [
   'uptime',
   'interfaces',
   'firewall',
+  'routing',
   'labels',
   'consoleLog',
   'console',
@@ -282,6 +285,10 @@ export interface HostInventory {
   readonly instancesMax?: number
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
+  /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */
+  readonly externalNetworks?: readonly ExternalNetwork[]
+  /** Why `routing` leads nowhere, for operators and users; absent: it does. */
+  readonly routingProblem?: string
   readonly hypervisor: {
     /** As Nova shows it: `QEMU`, `KVM`, `fake`. */
     readonly type: string
