@@ -17,9 +17,13 @@ export const HostRouter = Type.Object({
   name: Type.String(),
   isUp: Type.Boolean(),
   gateway: Nullable(Type.Object({ outside: OutsideNetwork, hasSnat: Type.Boolean() })),
-  /** Its addresses on networks, also on those that no server of the host is on. */
+  /** Its ports on networks, also on those that no server of the host is on. */
   interfaces: Type.Array(
-    Type.Object({ portId: Uuid, networkId: Uuid, cidr: Cidr, address: Address }),
+    Type.Object({
+      portId: Uuid,
+      networkId: Uuid,
+      addresses: Type.Array(Type.Object({ cidr: Cidr, address: Address })),
+    }),
   ),
   routes: Type.Array(Type.Object({ destination: Cidr, nexthop: Address })),
 })

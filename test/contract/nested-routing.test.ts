@@ -67,7 +67,10 @@ beforeEach(() => {
     ...{ id: newId(), name: 'ours', isUp: true, routes: [] },
     gateway: { outside: { id: newId(), physicalNetwork: 'public' }, hasSnat: true },
     interfaces: [
-      { portId: newId(), networkId, cidr: `10.${octet}.0.0/24`, address: `10.${octet}.0.1` },
+      {
+        ...{ portId: newId(), networkId },
+        addresses: [{ cidr: `10.${octet}.0.0/24`, address: `10.${octet}.0.1` }],
+      },
     ],
   }
 })

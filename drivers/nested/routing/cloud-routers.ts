@@ -28,6 +28,10 @@ const Subnets = Type.Object({
   subnets: Type.Array(Type.Object({ id: Id, cidr: Type.String() })),
 })
 
+interface FixedIp {
+  readonly subnet_id: string
+  readonly ip_address: string
+}
 type Interface = HostRouter['interfaces'][number]
 
 /** Routers of ours in the cloud below, one for each of ours, known by its name. */
@@ -95,7 +99,10 @@ export class CloudRouters {
     await this.#change(router, { routes }, signal)
   }
 
-  /** Afterwards the router has the address on this network, by a port that is found or made for it. */
+  /**
+   * Afterwards the router is on this network with these addresses, by a port that is found or made for it: with those for
+   * which the network has a subnet there, which it has once a guest is on it.
+   */
   async attach(
     { id }: CloudRouter,
     wanted: Interface,
@@ -103,10 +110,19 @@ export class CloudRouters {
     ports: readonly ListedPort[],
     signal: AbortSignal,
   ): Promise<void> {
+    const fixedIps = await this.#fixedIps(wanted, networkId, signal)
+    if (fixedIps.length === 0) return
     const name = interfaceName(wanted.portId)
     const found = ports.find((port) => port.name === name && port.network_id === networkId)
-    if (found !== undefined && isInterface(found) && found.device_id === id) return
-    const portId = found?.id ?? (await this.#makePort(name, wanted, networkId, signal))
+    const isAsWanted =
+      found !== undefined &&
+      isDeepStrictEqual(addressesOf(found), addressesOf({ fixed_ips: [...fixedIps] }))
+    const isOn = found !== undefined && isInterface(found)
+    if (isAsWanted && isOn && found.device_id === id) return
+    if (found !== undefined && isOn) await this.detach(found.device_id, found.id, signal)
+    else if (found !== undefined && !isAsWanted) await this.#removePort(found.id, signal)
+    const portId =
+      isAsWanted && !isOn ? found.id : await this.#makePort(name, networkId, fixedIps, signal)
     await this.#put(`/routers/${id}/add_router_interface`, { port_id: portId }, signal)
   }
 
@@ -148,22 +164,36 @@ export class CloudRouters {
     })
   }
 
-  async #makePort(
-    name: string,
-    { cidr, address }: Interface,
+  async #fixedIps(
+    { addresses }: Interface,
     networkId: string,
     signal: AbortSignal,
+  ): Promise<readonly FixedIp[]> {
+    const asked = { query: { network_id: networkId }, signal }
+    const { subnets } = (await this.#cloud.ask(Subnets, 'network', 'GET', '/subnets', asked)).body
+    return addresses.flatMap(({ cidr, address }) => {
+      const subnet = subnets.find((each) => each.cidr === cidr)
+      return subnet === undefined ? [] : [{ subnet_id: subnet.id, ip_address: address }]
+    })
+  }
+
+  async #makePort(
+    name: string,
+    networkId: string,
+    fixedIps: readonly FixedIp[],
+    signal: AbortSignal,
   ): Promise<string> {
-    const query = { network_id: networkId, cidr }
-    const { subnets } = (
-      await this.#cloud.ask(Subnets, 'network', 'GET', '/subnets', { query, signal })
-    ).body
-    const port = {
-      ...{ name, network_id: networkId, security_groups: [] },
-      fixed_ips: [{ subnet_id: subnets[0]?.id, ip_address: address }],
-    }
+    const port = { name, network_id: networkId, security_groups: [], fixed_ips: fixedIps }
     const asked = { body: { port }, signal }
     return (await this.#cloud.ask(MadePort, 'network', 'POST', '/ports', asked)).body.port.id
+  }
+
+  async #removePort(id: string, signal: AbortSignal): Promise<void> {
+    await this.#cloud
+      .call('network', 'DELETE', `/ports/${id}`, { signal })
+      .catch((error: unknown) => {
+        if (!isFailure(error, 'not-found')) throw error
+      })
   }
 
   async #change(found: CloudRouter, router: object, signal: AbortSignal): Promise<CloudRouter> {
@@ -176,4 +206,8 @@ export class CloudRouters {
   async #put(path: string, body: object, signal: AbortSignal): Promise<void> {
     await this.#cloud.call('network', 'PUT', path, { body, signal })
   }
+}
+
+function addressesOf({ fixed_ips: ips }: Pick<ListedPort, 'fixed_ips'>): readonly string[] {
+  return ips.map(({ ip_address }) => ip_address).toSorted()
 }

@@ -10,6 +10,7 @@ const ListedPort = Type.Object({
   network_id: Id,
   device_id: Type.String(),
   device_owner: Type.String(),
+  fixed_ips: Type.Array(Type.Object({ ip_address: Type.String() })),
 })
 export type ListedPort = Static<typeof ListedPort>
 
