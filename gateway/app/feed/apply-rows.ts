@@ -5,6 +5,7 @@ import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
+import { queueFloatingIpStatus } from '../../db/floating-ips.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
@@ -30,6 +31,7 @@ interface Batch {
   readonly events: readonly ActionEvent[]
   readonly migrations: readonly MigrationView[]
   readonly ports: readonly Body<'port'>[]
+  readonly floatingIps: readonly Body<'floating-ip'>[]
 }
 
 /** True when servers were given up, so that somebody should see to them. */
@@ -57,6 +59,7 @@ export async function applyRows(
   queuePasswordErasure(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
   queueDataPlaneStatus(tx, cell, batch.ports)
+  queueFloatingIpStatus(tx, cell, batch.floatingIps)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
@@ -140,6 +143,7 @@ function newest(rows: readonly FeedRow[]): Batch {
       ({ id }) => id,
     ),
     ports: last(bodies('port'), ({ portId }) => portId),
+    floatingIps: last(bodies('floating-ip'), ({ id }) => id),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
       return `${serverId} ${attempt} ${trace.level} ${trace.at}`
     }),

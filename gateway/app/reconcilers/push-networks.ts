@@ -14,7 +14,7 @@ import {
 import type { Cell } from '../../cell-client/cell.ts'
 import { hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { OVN } from '../networks/engine.ts'
+import { OVN, ROUTING } from '../networks/engine.ts'
 import { networkState } from '../networks/network-state.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
@@ -45,7 +45,7 @@ interface Known {
 }
 
 /**
- * Sends each cell with a network engine its wanted objects, after any change. One gateway does this; it first lists the
+ * Sends each cell with a network engine, or with hosts that have routers of their own, its wanted objects, after any change. One gateway does this; it first lists the
  * cell's objects, and from then on sends the differences.
  */
 export function pushNetworks(deps: Deps, processName: string): Reconciler {
@@ -60,7 +60,8 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
       return isBehind ? RETRY_MS : EVERY_MS
     },
     round: async (signal) => {
-      const able = new Set((await hostsAbleTo(db, OVN)).map(({ cellId }) => cellId))
+      const hosts = [...(await hostsAbleTo(db, OVN)), ...(await hostsAbleTo(db, ROUTING))]
+      const able = new Set(hosts.map(({ cellId }) => cellId))
       const due = cells.cells().filter(({ id, isLost }) => able.has(id) && !isLost)
       for (const id of known.keys()) if (!due.some((cell) => cell.id === id)) known.delete(id)
       if (due.length === 0) return { cells: 0 }
