@@ -206,3 +206,31 @@ test('an address that the cloud below has given out is in ERROR, with the reason
   await unrouted(router)
   await expect.poll(below, STATE).toEqual(NOTHING)
 }, 120_000)
+
+test('an address that the cloud below could never have is refused at once, and what is there stays', async () => {
+  const far = await make(
+    'network',
+    {
+      ...{ name: 'far', 'router:external': true, 'provider:network_type': 'vlan' },
+      ...{ 'provider:physical_network': 'public', 'provider:segmentation_id': 7 },
+    },
+    admin(),
+  )
+  const range = { network_id: far.id, ip_version: 4, cidr: '198.51.100.0/24' }
+  await make('subnet', range, admin())
+  const router = await make('router', { external_gateway_info: { network_id: far.id } })
+  await put(`routers/${router.id}/add_router_interface`, { subnet_id: subnet })
+  const { server: guest, port } = await server()
+  const floatingip = { floating_network_id: far.id, port_id: port }
+
+  const { status, body } = await post('floatingips', { floatingip })
+
+  expect(status).toBe(409)
+  expect(JSON.stringify(body)).toMatch(
+    /198\.51\.100\.\d+ cannot lead to a server on host nested-\S+: the address is outside the subnets of the external network public .*203\.0\.113\.0\/24/,
+  )
+  expect(await list(top, 'floatingips')).toEqual([])
+  await deleteServer(demo(), guest.id)
+  await unrouted(router.id)
+  await expect.poll(below, STATE).toEqual(NOTHING)
+})

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import { Type } from 'typebox'
 import { errorChain, Failure, isFailure } from '#common/errors.ts'
 import type { OutsideNetwork } from '#openapi/wire/routing.ts'
@@ -29,6 +30,7 @@ const NO_OUTSIDE =
 export class Outsides {
   readonly #cloud: Cloud
   readonly #named: ReadonlyMap<string, string>
+  #known: readonly Outside[] = []
   #seen: { readonly at: number; readonly found: Promise<readonly Outside[]> } | undefined
 
   /** `named`: by names of physical networks here, external networks there, by id or name; none: all, by their own names. */
@@ -37,15 +39,16 @@ export class Outsides {
     this.#named = named
   }
 
-  /** As an inventory has them. A failure is the reason why there are none. */
+  /** As an inventory has them: while the cloud is silent, as it had them last. Another failure is the reason why there are none. */
   async report(
     signal: AbortSignal,
   ): Promise<{ readonly externalNetworks: ExternalNetwork[]; readonly routingProblem?: string }> {
     try {
-      const found = await this.list(signal)
-      return { externalNetworks: found.map(({ name, cidrs }) => ({ name, cidrs })) }
+      this.#known = await this.list(signal)
+      return { externalNetworks: namesOf(this.#known) }
     } catch (error) {
       if (!isFailure(error)) throw error
+      if (error.kind === 'unavailable') return { externalNetworks: namesOf(this.#known) }
       return { externalNetworks: [], routingProblem: errorChain(error) }
     }
   }
@@ -96,7 +99,8 @@ export class Outsides {
         query,
         signal,
       })
-      outsides.push({ name, id, called, cidrs: body.subnets.map(({ cidr }) => cidr) })
+      const cidrs = body.subnets.map(({ cidr }) => cidr).filter((cidr) => ipaddr.isValidCIDR(cidr))
+      outsides.push({ name, id, called, cidrs })
     }
     return outsides
   }
@@ -118,4 +122,8 @@ export class Outsides {
       )
     })
   }
+}
+
+function namesOf(found: readonly Outside[]): ExternalNetwork[] {
+  return found.map(({ name, cidrs }) => ({ name, cidrs }))
 }

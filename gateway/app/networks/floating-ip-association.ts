@@ -10,6 +10,7 @@ import type { Requester } from '../requester.ts'
 import type { FloatingIpFields } from './floating-ips.ts'
 import { canonicalIp } from './ip.ts'
 import { badRequest, NetworkFailure } from './network-failure.ts'
+import { refuseUnroutable } from './refuse-unroutable.ts'
 import { isNetworkOwned } from './service-ports.ts'
 import { isOwner } from './visible.ts'
 
@@ -31,7 +32,8 @@ export const FREE: Association = {
 /**
  * The future owner of the floating IP; the port and the router cannot change until the transaction ends. Throws, in
  * Neutron's words (neutron/db/l3_db.py), `not-found` for a missing port or one that no router connects with the
- * external network, `invalid` for a port of another project, or without exactly one possible IPv4 address.
+ * external network, `invalid` for a port of another project, or without exactly one possible IPv4 address, `conflict` for a server
+ * in a cloud that could never have the floating IP.
  */
 export async function associationOf(
   tx: Tx,
@@ -60,6 +62,8 @@ export async function associationOf(
   const next = { fixedPortId: portId, fixedAddress: address, routerId: router }
   if (portId === fixedPortId && address === fixedAddress) return { ...present, ...next }
   const host = await routingHostOf(tx, port.deviceId)
+  const [network] = await findNetworks(tx, [ip.networkId])
+  if (host !== undefined && network !== undefined) refuseUnroutable(host, network, ip.address)
   return { ...next, reportedStatus: host === undefined ? null : 'DOWN', problem: null }
 }
 
