@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { verifyEntry } from '#deploy/nested/verify-entry.ts'
 import { deleteServer, type Server, activeServer as startServer } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
@@ -232,5 +233,34 @@ test('an address that the cloud below could never have is refused at once, and w
   expect(await list(top, 'floatingips')).toEqual([])
   await deleteServer(demo(), guest.id)
   await unrouted(router.id)
+  await admin().delete(`${NETWORKING}/networks/${far.id}`)
   await expect.poll(below, STATE).toEqual(NOTHING)
+})
+
+test('a join tells of external networks that the cloud shares with one that is a cell already', async () => {
+  type Hosts = {
+    readonly hosts: readonly { readonly name: string; readonly external_networks: object }[]
+  }
+  const { body } = await admin().get<Hosts>('/federation/v1/hosts')
+  expect(body.hosts).toMatchObject([
+    {
+      external_networks: [{ name: 'public', cidrs: ['203.0.113.0/24'] }],
+      routing_problem: null,
+    },
+  ])
+  const { user, password, project, ...settings } = nestedSettingsFor(child)
+  const entry = { login: { user: user!, password: password!, project: project! }, settings }
+  const session = { endpoint: top.endpoints[0]!, token: await admin().token() }
+  const routers = async (cellName?: string) =>
+    (await verifyEntry(session, entry, cellName)).find(({ check }) => check === 'routers')
+
+  expect(await routers()).toEqual({
+    ...{ check: 'routers', result: 'warning' },
+    detail: expect.stringMatching(
+      /External network public there has 203\.0\.113\.0\/24, and physical network public of host nested-\S+ of cell \S+ has 203\.0\.113\.0\/24: the same addresses in two clouds\./,
+    ),
+  })
+  expect(await routers(top.cells[0]!.name)).toEqual({
+    ...{ check: 'routers', result: 'ok', detail: 'public (203.0.113.0/24)' },
+  })
 })
