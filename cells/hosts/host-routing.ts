@@ -65,10 +65,10 @@ function routerOf(
 }
 
 function outsideOf({ networks }: NetworkState, id: string): OutsideNetwork {
-  return {
-    id,
-    physicalNetwork: networks.find((network) => network.id === id)?.physicalNetwork ?? null,
-  }
+  const { physicalNetwork = null, vlan = null } =
+    networks.find((network) => network.id === id) ?? {}
+  const isVlan = physicalNetwork !== null && vlan !== null
+  return { id, physicalNetwork: isVlan ? `${physicalNetwork}:${vlan}` : physicalNetwork }
 }
 
 /** Always in one order: a list in another would be taken for a change. */

@@ -67,7 +67,9 @@ interface Named {
 }
 
 interface NetworkAnswer extends Named {
+  readonly 'provider:network_type': string
   readonly 'provider:physical_network': string | null
+  readonly 'provider:segmentation_id': number | null
 }
 
 async function ourExternals(admin: Session): Promise<readonly OurExternal[]> {
@@ -80,8 +82,14 @@ async function ourExternals(admin: Session): Promise<readonly OurExternal[]> {
   )
   return found.map(({ name, cidrs }, at) => ({
     ...{ name, cidrs },
-    physicalNetwork: networks[at]!['provider:physical_network'],
+    physicalNetwork: placeOf(networks[at]!),
   }))
+}
+
+/** As hosts name it: with its VLAN, if it is one. */
+function placeOf(network: NetworkAnswer): string | null {
+  const { 'provider:physical_network': physical, 'provider:segmentation_id': vlan } = network
+  return network['provider:network_type'] === 'vlan' ? `${physical}:${vlan}` : physical
 }
 
 interface HostAnswer {

@@ -123,7 +123,11 @@ export async function mappedPhysicalNetworks(db: Executor): Promise<readonly str
     .selectDistinct({ names: physicalNetworks, outside: outsideNetworks })
     .from(hostIndex)
     .where(isThere)
-  const all = rows.flatMap(({ names, outside }) => [...(names ?? []), ...(outside ?? [])])
+  const all = rows.flatMap(({ names, outside }) => [
+    ...(names ?? []),
+    // Of a VLAN, such as `site:7`, its physical network.
+    ...(outside ?? []).map((name) => name.split(':')[0]!),
+  ])
   return [...new Set(all)].toSorted()
 }
 

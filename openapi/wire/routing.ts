@@ -7,7 +7,7 @@ const Cidr = Type.String({ minLength: 4, maxLength: 49 })
 /** A network outside, as gateways know it. */
 export const OutsideNetwork = Type.Object({
   id: Uuid,
-  /** Null: the only one that the host's cloud has. */
+  /** With the VLAN on it, such as `site:7`, if the network is one; null: the only one that the host's cloud has. */
   physicalNetwork: Nullable(Type.String()),
 })
 export type OutsideNetwork = Static<typeof OutsideNetwork>

@@ -208,21 +208,12 @@ test('an address that the cloud below has given out is in ERROR, with the reason
   await expect.poll(below, STATE).toEqual(NOTHING)
 }, 120_000)
 
-test('an address that the cloud below could never have is refused at once, and what is there stays', async () => {
-  const far = await make(
-    'network',
-    {
-      ...{ name: 'far', 'router:external': true, 'provider:network_type': 'vlan' },
-      ...{ 'provider:physical_network': 'public', 'provider:segmentation_id': 7 },
-    },
-    admin(),
-  )
-  const range = { network_id: far.id, ip_version: 4, cidr: '198.51.100.0/24' }
-  await make('subnet', range, admin())
-  const router = await make('router', { external_gateway_info: { network_id: far.id } })
-  await put(`routers/${router.id}/add_router_interface`, { subnet_id: subnet })
+test('an address that the cloud below could never have is refused at once', async () => {
+  const range = { network_id: external, ip_version: 4, cidr: '198.51.100.0/24' }
+  const far = await make('subnet', range, admin())
+  const router = await routed()
   const { server: guest, port } = await server()
-  const floatingip = { floating_network_id: far.id, port_id: port }
+  const floatingip = { floating_network_id: external, subnet_id: far.id, port_id: port }
 
   const { status, body } = await post('floatingips', { floatingip })
 
@@ -232,8 +223,8 @@ test('an address that the cloud below could never have is refused at once, and w
   )
   expect(await list(top, 'floatingips')).toEqual([])
   await deleteServer(demo(), guest.id)
-  await unrouted(router.id)
-  await admin().delete(`${NETWORKING}/networks/${far.id}`)
+  await unrouted(router)
+  await admin().delete(`${NETWORKING}/subnets/${far.id}`)
   await expect.poll(below, STATE).toEqual(NOTHING)
 })
 

@@ -15,6 +15,8 @@ const FloatingIp = Type.Object({
   description: Type.Optional(Nullable(Type.String())),
   /** Absent where the cloud does not say. */
   status: Type.Optional(Type.String()),
+  /** Of another Weir, for its administrators: why it is not ACTIVE. */
+  'weir:problem': Type.Optional(Nullable(Type.String())),
 })
 type FloatingIp = Static<typeof FloatingIp>
 

@@ -196,9 +196,15 @@ async function ensureFloatingIps(round: Round, floatingIps: CloudFloatingIps): P
     }
     await noting(round, id, async () => {
       const networkId = await host.outsides.idOf(ip.outside, signal)
-      const { status } = await floatingIps.ensure(ip, { networkId, portId: port.id }, all, signal)
-      if (status === 'DOWN' || status === 'ERROR')
-        problems.push({ id, status, reason: `The cloud below shows it as ${status}.` })
+      const there = await floatingIps.ensure(ip, { networkId, portId: port.id }, all, signal)
+      const { status, 'weir:problem': problem } = there
+      if (status !== 'DOWN' && status !== 'ERROR') return
+      const because = problem == null ? '.' : `: ${problem}`
+      problems.push({
+        id,
+        status,
+        reason: reasonOf(`The cloud below shows it as ${status}${because}`),
+      })
     })
   }
 }

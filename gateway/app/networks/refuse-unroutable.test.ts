@@ -8,7 +8,9 @@ const host = {
     { name: 'hidden', cidrs: [] },
   ],
 }
-const on = (physicalNetwork: string | null) => ({ name: 'outside', physicalNetwork })
+const on = (physicalNetwork: string | null, vlanId = 0) => ({
+  ...{ name: 'outside', physicalNetwork, vlanId },
+})
 
 test.each([
   ['in one of the subnets', host, on('public'), '203.0.113.9'],
@@ -30,6 +32,13 @@ test.each([
 })
 
 test.each([
+  [
+    'the network is a VLAN there, and the host maps only the untagged network',
+    host,
+    on('public', 7),
+    '203.0.113.9',
+    /physical network public:7 of network outside/,
+  ],
   [
     'the cloud has no routers',
     { ...host, problem: 'It has no routers.' },

@@ -3,13 +3,15 @@ import type { RoutingHost } from '../../db/routing-hosts.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { NetworkFailure } from './network-failure.ts'
 
+type OutsideNetwork = Pick<Network, 'name' | 'physicalNetwork' | 'vlanId'>
+
 /**
  * Throws `conflict` if the cloud that is the server's host could never have this floating IP, with the reason. What only that cloud
  * knows, such as an address that it has given out, is found out later.
  */
 export function refuseUnroutable(
   host: RoutingHost,
-  network: Pick<Network, 'name' | 'physicalNetwork'>,
+  network: OutsideNetwork,
   address: string,
 ): void {
   const reason = reasonAgainst(host, network, address)
@@ -23,9 +25,11 @@ export function refuseUnroutable(
 
 function reasonAgainst(
   { problem, externalNetworks }: RoutingHost,
-  { name, physicalNetwork }: Pick<Network, 'name' | 'physicalNetwork'>,
+  network: OutsideNetwork,
   address: string,
 ): string | undefined {
+  const { name } = network
+  const physicalNetwork = placeOf(network)
   if (problem !== null) return problem
   // Not known yet.
   if (externalNetworks.length === 0) return undefined
@@ -42,4 +46,11 @@ function reasonAgainst(
   const isInside = cidrs.some((cidr) => contains(parseCidr(cidr, 'cidr'), ip))
   if (cidrs.length === 0 || isInside) return undefined
   return `the address is outside the subnets of the external network ${outside.name} of the host's cloud (${cidrs.join(', ')}). Give the subnet of network ${name} addresses of these.`
+}
+
+/** As hosts name it: a VLAN is another network than the untagged one. */
+function placeOf({ physicalNetwork, vlanId }: OutsideNetwork): string | null {
+  return physicalNetwork === null || vlanId === null || vlanId === 0
+    ? physicalNetwork
+    : `${physicalNetwork}:${vlanId}`
 }
