@@ -13,6 +13,7 @@ import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
+import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
 import type { Uptime } from './uptime.ts'
 
@@ -57,6 +58,7 @@ export interface Driver extends AsyncDisposable {
   readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
+  readonly routing?: Routing
   readonly labels?: Labels
   readonly guestMetadata?: GuestMetadata
   readonly consoleLog?: ConsoleLog
@@ -91,6 +93,7 @@ export const CAPABILITIES = [
   'uptime',
   'interfaces',
   'firewall',
+  'routing',
   'labels',
   'guestMetadata',
   'consoleLog',
@@ -285,6 +288,10 @@ export interface HostInventory {
   readonly instancesMax?: number
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
+  /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */
+  readonly externalNetworks?: readonly ExternalNetwork[]
+  /** Why `routing` leads nowhere, for operators and users; absent: it does. */
+  readonly routingProblem?: string
   readonly hypervisor: {
     /** As Nova shows it: `QEMU`, `KVM`, `fake`. */
     readonly type: string

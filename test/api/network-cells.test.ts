@@ -61,9 +61,13 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 
 const owner = () => ({ projectId: user.projectId, isAdmin: false })
 let version = 10
-function know(cellId: CellId, hostId: HostId, network: typeof NORTH | undefined): Promise<void> {
+function know(
+  cellId: CellId,
+  hostId: HostId,
+  network: typeof NORTH | undefined,
+  capabilities: string[] = ['network-ovn'],
+): Promise<void> {
   version += 1
-  const capabilities = ['network-ovn']
   const view = { ...sampleHost(`host-${hostId.slice(-4)}`), hostId, version, capabilities }
   return world.api.gateway.db.transaction((tx) =>
     applyHostViews(tx, cellId, [{ ...view, ...(network && { network }) }]),
@@ -138,4 +142,17 @@ test('one cell has the external address of a router, and each the floating IPs o
   await know(isNorthHome ? north : south, isNorthHome ? northHost : southHost, unmapped)
   expect(gatewayOf(await stateIn(isNorthHome ? south : north))).toMatchObject({ hasSnat: true })
   expect(gatewayOf(await stateIn(isNorthHome ? north : south))).toMatchObject({ hasSnat: false })
+})
+
+test('a cell whose host is a cloud has a gateway of its own, and no other cell answers for its floating IPs', async () => {
+  await know(north, northHost, NORTH)
+  await know(south, southHost, undefined, ['routing'])
+
+  const [one, other] = [await stateIn(north), await stateIn(south)]
+
+  const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+  expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+  for (const { routers } of [one, other])
+    expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+  expect(one.remoteHosts).toEqual([])
 })

@@ -71,7 +71,12 @@ async function open(more: Readonly<Record<string, string>>): Promise<Driver> {
 
 async function found(what: string, more: Readonly<Record<string, string>>) {
   const networks = [{ id: networkId, name: 'lan', cidrs: ['10.1.0.0/24'] }]
-  const ours = { cells: [owner.cellId], flavors: [LARGE], networks }
+  const ours = {
+    cells: [owner.cellId],
+    flavors: [LARGE],
+    networks,
+    outside: { networks: [], clouds: [] },
+  }
   const findings = await verifyCloud(settings(more), ours)
   return findings.find(({ check }) => check === what)
 }

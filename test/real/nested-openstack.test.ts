@@ -66,6 +66,7 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
       cells: [owner.cellId],
       flavors,
       networks: [],
+      outside: { networks: [], clouds: [] },
     })
 
     expect(found.filter(({ result }) => result === 'failed')).toEqual([])

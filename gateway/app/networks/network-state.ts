@@ -22,6 +22,7 @@ import {
 } from '../../db/cell-networks.ts'
 import type { Network, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
+import { routingHosts } from '../../db/routing-hosts.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
@@ -53,7 +54,11 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
   const networks = await findNetworks(db, networkIds)
   const homes = homeCells(found, { placed, joined, networks })
   const isHome = (routerId: string) => (homes.get(routerId) ?? cellId) === cellId
-  const able = new Set<string | null | undefined>(joined.map((host) => host.cellId))
+  const clouds = (await routingHosts(db)).map((host) => host.cellId)
+  const engines = new Set(joined.map((host) => host.cellId))
+  const able = new Set<string | null | undefined>([...engines, ...clouds])
+  // The clouds of a cell route for themselves: each has an external address of its own.
+  const isByClouds = clouds.includes(cellId) && !engines.has(cellId)
   const remote = new Set(
     placed.flatMap((each) => (each.cellId === cellId ? [] : (each.hostId ?? []))),
   )
@@ -65,7 +70,9 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
       .map((port) => (isHome(port.deviceId) ? port : gatewayElsewhere(port, cellId)))
       .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
-    routers: found.map((router) => wireRouter(router, isHome(router.id))).toSorted(byId),
+    routers: found
+      .map((router) => wireRouter(router, isByClouds || isHome(router.id)))
+      .toSorted(byId),
     floatingIps: floating
       // Two cells that answered for one address would disturb each other.
       .filter(({ floatingIp: { fixedPortId, routerId } }) => {

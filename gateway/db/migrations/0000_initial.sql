@@ -779,6 +779,8 @@ CREATE TABLE `floating_ips` (
 	`fixed_port_id` char(36) character set ascii collate ascii_bin,
 	`fixed_ip_address` varchar(45) character set ascii collate ascii_bin,
 	`router_id` char(36) character set ascii collate ascii_bin,
+	`reported_status` varchar(6) character set ascii collate ascii_bin,
+	`problem` varchar(1000),
 	CONSTRAINT `floating_ips_id` PRIMARY KEY(`id`),
 	CONSTRAINT `floating_ips_by_fixed_address` UNIQUE(`fixed_port_id`,`fixed_ip_address`,`floating_network_id`),
 	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
