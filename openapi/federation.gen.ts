@@ -56,7 +56,7 @@ export interface paths {
         readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
-        /** Sets whether the cell gets new servers, and the weight of its free room. */
+        /** Sets whether the cell gets new servers, the weight of its free room, and its transport zone. */
         readonly patch: operations["updateCell"];
         readonly trace?: never;
     };
@@ -866,6 +866,8 @@ export interface components {
             readonly disabled_reason: string | null;
             /** @description The factor for its free room in the choice of a cell. */
             readonly weight: number;
+            /** @description The hosts of cells in two zones do not tunnel to each other. Null: the zone of all cells for which none is named. */
+            readonly transport_zone: string | null;
             /** @description While it is false the servers of the cell are shown as last known. */
             readonly is_reachable: boolean;
             /**
@@ -1485,6 +1487,7 @@ export interface operations {
                     readonly is_enabled?: boolean;
                     readonly disabled_reason?: string | null;
                     readonly weight?: number;
+                    readonly transport_zone?: string | null;
                 };
             };
         };

@@ -31,6 +31,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
   network_segments: 'its network',
+  cell_tunnels: 'its cells',
   rbac_policies: 'its network',
   router_interfaces: 'its router',
   auto_allocated_topologies: 'its network',

@@ -42,6 +42,8 @@ export interface CellChange {
   readonly isEnabled?: boolean | undefined
   readonly disabledReason?: string | null | undefined
   readonly weight?: number | undefined
+  /** Null: the one of all cells for which none is named. */
+  readonly transportZone?: string | null | undefined
 }
 
 /**
@@ -64,5 +66,11 @@ function choices(cell: CellMapping, change: CellChange): CellChoices {
   if (!isDisabled && typeof change.disabledReason === 'string')
     throw new Failure('invalid', 'Only a cell that is not enabled has a disabled_reason.')
   const { disabledReason = cell.disabledReason, weight = cell.weight } = change
-  return { isDisabled, disabledReason: isDisabled ? disabledReason : null, weight }
+  const { transportZone = cell.transportZone } = change
+  return {
+    isDisabled,
+    disabledReason: isDisabled ? disabledReason : null,
+    weight,
+    transportZone,
+  }
 }

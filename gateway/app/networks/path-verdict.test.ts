@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { CellId } from '#common/ids.ts'
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { type PathEnd, type PathFacts, type PathPort, pathChecks } from './path-verdict.ts'
 
@@ -13,6 +14,14 @@ const network = (name: string, more: Partial<Network> = {}) =>
 const subnet = (cidr: string, more: Partial<Subnet> = {}) =>
   ({ id: cidr, cidr, gatewayIp: cidr.replace('0/24', '1'), ...more }) as Subnet
 
+const cellOf = (name: string, transportZone: string | null = null) => ({
+  ...{ id: name as CellId, name, transportZone },
+  cannotTunnelTo: new Set<string>(),
+})
+const placeIn = (cellId: string) => ({
+  ...{ cellId, host: 'two', hasOvn: true, encapAddress: '10.9.0.2' },
+  cell: cellOf(cellId),
+})
 function portOf(
   cidr: string,
   last: number,
@@ -24,7 +33,7 @@ function portOf(
     fixedAddress,
     network: network(cidr === BLUE ? 'blue' : 'red'),
     subnet: subnet(cidr),
-    place: { cellId: 'north', host: 'one', hasOvn: true, encapAddress: '10.9.0.1' },
+    place: { ...placeIn('north'), host: 'one', encapAddress: '10.9.0.1' },
     ...rest,
     port: {
       id: `port-${fixedAddress}`,
@@ -184,8 +193,9 @@ test('behind a floating IP a sender is known by the address of its router', () =
 })
 
 test('servers on two hosts need OVN, and in two cells tunnels between the hosts', () => {
-  const at = (cellId: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
-    end(portOf(BLUE, 12, { place: { cellId, host: 'two', hasOvn, encapAddress } }))
+  const at = (name: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
+    end(portOf(BLUE, 12, { place: { ...placeIn(name), hasOvn, encapAddress } }))
+  const edge = { ...placeIn('edge'), cell: cellOf('edge', 'far') }
 
   expect(missing({ from, to: at('north', true) })).toEqual([])
   expect(missing({ from, to: at('south', true) })).toEqual([])
@@ -194,6 +204,9 @@ test('servers on two hosts need OVN, and in two cells tunnels between the hosts'
   ])
   expect(missing({ from, to: at('south', true, null) })).toEqual([
     expect.stringMatching(/^host: The cell of host two has not said where its tunnels end/),
+  ])
+  expect(missing({ from, to: end(portOf(BLUE, 12, { place: edge })) })).toEqual([
+    "host: Hosts one and two do not tunnel: north is in no named transport zone, and edge is in transport zone 'far'.",
   ])
 })
 

@@ -1,5 +1,6 @@
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import type { AttachedSubnet, Router } from '../../db/routers.ts'
+import { type Tunnelling, whyNoTunnel } from '../cells/tunnels.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
@@ -22,6 +23,8 @@ export interface PathPort {
 export interface Place {
   readonly cellId: string
   readonly host: string
+  /** What is known of the tunnels of its cell; null: the cell has left. */
+  readonly cell: Tunnelling | null
   /** True if its networks span the hosts of its cell. */
   readonly hasOvn: boolean
   /** Where its tunnels end, as its cell has said; null: it has not. */
@@ -96,6 +99,9 @@ function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathChe
     ]
   if (one.cellId === two.cellId)
     return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
+  const apart = one.cell && two.cell && whyNoTunnel(one.cell, two.cell)
+  if (apart != null)
+    return [check('host', false, `Hosts ${one.host} and ${two.host} do not tunnel: ${apart}.`)]
   const silent = [one, two].find(({ encapAddress }) => encapAddress === null)
   return [
     silent === undefined

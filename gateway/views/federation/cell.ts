@@ -13,6 +13,7 @@ export function cellView(cell: OperatedCell) {
     is_enabled: !cell.isDisabled,
     disabled_reason: cell.disabledReason,
     weight: cell.weight,
+    transport_zone: cell.transportZone,
     is_reachable: heard?.isReachable ?? false,
     is_alive: heard?.isReachable ?? false,
     last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),

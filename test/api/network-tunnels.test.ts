@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { findOperatedCell, updateCell } from '#gateway/app/cells/operated-cells.ts'
+import { registerCell } from '#gateway/app/cells/register-cell.ts'
+import { cellsOfNetworks, lockNetworks } from '#gateway/db/cell-networks.ts'
+import { recordTunnel } from '#gateway/db/cell-tunnels.ts'
+import { findServer } from '#gateway/db/find-server.ts'
+import { applyHostViews } from '#gateway/db/host-index.ts'
+import { listTraces } from '#gateway/db/traces.ts'
+import { type BootWorld, bootWorld } from '../env/boot-world.ts'
+import type { ApiClient } from '../env/compute-api.ts'
+import { createNetwork, createSubnet } from '../env/network-objects.ts'
+import { sampleHost } from '../env/sample-host.ts'
+import { HONEST_SUMMARY, ScriptedCell } from '../env/scripted-cell.ts'
+
+// Goal: a network stays within cells whose hosts tunnel to each other, and who is refused learns why.
+
+const WAIT_MS = 30_000
+
+let world: BootWorld
+let user: ApiClient
+let admin: ApiClient
+let south: ScriptedCell
+
+beforeAll(async () => {
+  world = await bootWorld('network_tunnels')
+  user = await world.api.user('alice', 'owners', 'member')
+  admin = await world.api.user('root', 'owners', 'admin')
+  const { db, compute } = world.api.gateway
+  const id = newId<CellId>()
+  await world.bus.addCell(id)
+  await registerCell(db, { id, name: 'south' })
+  south = await ScriptedCell.open(world.bus, id, 'south')
+  for (const [index, { id: cellId }] of [world.cell, south].entries()) {
+    const network = { encapAddress: `10.9.0.${index + 1}`, physicalNetworks: [] }
+    const view = sampleHost(`host-${index}`, { hostId: newId<HostId>(), version: 10, network })
+    await db.transaction((tx) => applyHostViews(tx, cellId, [view]))
+  }
+  await waitFor('the cell to be heard', () => compute.cells.cell(id)?.isReachable, WAIT_MS)
+})
+afterAll(async () => {
+  await south?.[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
+})
+
+const cells = () => world.api.gateway.compute.cells
+
+/** Afterwards this gateway knows the zone of the southern cell. */
+async function zone(transportZone: string | null): Promise<void> {
+  const { db } = world.api.gateway
+  await updateCell(db, await findOperatedCell(db, cells(), south.id), { transportZone })
+  await cells().refresh()
+}
+
+/** Afterwards the last test between both cells ended so. */
+async function tested(failure: string | null): Promise<void> {
+  const { db } = world.api.gateway
+  const cellIds = [world.cell.id, south.id].toSorted() as [CellId, CellId]
+  await db.transaction((tx) => recordTunnel(tx, { cellIds, failure, testedAt: new Date() }))
+  await cells().refresh()
+}
+
+async function freshNetwork(): Promise<string> {
+  const { networks } = world.api.gateway
+  const owner = { projectId: user.projectId, isAdmin: false }
+  const { id } = await createNetwork(networks, owner, { name: 'blue' })
+  await createSubnet(networks, owner, { network_id: id, ip_version: 4, cidr: '10.70.0.0/24' })
+  return id
+}
+
+/** Makes a cell the one with most room; undefined: all have the same. */
+function favour(cell: ScriptedCell | undefined): void {
+  for (const each of [world.cell, south]) {
+    const free = {
+      ...HONEST_SUMMARY.free,
+      memoryMb: (cell ?? each) === each ? 1_000_000_000 : 100_000,
+    }
+    each.summary = { ...HONEST_SUMMARY, free }
+  }
+}
+
+async function boot(networkId: string, change: object = {}, who = user) {
+  const networks = [{ uuid: networkId }]
+  const { status, body } = await who.call<{ server?: { id: string }; reservation_id?: string }>(
+    'createServer',
+    { body: world.body({ networks, ...change }), version: '2.60' },
+  )
+  expect([status, body]).toEqual([202, body])
+  const id = body.server!.id
+  return world.until(id, ({ vmState }) => vmState === 'active' || vmState === 'error')
+}
+
+/** Waits for the next heartbeats: what each gateway counts as free comes with them. */
+async function favoured(cell: ScriptedCell | undefined): Promise<void> {
+  favour(cell)
+  const isKnown = ({ id, summary }: ScriptedCell) =>
+    cells().cell(id)?.summary?.free.memoryMb === summary.free.memoryMb
+  await waitFor('the room to be known', () => [world.cell, south].every(isKnown), WAIT_MS)
+}
+
+test('a network stays in the transport zone of its servers, and its fault and trace say so', async () => {
+  await zone('south-west')
+  const networkId = await freshNetwork()
+  await favoured(world.cell)
+  expect((await boot(networkId)).cellId).toBe(world.cell.id)
+
+  await favoured(south)
+  const second = await boot(networkId)
+  expect(second.cellId).toBe(world.cell.id)
+  const [decision] = await listTraces(world.api.gateway.db, second.id)
+  const reason =
+    "cannot tunnel to all cells that network 'blue' is in (cell north): " +
+    "south is in transport zone 'south-west', and north is in no named transport zone"
+  expect(decision?.trace.filters).toContainEqual(
+    expect.objectContaining({
+      name: 'TunnelFilter',
+      examples: [{ candidate: 'south', reason }],
+    }),
+  )
+
+  const refused = await boot(networkId, { availability_zone: 'nova:host-1' }, admin)
+  expect(refused).toMatchObject({ vmState: 'error', cellId: null })
+  expect(refused.fault?.message).toContain(
+    'TunnelFilter removed the last of 2 cells: a network of the server is in another part',
+  )
+})
+
+test('without its zone, or with a tunnel again, the other cell takes servers of the network', async () => {
+  const networkId = await freshNetwork()
+  await zone(null)
+  await favoured(world.cell)
+  expect((await boot(networkId)).cellId).toBe(world.cell.id)
+
+  await tested('large packets are lost')
+  await favoured(south)
+  expect((await boot(networkId)).cellId).toBe(world.cell.id)
+
+  await tested(null)
+  expect((await boot(networkId)).cellId).toBe(south.id)
+})
+
+test('servers that are requested together get one group of cells', async () => {
+  await zone('south-west')
+  await favoured(undefined)
+  const together = await freshNetwork()
+  await boot(together, { min_count: 4, max_count: 4 })
+  const { db } = world.api.gateway
+  expect(await cellsOfNetworks(db, [together], null)).toHaveLength(1)
+  await zone(null)
+})
+
+test('a boot goes to the cell to which the network came while it was decided', async () => {
+  user = await world.api.user('bob', 'others', 'member')
+  const { db } = world.api.gateway
+  const networkId = await freshNetwork()
+  await favoured(south)
+  const first = await boot(networkId)
+  await zone('south-west')
+
+  const { second } = await db.transaction(async (tx) => {
+    await lockNetworks(tx, [networkId])
+    await tx.orm.execute(
+      `update instance_mappings set cell_id = '${world.cell.id}' where server_id = '${first.id}'`,
+    )
+    const begun = boot(networkId)
+    const waiting = `select 1 from information_schema.processlist
+      where db = database() and command = 'Query' and info like '%\`networks\`%for update'`
+    const isWaiting = async () =>
+      ((await db.orm.execute(waiting))[0] as unknown as readonly object[]).length > 0
+    await waitFor('the boot to wait for the network', isWaiting, WAIT_MS)
+    return { second: begun }
+  })
+
+  expect((await second).cellId).toBe(world.cell.id)
+  await zone(null)
+})
+
+test('a server gets no NIC on a network that is in cells its own cannot tunnel to', async () => {
+  const { db } = world.api.gateway
+  const [one, other] = [await freshNetwork(), await freshNetwork()]
+  await favoured(world.cell)
+  const here = await boot(one)
+  await favoured(south)
+  const there = await boot(other)
+  await zone('south-west')
+
+  const body = { interfaceAttachment: { net_id: other } }
+  const refused = await user.call<{ badRequest: { message: string } }>('attachServerInterface', {
+    body,
+    params: { server_id: here.id },
+  })
+
+  expect((await findServer(db, there.id))?.cellId).toBe(south.id)
+  expect(refused.status).toBe(400)
+  expect(refused.body.badRequest.message).toContain("network 'blue' is in")
+  await zone(null)
+})
