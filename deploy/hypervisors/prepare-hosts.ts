@@ -20,7 +20,14 @@ export interface PreparedHosts {
 }
 
 /** Of a libvirt host that is joined to its cell's OVN, whose switch runs in userspace. */
-const OVN_SETTINGS = { network: 'ovn', ovs_datapath: 'netdev' } as const
+function ovnSettings(layout: Layout, host: string) {
+  const ovs_database = ovsDatabase(layout, host)
+  return { network: 'ovn', ovs_datapath: 'netdev', ovs_database } as const
+}
+
+function ovsDatabase(layout: Layout, host: string): string {
+  return `unix:${join(switchFolder(layout, host), 'db.sock')}`
+}
 
 /** Afterwards the hypervisor of every host runs. A simulated host needs none: the driver is the hypervisor. */
 export async function prepareHosts(
@@ -66,7 +73,7 @@ async function prepareDockerHosts(
       await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
       const network = {
         network: 'ovn',
-        ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
+        ovs_database: ovsDatabase(layout, name),
         plugin_directory: pluginDirectory,
         network_namespace: `/proc/${holder.pid}/ns/net`,
       }
@@ -97,7 +104,7 @@ async function prepareLibvirtHosts(
       if (joined !== undefined)
         await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
       const own = { uri, virt_type: verdict.virtType, ...shareSettings(share) }
-      return [id, { ...own, ...(joined && OVN_SETTINGS) }] as const
+      return [id, { ...own, ...(joined && ovnSettings(layout, name)) }] as const
     }),
   )
   const kind = verdict.virtType === 'kvm' ? 'under KVM' : 'emulated'

@@ -6,7 +6,8 @@ import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, Firewall, Owner } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
-import { IntegrationBridge } from '../ovn/integration-bridge.ts'
+import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -43,7 +44,6 @@ export interface DockerSettings extends EndpointSettings, HostShare {
   readonly localImages: readonly string[]
 }
 
-const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
 const PLUGIN_DIRECTORY = '/run/docker/plugins'
 
 /** The security groups of a port are ACLs of OVN, which the cell writes: a host has nothing to do for them. */
@@ -65,7 +65,11 @@ export async function createDockerDriver(
   return {
     name: 'docker',
     simulated: false,
-    ...(settings.network === 'ovn' && { networkEngine: 'ovn', firewall: OVN_FIREWALL }),
+    ...(settings.network === 'ovn' && {
+      networkEngine: 'ovn',
+      firewall: OVN_FIREWALL,
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+    }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),

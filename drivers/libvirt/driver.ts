@@ -7,6 +7,7 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -55,6 +56,8 @@ export interface LibvirtSettings {
   readonly network?: (typeof NETWORKS)[number]
   /** With `ovn`: the `datapath_type` of its bridges; absent: in the kernel. */
   readonly ovsDatapath?: OvsDatapath
+  /** With `ovn`: the database of the host's Open vSwitch, `unix:PATH`; absent: where Debian has it. */
+  readonly ovsDatabase?: string | undefined
   /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
   readonly liveUri?: string | undefined
   /** A folder, the same on all of them, in which this and other hosts have their state directories. */
@@ -86,7 +89,10 @@ export async function createLibvirtDriver(
   return {
     name: 'libvirt',
     simulated: false,
-    ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
+    ...(settings.network === 'ovn' && {
+      networkEngine: 'ovn' as const,
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+    }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),

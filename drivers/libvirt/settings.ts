@@ -12,6 +12,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
     network: reader.choice('network', NETWORKS, 'host'),
     ovsDatapath: reader.choice('ovs_datapath', OVS_DATAPATHS, 'system'),
+    ovsDatabase: reader.optionalText('ovs_database'),
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),

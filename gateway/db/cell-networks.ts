@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
@@ -47,6 +47,15 @@ export function cellsOfNetworks(
         ...[IS_SERVER_PORT, isNotNull(instanceMappings.cellId), other],
       ),
     )
+}
+
+/** The largest MTU of all networks whose packets cross cells in tunnels; null: there is no such network. */
+export async function largestTunnelledMtu(db: Executor): Promise<number | null> {
+  const [row] = await db.orm
+    .select({ mtu: max(networks.mtu) })
+    .from(networks)
+    .where(isNull(networks.physicalNetwork))
+  return row?.mtu ?? null
 }
 
 /** Afterwards only this transaction puts ports onto these networks, until it ends. */

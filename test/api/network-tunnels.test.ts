@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { workContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { findOperatedCell, updateCell } from '#gateway/app/cells/operated-cells.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
+import { testTunnels } from '#gateway/app/cells/test-tunnels.ts'
+import type { AskHost } from '#gateway/cell-client/host-client.ts'
 import { cellsOfNetworks, lockNetworks } from '#gateway/db/cell-networks.ts'
 import { recordTunnel } from '#gateway/db/cell-tunnels.ts'
 import { findServer } from '#gateway/db/find-server.ts'
@@ -174,6 +178,87 @@ test('a boot goes to the cell to which the network came while it was decided', a
 
   expect((await second).cellId).toBe(world.cell.id)
   await zone(null)
+})
+
+describe('a test of the tunnels between two cells', () => {
+  const WORK = workContext({})
+  type Seen = { small: boolean; large: boolean }
+
+  /** Hosts answer so, by the cell they are in. */
+  const tested = (seen: Readonly<Record<string, Seen | Failure>>) => {
+    const { db, compute } = world.api.gateway
+    const asked: object[] = []
+    const askHost: AskHost = async (cell, _host, operation, ask) => {
+      asked.push({ cell: cell.name, operation, ...ask })
+      const answer = seen[cell.name]!
+      if (answer instanceof Failure) throw answer
+      return answer as never
+    }
+    const both = [cells().cell(world.cell.id)!, cells().cell(south.id)!] as const
+    const deps = { db, cells: cells(), clock: compute.clock, askHost }
+    return testTunnels(deps, WORK, both, 1_500).then((tests) => ({ tests, asked }))
+  }
+  const ALL = { small: true, large: true }
+  const shown = async () => {
+    const found = await findOperatedCell(world.api.gateway.db, cells(), 'north')
+    return found.failedTunnels.map(({ cell, failure }) => ({ cell, failure }))
+  }
+
+  test('asks both hosts at once for packets as large as the networks need', async () => {
+    const { tests, asked } = await tested({ north: ALL, south: ALL })
+
+    const common = { operation: 'tunnel-test', packetBytes: 1_558 }
+    expect(asked).toEqual([
+      expect.objectContaining({ ...common, cell: 'north', peer: '10.9.0.2' }),
+      expect.objectContaining({ ...common, cell: 'south', peer: '10.9.0.1' }),
+    ])
+    const [one, other] = asked as readonly { key: number }[]
+    expect(one!.key).toBe(other!.key)
+    expect(tests).toMatchObject([
+      { from: { cell: 'north', host: 'host-0' }, to: { cell: 'south' }, result: 'ok' },
+      { from: { cell: 'south' }, to: { cell: 'north' }, result: 'ok' },
+    ])
+    expect(await shown()).toEqual([])
+  })
+
+  test.each<[string, Record<string, Seen>, string[], string]>([
+    [
+      'packets of the full size from south',
+      { north: { small: true, large: false }, south: ALL },
+      ['ok', 'failed'],
+      'Packets of 1558 bytes from host-1 (10.9.0.2) to host-0 (10.9.0.1) are lost; small ones arrive.',
+    ],
+    [
+      'all packets from north',
+      { north: ALL, south: { small: false, large: false } },
+      ['failed', 'ok'],
+      'No packet from host-0 (10.9.0.1) to host-1 (10.9.0.2) arrives. Let UDP port 6081 pass',
+    ],
+  ])(
+    'that loses %s keeps networks apart, until one succeeds',
+    async (_what, seen, results, said) => {
+      const { tests } = await tested(seen)
+
+      expect(tests.map(({ result }) => result)).toEqual(results)
+      const failure = tests.find(({ result }) => result === 'failed')!.detail
+      expect(failure).toContain(said)
+      expect(await shown()).toEqual([{ cell: 'south', failure }])
+      expect(cells().cell(south.id)!.cannotTunnelTo).toEqual(new Set([world.cell.id]))
+
+      // A host that does not answer says nothing of the network.
+      const silent = new Failure('unavailable', 'A host of cell south did not answer.')
+      const unknown = await tested({ north: { small: false, large: false }, south: silent })
+      expect(unknown.tests.map(({ result, detail }) => [result, detail])).toEqual([
+        ['unknown', silent.message],
+        ['unknown', silent.message],
+      ])
+      expect(await shown()).toHaveLength(1)
+
+      await tested({ north: ALL, south: ALL })
+      expect(await shown()).toEqual([])
+      expect(cells().cell(south.id)!.cannotTunnelTo.size).toBe(0)
+    },
+  )
 })
 
 test('a server gets no NIC on a network that is in cells its own cannot tunnel to', async () => {

@@ -80,6 +80,13 @@ describe.skipIf(why !== undefined)(
       await reaches('second', first)
     }, 400_000)
 
+    test('tests the tunnels between its cells', async () => {
+      const said = await checkout.succeed('cell', 'verify')
+      expect(said).toMatch(/^ok +north to south: Packets of 1558 bytes from north-1 .* arrive\.$/m)
+      expect(said).toMatch(/^ok +south to north: /m)
+      expect(said).not.toContain('failed')
+    }, 120_000)
+
     test('opens a shell on its first server, and says why it opens none', async () => {
       expect((await checkout.succeed('ssh', 'first', 'hostname')).trim()).toMatch(/^first/)
       expect(await checkout.weir('ssh', 'first', '--', 'exit 7')).toMatchObject({ code: 7 })

@@ -14,6 +14,10 @@ export function cellView(cell: OperatedCell) {
     disabled_reason: cell.disabledReason,
     weight: cell.weight,
     transport_zone: cell.transportZone,
+    failed_tunnels: cell.failedTunnels.map(({ cellId, cell: name, failure, testedAt }) => ({
+      ...{ cell_id: cellId, cell: name, failure },
+      tested_at: testedAt.toISOString(),
+    })),
     is_reachable: heard?.isReachable ?? false,
     is_alive: heard?.isReachable ?? false,
     last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),
