@@ -34,6 +34,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   cell_tunnels: 'its cells',
   rbac_policies: 'its network',
   router_interfaces: 'its router',
+  router_gateways: 'its router, or the last server behind it in the cell',
   auto_allocated_topologies: 'its network',
   // Of a cell's.
   instances: 'the end of the delete',

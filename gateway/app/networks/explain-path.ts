@@ -9,12 +9,13 @@ import { hostHasCapability } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { findPorts, portsWithAddress } from '../../db/ports.ts'
-import { attachedSubnets, findRouter, routersOfSubnets } from '../../db/routers.ts'
+import { attachedSubnets, findRouter, type Router, routersOfSubnets } from '../../db/routers.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
 import { OVN } from './engine.ts'
 import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
+import { cellsReaching } from './routers/cell-gateways.ts'
 import { protocolNumber } from './rule-of.ts'
 
 /** The two ends of a path, each a fixed or floating address, or the id of a port. */
@@ -62,7 +63,7 @@ export async function explainPath(
   const routers = await Promise.all(
     routerIds.map(async (id) => {
       const router = await findRouter(db, id)
-      return router && { ...router, attached: await attachedSubnets(db, id) }
+      return router && (await withSurroundings(db, router))
     }),
   )
   const groups = await findSecurityGroups(db, [
@@ -78,6 +79,19 @@ export async function explainPath(
     traffic: { protocol: number, port: port ?? null },
   })
   return { from, to, checks, trace: traceOf(from.port, to.port) }
+}
+
+async function withSurroundings(db: Executor, router: Router) {
+  const [attached, [external], hosts] = await Promise.all([
+    attachedSubnets(db, router.id),
+    findNetworks(db, router.gateway === null ? [] : [router.gateway.networkId]),
+    joinedHosts(db),
+  ])
+  return {
+    ...router,
+    attached,
+    reachedFrom: cellsReaching(hosts, external?.physicalNetwork ?? null),
+  }
 }
 
 async function endOf(deps: PathDeps, given: string, field: string): Promise<PathEnd> {

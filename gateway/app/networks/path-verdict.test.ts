@@ -67,6 +67,8 @@ function router(cidrs: readonly string[], more: object = {}): PathFacts['routers
       networkId: 'public',
       fixedIps: [{ subnetId: 'p', address: '203.0.113.5' }],
     },
+    cellGateways: [{ cellId: 'north', portId: 'g', fixedIps: [{ address: '203.0.113.5' }] }],
+    reachedFrom: new Set(['north', 'south']),
     attached: cidrs.map((cidr) => ({
       subnet: subnet(cidr),
       portId: cidr,
@@ -169,6 +171,38 @@ test('outside is reached by a router with SNAT, or with a floating IP', () => {
     port: { floatingIps: [{ fixedAddress: '10.1.0.11', address: '203.0.113.8' }] },
   })
   expect(missing({ from: end(known), to: OUTSIDE, routers: noSnat })).toEqual([])
+})
+
+test('servers of a further cell go outside by its own address, if there is one', () => {
+  const there = end(portOf(BLUE, 12, { place: placeIn('south') }))
+  const south = { cellId: 'south', portId: 's', fixedIps: [{ address: '203.0.113.6' }] }
+  const out = (more: object) => ({ from: there, to: OUTSIDE, routers: [router([BLUE], more)] })
+
+  expect(verdict(out({ cellGateways: [south] }))).toContainEqual({
+    ...{ name: 'route', holds: true },
+    reason: 'Router edge leads outside, as its address 203.0.113.6.',
+  })
+  expect(missing(out({}))).toEqual([
+    expect.stringContaining('Router edge has no address for the servers of cell south'),
+  ])
+  const narrow = { cellGateways: [south], reachedFrom: new Set(['north']) }
+  expect(missing(out(narrow))).toEqual([
+    expect.stringContaining('No host of cell south has a bridge for the external network'),
+  ])
+  const known = end(
+    portOf(BLUE, 12, {
+      place: placeIn('south'),
+      port: { floatingIps: [{ fixedAddress: '10.1.0.12', address: '203.0.113.9' }] },
+    }),
+  )
+  expect(missing({ ...out({}), from: known })).toEqual([])
+  expect(
+    missing({
+      from: OUTSIDE,
+      to: { ...known, address: '203.0.113.9' },
+      routers: [router([BLUE], narrow)],
+    }),
+  ).toEqual([expect.stringContaining('No host of cell south has a bridge')])
 })
 
 test('from outside a port is reached by its floating IP alone', () => {

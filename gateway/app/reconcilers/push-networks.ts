@@ -16,6 +16,7 @@ import { hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { OVN } from '../networks/engine.ts'
 import { networkState } from '../networks/network-state.ts'
+import { placeCellGateways } from '../networks/routers/cell-gateways.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
 type ObjectOf = NetworkState[NetworkKind][number]
@@ -70,7 +71,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
         return { holder: 0 }
       }
       isBehind = true
-      let changed = 0
+      let changed = await placeCellGateways({ db, clock, log })
       let unreachable = 0
       const each = { log, signal, nameOf: ({ name }: Cell) => name }
       const failed = await forEachRow(due, each, async (cell) => {

@@ -793,6 +793,14 @@ CREATE TABLE `floating_ips` (
 	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `router_gateways` (
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `router_gateways_router_id_cell_id_pk` PRIMARY KEY(`router_id`,`cell_id`),
+	CONSTRAINT `router_gateways_by_port` UNIQUE(`port_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `router_interfaces` (
 	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
