@@ -144,6 +144,8 @@ export interface JoinedHost {
   readonly name: string
   readonly encapAddress: string
   readonly physicalNetworks: readonly string[]
+  /** 1 or 0. */
+  readonly isUp: number
 }
 
 /** The hosts of all cells that a network engine joins, as last known. */
@@ -170,6 +172,7 @@ const JOINED = statement(
       name: hostIndex.name,
       encapAddress: encapAddress.as('encapAddress'),
       physicalNetworks: physicalNetworks.as('physicalNetworks'),
+      isUp: sql`json_value(${hostIndex.view}, '$.isUp') = 1`.as('isUp'),
     })
     .from(hostIndex)
     .where(and(isThere, sql`${encapAddress} is not null`))

@@ -3,7 +3,7 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createPorts, deletePort } from '#gateway/app/networks/change-ports.ts'
 import { createFloatingIps, deleteFloatingIp } from '#gateway/app/networks/floating-ips.ts'
 import { networkState } from '#gateway/app/networks/network-state.ts'
-import { placeCellGateways } from '#gateway/app/networks/routers/cell-gateways.ts'
+import { CellGateways } from '#gateway/app/networks/routers/cell-gateways.ts'
 import { createRouters, deleteRouter } from '#gateway/app/networks/routers/change-routers.ts'
 import { addInterface } from '#gateway/app/networks/routers/interfaces.ts'
 import { removeInterface } from '#gateway/app/networks/routers/remove-interface.ts'
@@ -110,7 +110,7 @@ test('a host that has not said where its tunnels end is none to tunnel to', asyn
 /** Afterwards each router leads outside where it is to. */
 const placed = () => {
   const { db, compute } = world.api.gateway
-  return placeCellGateways({ db, clock: compute.clock, log: compute.log })
+  return new CellGateways({ db, clock: compute.clock, log: compute.log }, 0).place()
 }
 const gatewayOf = ({ ports, routers }: NetworkState, routerId: string) => {
   const { gateway } = routers.find(({ id }) => id === routerId)!
@@ -187,6 +187,11 @@ describe('a router with servers in two cells', () => {
     const before = await cellGateways(world.api.gateway.db, [routerId])
     const further = before.find(({ cellId }) => cellId === away)!
     await know(home, hostOf(home), unmapped)
+    const { db, compute } = world.api.gateway
+    const patient = new CellGateways({ db, clock: compute.clock, log: compute.log })
+    expect(await patient.place()).toBe(0)
+    expect((await addressesOf(routerId)).get(home)).toBe(own)
+
     await placed()
     expect(await findPorts(world.api.gateway.db, [further.portId])).toEqual([])
 

@@ -12,6 +12,7 @@ import { recordTunnel } from '#gateway/db/cell-tunnels.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import { listTraces } from '#gateway/db/traces.ts'
+import type { HostView } from '#openapi/wire/host.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 import { createNetwork, createSubnet } from '../env/network-objects.ts'
@@ -21,6 +22,7 @@ import { HONEST_SUMMARY, ScriptedCell } from '../env/scripted-cell.ts'
 // Goal: a network stays within cells whose hosts tunnel to each other, and who is refused learns why.
 
 const WAIT_MS = 30_000
+const HOSTS = [newId<HostId>(), newId<HostId>()]
 
 let world: BootWorld
 let user: ApiClient
@@ -36,17 +38,22 @@ beforeAll(async () => {
   await world.bus.addCell(id)
   await registerCell(db, { id, name: 'south' })
   south = await ScriptedCell.open(world.bus, id, 'south')
-  for (const [index, { id: cellId }] of [world.cell, south].entries()) {
-    const network = { encapAddress: `10.9.0.${index + 1}`, physicalNetworks: [] }
-    const view = sampleHost(`host-${index}`, { hostId: newId<HostId>(), version: 10, network })
-    await db.transaction((tx) => applyHostViews(tx, cellId, [view]))
-  }
+  for (const cell of [world.cell, south]) await know(cell, { version: 10 })
   await waitFor('the cell to be heard', () => compute.cells.cell(id)?.isReachable, WAIT_MS)
 })
 afterAll(async () => {
   await south?.[Symbol.asyncDispose]()
   await world?.[Symbol.asyncDispose]()
 })
+
+/** Afterwards this is known of the cell's host, which OVN joins. */
+async function know(cell: ScriptedCell, change: Partial<HostView>): Promise<void> {
+  const index = [world.cell, south].indexOf(cell)
+  const network = { encapAddress: `10.9.0.${index + 1}`, physicalNetworks: [] }
+  const view = sampleHost(`host-${index}`, { hostId: HOSTS[index]!, network, ...change })
+  const { db } = world.api.gateway
+  await db.transaction((tx) => applyHostViews(tx, cell.id, [view]))
+}
 
 const cells = () => world.api.gateway.compute.cells
 
@@ -219,6 +226,13 @@ describe('a test of the tunnels between two cells', () => {
       { from: { cell: 'south' }, to: { cell: 'north' }, result: 'ok' },
     ])
     expect(await shown()).toEqual([])
+  })
+
+  test('is made by hosts that are up', async () => {
+    await know(south, { version: 11, isUp: false })
+    await expect(tested({ north: ALL, south: ALL })).rejects.toThrow('No host of cell south is up.')
+    await know(south, { version: 12 })
+    expect((await tested({ north: ALL, south: ALL })).tests).toHaveLength(2)
   })
 
   test.each<[string, Record<string, Seen>, string[], string]>([

@@ -41,7 +41,8 @@ const AROUND_PACKET = { 4: 58, 6: 78 } as const
 /**
  * Lets hosts of the two cells send packets to each other in tunnels, in both directions and at the full size that the
  * networks need. Afterwards the result is known to the choice of cells: a failed test keeps networks apart, and one that
- * succeeds ends that. Empty for a cell without OVN. Throws `invalid` for one cell with itself.
+ * succeeds ends that. Empty for a cell without OVN. Throws `invalid` for one cell with itself, `unavailable` if no host of a cell
+ * is up.
  */
 export async function testTunnels(
   deps: Deps,
@@ -55,7 +56,7 @@ export async function testTunnels(
     throw new Failure('invalid', `Cell ${one.name} is tested against another cell. Name one.`)
   const hosts = await joinedHosts(db)
   const mtu = (await largestTunnelledMtu(db)) ?? mtuMax
-  const [here, there] = cells.map(({ id }) => hosts.filter(({ cellId }) => cellId === id))
+  const [here, there] = cells.map((cell) => hostsUp(cell, hosts))
   const limit = pLimit(AT_ONCE)
   const tests = await limit.map(pairsOf(here!, there!), (pair) =>
     testPair(deps, work, cells, { hosts: pair, mtu }),
@@ -69,6 +70,14 @@ export async function testTunnels(
     await deps.cells.refresh()
   }
   return all
+}
+
+/** Empty for a cell without OVN. Throws `unavailable` if its hosts are down. */
+function hostsUp({ id, name }: Cell, hosts: readonly JoinedHost[]): readonly JoinedHost[] {
+  const own = hosts.filter(({ cellId }) => cellId === id)
+  const up = own.filter(({ isUp }) => isUp === 1)
+  if (up.length > 0 || own.length === 0) return up
+  throw new Failure('unavailable', `No host of cell ${name} is up.`)
 }
 
 type Pair = readonly [JoinedHost, JoinedHost]

@@ -16,7 +16,7 @@ import { hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { OVN } from '../networks/engine.ts'
 import { networkState } from '../networks/network-state.ts'
-import { placeCellGateways } from '../networks/routers/cell-gateways.ts'
+import { CellGateways } from '../networks/routers/cell-gateways.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
 type ObjectOf = NetworkState[NetworkKind][number]
@@ -53,6 +53,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
   const { db, cells, clock, log } = deps
   const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
   const lease = new HeldLease(db, clock, terms)
+  const gateways = new CellGateways({ db, clock, log })
   const known = new Map<CellId, Known>()
   let isBehind = false
   return {
@@ -71,7 +72,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
         return { holder: 0 }
       }
       isBehind = true
-      let changed = await placeCellGateways({ db, clock, log })
+      let changed = await gateways.place()
       let unreachable = 0
       const each = { log, signal, nameOf: ({ name }: Cell) => name }
       const failed = await forEachRow(due, each, async (cell) => {

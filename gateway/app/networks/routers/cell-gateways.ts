@@ -33,34 +33,69 @@ interface Wanted {
   readonly present: readonly CellGateway[]
 }
 
-/**
- * Afterwards each router has its own address in one cell, and in every further cell with servers behind it one more of
- * its external network, as far as the cell's hosts reach that network and it has free addresses. The router's own
- * address stays in its cell for as long as that can have it. Returns how many routers were changed.
- */
-export async function placeCellGateways(deps: Deps): Promise<number> {
-  const { db } = deps
-  const routers = await routersOutside(db)
-  if (routers.length === 0) return 0
-  const [hosts, behind, present] = await Promise.all([
-    joinedHosts(db),
-    cellsBehindRouters(db),
-    cellGateways(db),
-  ])
-  let changed = 0
-  for (const router of routers) {
-    const reaching = cellsReaching(hosts, router.physicalNetwork)
-    const cellIds = behind
-      .flatMap(({ routerId, cellId }) => (routerId === router.id ? [cellId] : []))
-      .filter((cellId) => reaching.has(cellId))
-      .toSorted()
-    const own = present.filter(({ routerId }) => routerId === router.id)
-    if (isPlaced({ router, cellIds, present: own })) continue
-    const missing = await db.transaction((tx) => settle(tx, router, cellIds))
-    for (const cellId of missing) await addGateway(deps, router, cellId)
-    changed += 1
+/** A host leaves its cell's OVN for a moment when its ovn-controller starts again. */
+const GRACE_MS = 600_000
+
+/** Where routers lead outside. */
+export class CellGateways {
+  readonly #deps: Deps
+  readonly #graceMs: number
+  /** By router and cell, since when no host of the cell reaches the router's external network. */
+  readonly #absentSince = new Map<string, number>()
+
+  constructor(deps: Deps, graceMs = GRACE_MS) {
+    this.#deps = deps
+    this.#graceMs = graceMs
   }
-  return changed
+
+  /**
+   * Afterwards each router has its own address in one cell, and in every further cell with servers behind it one more of
+   * its external network, as far as the cell's hosts reach that network and it has free addresses. An address stays in
+   * its cell while there are servers behind it, until no host has reached the network for the time of grace. Returns how many routers were
+   * changed.
+   */
+  async place(): Promise<number> {
+    const { db } = this.#deps
+    const routers = await routersOutside(db)
+    if (routers.length === 0) return 0
+    const [hosts, behind, all] = await Promise.all([
+      joinedHosts(db),
+      cellsBehindRouters(db),
+      cellGateways(db),
+    ])
+    let changed = 0
+    for (const router of routers) {
+      const served = behind.flatMap((each) => (each.routerId === router.id ? [each.cellId] : []))
+      const present = all.filter(({ routerId }) => routerId === router.id)
+      const reaching = cellsReaching(hosts, router.physicalNetwork)
+      const cellIds = served
+        .filter((cellId) => this.#mayHave(router, cellId, reaching, present))
+        .toSorted()
+      if (isPlaced({ router, cellIds, present })) continue
+      const missing = await db.transaction((tx) => settle(tx, router, cellIds))
+      for (const cellId of missing) await addGateway(this.#deps, router, cellId)
+      changed += 1
+    }
+    return changed
+  }
+
+  #mayHave(
+    { id }: RoutedOutside,
+    cellId: string,
+    reaching: ReadonlySet<string>,
+    present: readonly CellGateway[],
+  ): boolean {
+    const key = `${id} ${cellId}`
+    if (reaching.has(cellId)) {
+      this.#absentSince.delete(key)
+      return true
+    }
+    if (!present.some((each) => each.cellId === cellId)) return false
+    const now = this.#deps.clock.elapsed()
+    const since = this.#absentSince.get(key) ?? now
+    this.#absentSince.set(key, since)
+    return now - since < this.#graceMs
+  }
 }
 
 /** The cells with a host that has a bridge for this physical network; null: all cells with OVN. */
