@@ -16,6 +16,7 @@ import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
+import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
 
 /**
@@ -77,6 +78,8 @@ export interface Driver extends AsyncDisposable {
   readonly below?: Downstream
   /** What joins its guests' ports to networks that span hosts; absent: each host has bridges of its own, or none. */
   readonly networkEngine?: 'ovn'
+  /** Those of a host that a network engine joins; absent: it has none, or they cannot be tested. */
+  readonly tunnels?: Tunnels
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const

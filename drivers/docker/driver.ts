@@ -7,9 +7,10 @@ import type { Driver, DriverEnvironment, Owner } from '../driver.ts'
 import type { Firewall } from '../firewall.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
-import { OVS_DATABASE, type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
-import { IntegrationBridge } from '../ovn/integration-bridge.ts'
+import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
+import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -67,6 +68,7 @@ export async function createDockerDriver(
       networkEngine: 'ovn',
       firewall: OVN_FIREWALL,
       guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
     }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),

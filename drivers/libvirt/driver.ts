@@ -9,6 +9,7 @@ import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -88,7 +89,10 @@ export async function createLibvirtDriver(
   return {
     name: 'libvirt',
     simulated: false,
-    ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
+    ...(settings.network === 'ovn' && {
+      networkEngine: 'ovn' as const,
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+    }),
     ...(servesMetadata(host, settings) && { guestMetadata: ovnGuestMetadata(settings, logger) }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),

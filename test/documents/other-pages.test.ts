@@ -96,6 +96,14 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
         'openstack --os-cloud weir-admin network create --share --provider-network-type vlan --provider-physical-network public --provider-segment 7 site-7',
       shows: /site-7/,
     },
+  './weir cell verify': { shows: /no tunnels between cells to test/ },
+  './weir cell update south --transport-zone east': {
+    typed: './weir cell update north --transport-zone east',
+  },
+  './weir cell update edge-1 --transport-zone edge': {
+    typed: './weir cell update north --no-transport-zone',
+  },
+  './weir why SERVER': { typed: './weir why first', shows: /north/ },
 })
 
 // Its one command is a test.

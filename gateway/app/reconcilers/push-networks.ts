@@ -19,6 +19,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { OVN, ROUTING } from '../networks/engine.ts'
 import { MetadataPorts } from '../networks/metadata-ports.ts'
 import { networkState } from '../networks/network-state.ts'
+import { CellGateways } from '../networks/routers/cell-gateways.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
 type ObjectOf = NetworkState[NetworkKind][number]
@@ -57,6 +58,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
   const { db, cells, clock, log } = deps
   const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
   const lease = new HeldLease(db, clock, terms)
+  const gateways = new CellGateways({ db, clock, log })
   const known = new Map<CellId, Known>()
   const metadata = new MetadataPorts(deps)
   let isBehind = false
@@ -77,7 +79,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
         return { holder: 0 }
       }
       isBehind = true
-      let changed = 0
+      let changed = await gateways.place()
       let unreachable = 0
       const each = { log, signal, nameOf: ({ name }: Cell) => name }
       const failed = await forEachRow(due, each, async (cell) => {

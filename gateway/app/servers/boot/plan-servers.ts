@@ -76,7 +76,8 @@ export async function planServers(
   const { zone, host: requestedHost } = place
   const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
-  const required = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
+  const where = { flavor, image, zone, requestedHost, networks: nics.networks }
+  const required = { ...where, group, sameHost }
   const choices = await chooseCells(compute, db, required, count)
   const { projectId, userId } = context
   const { securityGroups, needsFirewall } = nics
