@@ -11,7 +11,7 @@ import { findPorts, portsWithAddress } from '../../db/ports.ts'
 import { attachedSubnets, findRouter, routersOfSubnets } from '../../db/routers.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
-import { OVN } from './engine.ts'
+import { OVN, ROUTING } from './engine.ts'
 import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
 import { protocolNumber } from './rule-of.ts'
@@ -92,7 +92,13 @@ async function endOf(db: Executor, given: string, field: string): Promise<PathEn
         'conflict',
         `Floating IP ${address} leads to no port: openstack server add floating ip.`,
       )
-    return { address, port: await portAt(db, port, fixedAddress) }
+    const { reportedStatus, problem } = floating
+    const isMissing = reportedStatus !== null && reportedStatus !== 'ACTIVE'
+    return {
+      address,
+      port: await portAt(db, port, fixedAddress),
+      ...(isMissing && { problem: problem ?? 'It is not there yet.' }),
+    }
   }
   const [port, ...more] = await portsWithAddress(db, address)
   if (port === undefined) return { address, port: null }
@@ -117,6 +123,7 @@ async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<P
   if (cellId === null || hostId === null)
     return { port, fixedAddress, network, subnet, place: null }
   const hasOvn = await hostHasCapability(db, cellId as CellId, hostId as HostId, OVN)
+  const isCloud = await hostHasCapability(db, cellId as CellId, hostId as HostId, ROUTING)
   const joined = (await joinedHosts(db)).find(({ id }) => id === hostId)
   const encapAddress = joined?.encapAddress ?? null
   return {
@@ -124,7 +131,7 @@ async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<P
     fixedAddress,
     network,
     subnet,
-    place: { cellId, host: port.hostName, hasOvn, encapAddress },
+    place: { cellId, host: port.hostName, hasOvn, isCloud, encapAddress },
   }
 }
 

@@ -24,7 +24,7 @@ function portOf(
     fixedAddress,
     network: network(cidr === BLUE ? 'blue' : 'red'),
     subnet: subnet(cidr),
-    place: { cellId: 'north', host: 'one', hasOvn: true, encapAddress: '10.9.0.1' },
+    place: { cellId: 'north', host: 'one', hasOvn: true, isCloud: false, encapAddress: '10.9.0.1' },
     ...rest,
     port: {
       id: `port-${fixedAddress}`,
@@ -185,7 +185,7 @@ test('behind a floating IP a sender is known by the address of its router', () =
 
 test('servers on two hosts need OVN, and in two cells tunnels between the hosts', () => {
   const at = (cellId: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
-    end(portOf(BLUE, 12, { place: { cellId, host: 'two', hasOvn, encapAddress } }))
+    end(portOf(BLUE, 12, { place: { cellId, host: 'two', hasOvn, isCloud: false, encapAddress } }))
 
   expect(missing({ from, to: at('north', true) })).toEqual([])
   expect(missing({ from, to: at('south', true) })).toEqual([])
@@ -194,6 +194,25 @@ test('servers on two hosts need OVN, and in two cells tunnels between the hosts'
   ])
   expect(missing({ from, to: at('south', true, null) })).toEqual([
     expect.stringMatching(/^host: The cell of host two has not said where its tunnels end/),
+  ])
+})
+
+test('servers of another cloud are reached by their floating IPs, once these are there', () => {
+  const place = {
+    ...{ cellId: 'north', host: 'lab-1', hasOvn: false, isCloud: true, encapAddress: null },
+  }
+  const port = portOf(RED, 12, { place })
+  const floatingThere = end(port, '203.0.113.9')
+  const routers = [router([BLUE]), router([RED], { id: 'other' })]
+  const open = rules(rule({}))
+
+  expect(missing({ from, to: end(port), routers, rules: open })).toContainEqual(
+    expect.stringMatching(/^host: Host lab-1 is another cloud/),
+  )
+  expect(missing({ from, to: floatingThere, routers, rules: open })).toEqual([])
+  const problem = 'The address 203.0.113.9 leads to another port there.'
+  expect(missing({ from: OUTSIDE, to: { ...floatingThere, problem }, routers })).toEqual([
+    `route: Floating IP 203.0.113.9 is not in the server's cloud: ${problem}`,
   ])
 })
 
