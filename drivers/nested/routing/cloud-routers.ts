@@ -134,7 +134,7 @@ export class CloudRouters {
     })
   }
 
-  /** Afterwards the router, which has no interface, is not there. */
+  /** Afterwards the router is not there. Throws `conflict` while it is on a network or a floating IP needs it. */
   async remove(routerId: string, signal: AbortSignal): Promise<void> {
     await this.#cloud
       .call('network', 'DELETE', `/routers/${routerId}`, { signal })
@@ -153,15 +153,8 @@ export class CloudRouters {
     for (const { id, device_id: routerId } of interfaces) {
       if (!ours.some((router) => router.id === routerId)) continue
       await this.detach(routerId, id, signal)
-      await this.removeUnused(routerId, signal)
+      await this.#removeUnused(routerId, signal)
     }
-  }
-
-  /** Afterwards the router is not there, unless it is on a network or the cloud refuses for now. */
-  async removeUnused(routerId: string, signal: AbortSignal): Promise<void> {
-    await this.remove(routerId, signal).catch((error: unknown) => {
-      if (!isFailure(error, 'conflict')) throw error
-    })
   }
 
   async #fixedIps(
@@ -194,6 +187,13 @@ export class CloudRouters {
       .catch((error: unknown) => {
         if (!isFailure(error, 'not-found')) throw error
       })
+  }
+
+  /** Afterwards the router is not there, unless it is on a network or the cloud refuses for now. */
+  async #removeUnused(routerId: string, signal: AbortSignal): Promise<void> {
+    await this.remove(routerId, signal).catch((error: unknown) => {
+      if (!isFailure(error, 'conflict')) throw error
+    })
   }
 
   async #change(found: CloudRouter, router: object, signal: AbortSignal): Promise<CloudRouter> {

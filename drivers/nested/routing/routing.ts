@@ -130,7 +130,7 @@ async function removeExcess(round: Round): Promise<void> {
             await host.networks.releaseNetwork(network as NetworkId, () => false, signal)
         }
         const isUsed = excess.length < ports.length || (!isDouble && isRealised(round, ours))
-        if (!isUsed) await host.routers.removeUnused(router.id, signal)
+        if (!isUsed) await host.routers.remove(router.id, signal)
       })
   }
 }
