@@ -191,6 +191,14 @@ describe('a guest that is routed', () => {
       { admin_state_up: true, external_gateway_info: { network_id: external }, routes: [] },
     ])
 
+    for (const hasSnat of [false, true]) {
+      const gateway = { ...router.gateway!, hasSnat }
+      expect(await apply(routed({ routers: [{ ...router, gateway }] }))).toEqual([])
+      expect((await below()).routers).toMatchObject([
+        { external_gateway_info: { network_id: external, enable_snat: hasSnat } },
+      ])
+    }
+
     expect(await apply(routed({ routers: [{ ...router, interfaces: [] }] }))).toEqual([])
     expect(await below()).toMatchObject({ routers: [], networks: [`weir-${networkId}`] })
     await driver.destroy(one.id, signal())

@@ -62,31 +62,22 @@ export class CloudRouters {
     outside: string | null,
     signal: AbortSignal,
   ): Promise<CloudRouter> {
-    const { isUp, gateway } = wanted
+    const { id, isUp, gateway } = wanted
+    const there = found?.external_gateway_info ?? null
     const way =
-      outside === null || gateway === null
-        ? null
-        : { network_id: outside, ...(gateway.hasSnat ? {} : { enable_snat: false }) }
+      outside === null || gateway === null ? null : wayOut(outside, gateway.hasSnat, there)
     if (found === undefined) {
       const router = {
-        ...{ name: routerName(wanted.id), admin_state_up: isUp },
+        ...{ name: routerName(id), admin_state_up: isUp },
         ...(way === null ? {} : { external_gateway_info: way }),
       }
       const asked = { body: { router }, signal }
       return (await this.#cloud.ask(OneRouter, 'network', 'POST', '/routers', asked)).body.router
     }
-    const there = found.external_gateway_info ?? null
-    const isSame =
-      there?.network_id === way?.network_id &&
-      (there === null || (there.enable_snat ?? true) === gateway?.hasSnat)
+    const isSame = there?.network_id === way?.network_id && way?.enable_snat === undefined
     const change = {
       ...(found.admin_state_up === isUp ? {} : { admin_state_up: isUp }),
-      ...(isSame
-        ? {}
-        : {
-            external_gateway_info:
-              way === null || there === null ? way : { ...way, enable_snat: gateway?.hasSnat },
-          }),
+      ...(isSame ? {} : { external_gateway_info: way }),
     }
     return this.#change(found, change, signal)
   }
@@ -206,6 +197,16 @@ export class CloudRouters {
   async #put(path: string, body: object, signal: AbortSignal): Promise<void> {
     await this.#cloud.call('network', 'PUT', path, { body, signal })
   }
+}
+
+/** Neutron lets administrators alone name `enable_snat`, so it is named where it differs only; a new gateway has it. */
+function wayOut(
+  outside: string,
+  hasSnat: boolean,
+  there: Static<typeof Gateway> | null,
+): Static<typeof Gateway> {
+  const isSame = (there?.enable_snat ?? true) === hasSnat
+  return { network_id: outside, ...(isSame ? {} : { enable_snat: hasSnat }) }
 }
 
 function addressesOf({ fixed_ips: ips }: Pick<ListedPort, 'fixed_ips'>): readonly string[] {
