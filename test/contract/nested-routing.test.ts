@@ -173,8 +173,6 @@ describe('a guest that is routed', () => {
     expect(await below()).toEqual(found)
 
     await driver.destroy(one.id, signal())
-    expect((await below()).networks).toEqual([])
-    expect(await apply(NONE)).toEqual([])
     expect(await below()).toMatchObject({ routers: [], floatingIps: [], networks: [] })
   })
 
@@ -192,6 +190,14 @@ describe('a guest that is routed', () => {
     expect((await below()).routers).toMatchObject([
       { admin_state_up: true, external_gateway_info: { network_id: external }, routes: [] },
     ])
+
+    for (const hasSnat of [false, true]) {
+      const gateway = { ...router.gateway!, hasSnat }
+      expect(await apply(routed({ routers: [{ ...router, gateway }] }))).toEqual([])
+      expect((await below()).routers).toMatchObject([
+        { external_gateway_info: { network_id: external, enable_snat: hasSnat } },
+      ])
+    }
 
     expect(await apply(routed({ routers: [{ ...router, interfaces: [] }] }))).toEqual([])
     expect(await below()).toMatchObject({ routers: [], networks: [`weir-${networkId}`] })
