@@ -11,6 +11,7 @@ import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { NetworkStatistics } from './network-statistics.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { Topology } from './topology.ts'
@@ -59,6 +60,7 @@ export interface Driver extends AsyncDisposable {
   readonly firewall?: Firewall
   readonly labels?: Labels
   readonly guestMetadata?: GuestMetadata
+  readonly networkStatistics?: NetworkStatistics
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly consoleKinds?: ConsoleKinds
@@ -93,6 +95,7 @@ export const CAPABILITIES = [
   'firewall',
   'labels',
   'guestMetadata',
+  'networkStatistics',
   'consoleLog',
   'console',
   'consoleKinds',

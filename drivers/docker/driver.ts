@@ -9,6 +9,7 @@ import { InstanceLocks } from '../instance-locks.ts'
 import { OVS_DATABASE, type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { IntegrationBridge } from '../ovn/integration-bridge.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -66,6 +67,7 @@ export async function createDockerDriver(
       networkEngine: 'ovn',
       firewall: OVN_FIREWALL,
       guestMetadata: ovnGuestMetadata(settings, logger),
+      networkStatistics: switchStatistics(settings),
     }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),

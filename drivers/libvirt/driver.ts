@@ -9,6 +9,7 @@ import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -89,7 +90,10 @@ export async function createLibvirtDriver(
     name: 'libvirt',
     simulated: false,
     ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
-    ...(servesMetadata(host, settings) && { guestMetadata: ovnGuestMetadata(settings, logger) }),
+    ...(reachesSwitch(host, settings) && {
+      guestMetadata: ovnGuestMetadata(settings, logger),
+      networkStatistics: switchStatistics(settings),
+    }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -126,7 +130,7 @@ export async function createLibvirtDriver(
 }
 
 /** The switch of a machine elsewhere is out of reach. */
-function servesMetadata({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
+function reachesSwitch({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
   return network === 'ovn' && address.local
 }
 
