@@ -131,6 +131,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'isc-dhcp-client', purpose: 'clients', program: 'dhclient', isUnpacked: true },
   { name: 'libfaketime', purpose: 'faults' },
   { name: 'iproute2', purpose: 'faults', program: 'ip' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
