@@ -137,7 +137,7 @@ export interface paths {
         /** The floating IPs of the caller's project. */
         readonly get: operations["listNetworkFloatingIps"];
         readonly put?: never;
-        /** Allocates an address of an external network, or several, all of them or none. Requires a cell with the network engine OVN. */
+        /** Allocates an address of an external network, or several, all of them or none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly post: operations["createNetworkFloatingIp"];
         readonly delete?: never;
         readonly options?: never;
@@ -369,7 +369,7 @@ export interface paths {
         /** The routers of the caller's project. */
         readonly get: operations["listRouters"];
         readonly put?: never;
-        /** Creates a router, or several, all of them or none. Requires a cell with the network engine OVN. */
+        /** Creates a router, or several, all of them or none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly post: operations["createRouter"];
         readonly delete?: never;
         readonly options?: never;
@@ -685,7 +685,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The network that a project's servers get by default. It is created with its router if the project has none. Requires a cell with the network engine OVN. */
+        /** The network that a project's servers get by default. It is created with its router if the project has none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly get: operations["showAutoAllocatedTopology"];
         readonly put?: never;
         readonly post?: never;
@@ -862,10 +862,12 @@ export interface components {
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
             /**
-             * @description ACTIVE while the floating IP is associated.
+             * @description ACTIVE while the floating IP is associated. If its server is in another cloud, ACTIVE once that cloud has the floating IP, DOWN until then, and ERROR if that cloud refuses it.
              * @enum {string}
              */
-            readonly status?: "ACTIVE" | "DOWN";
+            readonly status?: "ACTIVE" | "DOWN" | "ERROR";
+            /** @description An attribute of Weir. Why an associated floating IP is not ACTIVE. Shown to administrators. */
+            readonly "weir:problem"?: string | null;
             /** Format: uuid */
             readonly floating_network_id?: string;
             readonly floating_ip_address?: string;
@@ -1179,6 +1181,18 @@ export interface components {
                     readonly ip_address: string;
                 }[];
             } | null;
+            /** @description Shown to administrators: the router's addresses outside, by cell. Servers reach the outside by that of their cell. One of them is that of `external_gateway_info`; further ones are taken from the external network while servers of further cells are behind the router. */
+            readonly "weir:gateways"?: readonly {
+                /** Format: uuid */
+                readonly cell_id: string;
+                /** Format: uuid */
+                readonly port_id: string;
+                readonly external_fixed_ips: readonly {
+                    /** Format: uuid */
+                    readonly subnet_id: string;
+                    readonly ip_address: string;
+                }[];
+            }[];
             readonly routes?: readonly components["schemas"]["HostRoute"][];
             /** @description Shown to administrators. */
             readonly ha?: boolean;

@@ -20,8 +20,6 @@ export interface PreparedHosts {
   readonly guests?: string
 }
 
-/** Of a libvirt host that is joined to its cell's OVN, whose switch runs in userspace. */
-
 /** Afterwards the hypervisor of every host runs. A simulated host needs none: the driver is the hypervisor. */
 export async function prepareHosts(
   layout: Layout,

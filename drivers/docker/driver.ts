@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { createLogger, type Logger } from '#common/log.ts'
-import type { Driver, DriverEnvironment, Firewall, Owner } from '../driver.ts'
+import type { Driver, DriverEnvironment, Owner } from '../driver.ts'
+import type { Firewall } from '../firewall.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
-import { OVS_DATABASE, type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
-import { IntegrationBridge } from '../ovn/integration-bridge.ts'
+import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
+import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
 import { switchStatistics } from '../ovn/switch-statistics.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -67,6 +69,7 @@ export async function createDockerDriver(
       networkEngine: 'ovn',
       firewall: OVN_FIREWALL,
       guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
       networkStatistics: switchStatistics(settings),
     }),
     inventory: (signal) => inventory(host, settings, signal),

@@ -10,6 +10,7 @@ import { KeyedLock } from '../keyed-lock.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
 import { switchStatistics } from '../ovn/switch-statistics.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -92,6 +93,7 @@ export async function createLibvirtDriver(
     ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
     ...(reachesSwitch(host, settings) && {
       guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
       networkStatistics: switchStatistics(settings),
     }),
     inventory: (signal) => inventory(host, settings, signal),

@@ -23,7 +23,10 @@ export interface PortBinding {
 }
 
 export interface OvnEngineOptions {
-  /** An address as the tools of OVN write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /**
+   * Addresses as the tools of OVN write them: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`; with commas between those
+   * of the members of a cluster.
+   */
   readonly northbound: string
   readonly southbound: string
   readonly tls?: TlsFiles

@@ -8,8 +8,6 @@ export interface OvnHostSettings {
   readonly networkNamespace?: string | undefined
 }
 
-export const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
-
 /** Throws `invalid` for a setting that only OVN would use, named in `names`, on a host without OVN. */
 export function refuseOvnSettings(
   network: 'host' | 'ovn' | undefined,

@@ -8,6 +8,8 @@ import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 export const INTEGRATION_BRIDGE = 'br-int'
 /** The key by which a port of the bridge is found again, with any name of its interface. */
 const PORT_ID = 'weir-port'
+/** Where Debian has the database of Open vSwitch. */
+export const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
 
 export interface IntegrationBridgeOptions {
   /** The address of the host's Open vSwitch, as its tools write it: `unix:PATH`. */

@@ -4,7 +4,8 @@ import type {
   PortStatistics,
   TunnelStatistics,
 } from '../network-statistics.ts'
-import { OVS_DATABASE, type OvnHostSettings } from './host-settings.ts'
+import type { OvnHostSettings } from './host-settings.ts'
+import { OVS_DATABASE } from './integration-bridge.ts'
 import { OvsdbConnection } from './ovsdb/connection.ts'
 
 type Entries = ReadonlyMap<string, string | number>

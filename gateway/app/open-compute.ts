@@ -49,6 +49,7 @@ export interface ComputeDepsOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly reclaimIntervalS: number
+  readonly forcesConfigDrive: boolean
   /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
@@ -165,6 +166,7 @@ export async function openComputeDeps(
     images,
     specCache: new RequestSpecCache(),
     reclaimIntervalS: options.reclaimIntervalS,
+    forcesConfigDrive: options.forcesConfigDrive,
   }
 }
 

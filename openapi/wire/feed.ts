@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
-import { Nullable, Texts, Time, Uuid } from './scalars.ts'
+import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /** A step of work on a server, as `server event show` lists it. */
@@ -48,6 +48,15 @@ export const FeedBody = Type.Union([
   }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
+  /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */
+  Type.Object({
+    kind: Type.Literal('floating-ip'),
+    id: Uuid,
+    portId: Uuid,
+    fixedAddress: Type.String({ maxLength: 45 }),
+    status: OneOf(['ACTIVE', 'DOWN', 'ERROR'] as const),
+    problem: Nullable(Type.String({ maxLength: 1000 })),
+  }),
 ])
 export type FeedBody = Static<typeof FeedBody>
 

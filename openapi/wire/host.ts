@@ -6,7 +6,14 @@ import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
+import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+
+/** A network outside to which the backend routes; `cidrs` empty: its subnets are not shown. */
+const ExternalNetwork = Type.Object({
+  name: Type.String(),
+  cidrs: Type.Array(Type.String()),
+})
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
 export const Inventory = Type.Object({
@@ -51,6 +58,10 @@ export const Inventory = Type.Object({
       }),
     ),
   ),
+  /** By the names of physical networks; absent from hosts whose backend has no routers. */
+  externalNetworks: Type.Optional(Type.Array(ExternalNetwork)),
+  /** Why the backend routes to none of them; absent: it does. */
+  routingProblem: Type.Optional(Type.String()),
 })
 export type Inventory = Static<typeof Inventory>
 
@@ -148,9 +159,13 @@ export const HostAnswer = Type.Union([
 ])
 export type HostAnswer = Static<typeof HostAnswer>
 
-/** Bytes of a server's files in one message, before base64: a third of what the bus takes. */
-export const MOVE_BYTES_MAX = 1024 * 1024
-const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_MAX * 2 })
+/** The most that one message of a host may have, in bytes; the bus refuses longer ones. */
+export const HOST_PAYLOAD_MAX = 1024 * 1024
+/** Bytes of a server's files in one message of a host, before base64. */
+export const MOVE_BYTES_MAX = (HOST_PAYLOAD_MAX * 5) / 8
+/** What cells of an earlier release ask for at once. */
+const MOVE_BYTES_ASKED_MAX = 1024 * 1024
+const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_ASKED_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
 const UNMANAGED_GUESTS = {
@@ -183,6 +198,11 @@ export const HOST_OPERATIONS = {
     ask: Type.Object({ servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
+  /** Afterwards the backend routes the host's guests so, but for the problems. */
+  route: {
+    ask: HostRouting,
+    answer: Type.Object({ problems: Type.Array(RoutingProblem) }),
+  },
   'change-nic': {
     ask: Type.Object({
       operation: OperationRef,
@@ -202,7 +222,7 @@ export const HOST_OPERATIONS = {
       serverId: Uuid,
       name: FileName,
       offset: Type.Integer({ minimum: 0 }),
-      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_MAX }),
+      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_ASKED_MAX }),
     }),
     answer: Type.Object({ bytes: MoveBytes }),
   },

@@ -16,17 +16,25 @@ import { whyNoGuests } from './requirements.ts'
 
 const why = whyNoGuests(['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'busybox', 'curl'])
 const SERVICE = '169.254.169.254'
+const SERVICE_V6 = 'fe80::a9fe:a9fe'
 
 const blue = wireNetwork({ name: 'blue' })
 const red = wireNetwork({ name: 'red' })
 const subnet = wireSubnet(blue, '10.81.0.0/24', { gateway: '10.81.0.1' })
 /** Its addresses are those of the other network, too. */
 const same = wireSubnet(red, '10.81.0.0/24', { gateway: null })
+const subnet6 = wireSubnet(blue, 'fd00:81::/64', { ipv6AddressMode: 'dhcpv6-stateful' })
 /** Its rules allow nothing. */
 const shut = wireGroup()
 const port = (on: WireSubnet, address: string) =>
   wirePort(on, address, { securityGroupIds: [shut.id] })
-const first = port(subnet, '10.81.0.11')
+const first = wirePort(subnet, '10.81.0.11', {
+  fixedIps: [
+    { subnetId: subnet.id, address: '10.81.0.11' },
+    { subnetId: subnet6.id, address: 'fd00:81::11' },
+  ],
+  securityGroupIds: [shut.id],
+})
 const second = port(subnet, '10.81.0.12')
 const apart = port(same, '10.81.0.11')
 
@@ -39,7 +47,7 @@ function served(on: WireSubnet, address: string): WirePort {
 const state = {
   ...EMPTY_STATE,
   networks: [blue, red],
-  subnets: [subnet, same],
+  subnets: [subnet, subnet6, same],
   ports: [first, second, apart, served(subnet, '10.81.0.2'), served(same, '10.81.0.2')],
   securityGroups: [shut],
 }
@@ -109,6 +117,16 @@ describe.skipIf(why !== undefined)(
         told.push(await endpoint.fetch(`${SERVICE}/latest/meta-data/hostname`))
       }
       expect(told).toEqual(['one.novalocal', 'two.novalocal', 'other.novalocal'])
+      const byIpv6 = [
+        '-s',
+        '-g',
+        '--max-time',
+        '5',
+        `http://[${SERVICE_V6}%25eth0]/latest/meta-data/hostname`,
+      ]
+      await expect
+        .poll(() => endpoints[0]!.run('curl', ...byIpv6).catch(() => ''))
+        .toBe('one.novalocal')
     }, 60_000)
 
     test('what was unplugged by hand is plugged in again, and networks without guests have nothing left', async () => {

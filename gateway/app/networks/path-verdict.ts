@@ -1,5 +1,6 @@
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import type { AttachedSubnet, Router } from '../../db/routers.ts'
+import { type Tunnelling, whyNoTunnel } from '../cells/tunnels.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
@@ -8,6 +9,8 @@ export interface PathEnd {
   /** The address in the request: fixed, floating, or outside. */
   readonly address: string
   readonly port: PathPort | null
+  /** Of a floating IP in the server's cloud that is not there: why; absent: it is, or OVN leads it. */
+  readonly problem?: string
 }
 
 export interface PathPort {
@@ -22,8 +25,12 @@ export interface PathPort {
 export interface Place {
   readonly cellId: string
   readonly host: string
+  /** What is known of the tunnels of its cell; null: the cell has left. */
+  readonly cell: Tunnelling | null
   /** True if its networks span the hosts of its cell. */
   readonly hasOvn: boolean
+  /** True of another cloud: it routes its servers itself. */
+  readonly isCloud: boolean
   /** Where its tunnels end, as its cell has said; null: it has not. */
   readonly encapAddress: string | null
 }
@@ -40,7 +47,11 @@ export interface PathFacts {
   readonly from: PathEnd
   readonly to: PathEnd
   /** Those with an interface on a subnet of either end. */
-  readonly routers: readonly (Router & { readonly attached: readonly AttachedSubnet[] })[]
+  readonly routers: readonly (Router & {
+    readonly attached: readonly AttachedSubnet[]
+    /** Ids of the cells with hosts that reach its external network. */
+    readonly reachedFrom: ReadonlySet<string>
+  })[]
   /** By security group. */
   readonly rules: ReadonlyMap<string, readonly SecurityGroupRule[]>
   readonly traffic: Traffic
@@ -59,7 +70,7 @@ export function pathChecks(facts: PathFacts): readonly PathCheck[] {
   const { from, to } = facts
   return [
     ...[from, to].flatMap(({ port }) => (port === null ? [] : [portCheck(port)])),
-    ...hostCheck(from.port, to.port),
+    ...hostCheck(from, to),
     ...routeChecks(facts),
     ...(from.port === null ? [] : [groupCheck(facts, 'egress', from.port, to)]),
     ...(to.port === null ? [] : [groupCheck(facts, 'ingress', to.port, from)]),
@@ -80,12 +91,21 @@ function portCheck({ port, fixedAddress, network }: PathPort): PathCheck {
   return check('port', holds, `${what} is ${port.status}${why}.`)
 }
 
-function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathCheck[] {
-  const [one, two] = [from?.place, to?.place]
+function hostCheck(from: PathEnd, to: PathEnd): readonly PathCheck[] {
+  const [one, two] = [from.port?.place, to.port?.place]
   if (one == null || two == null) return []
   if (one.cellId === two.cellId && one.host === two.host)
     return [check('host', true, `Both servers are on host ${one.host}.`)]
-  const plain = [one, two].find(({ hasOvn }) => !hasOvn)
+  const cloud = [one, two].find(({ isCloud }) => isCloud)
+  if (cloud !== undefined && to.address === to.port?.fixedAddress)
+    return [
+      check(
+        'host',
+        false,
+        `Host ${cloud.host} is another cloud: it and other hosts reach each other's servers by floating IPs only.`,
+      ),
+    ]
+  const plain = [one, two].find(({ hasOvn, isCloud }) => !hasOvn && !isCloud)
   if (plain !== undefined)
     return [
       check(
@@ -94,8 +114,13 @@ function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathChe
         `Host ${plain.host} has bridges of its own: its servers reach no server on another host. Join it to the OVN of its cell.`,
       ),
     ]
+  if (cloud !== undefined)
+    return [check('host', true, `Host ${cloud.host} is another cloud, which routes its servers.`)]
   if (one.cellId === two.cellId)
     return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
+  const apart = one.cell && two.cell && whyNoTunnel(one.cell, two.cell)
+  if (apart != null)
+    return [check('host', false, `Hosts ${one.host} and ${two.host} do not tunnel: ${apart}.`)]
   const silent = [one, two].find(({ encapAddress }) => encapAddress === null)
   return [
     silent === undefined
@@ -115,9 +140,9 @@ function routeChecks(facts: PathFacts): readonly PathCheck[] {
   if (isDirect(from.port, to.port))
     return [check('route', true, `Both ports are on network ${from.port!.network.name}.`)]
   if (to.port === null) return [wayOut(facts, from.port!)]
-  if (from.port === null) return [wayIn(facts, to.port, to.address)]
+  if (from.port === null) return [wayIn(facts, to.port, to)]
   if (to.address !== to.port.fixedAddress)
-    return [wayOut(facts, from.port), wayIn(facts, to.port, to.address)]
+    return [wayOut(facts, from.port), wayIn(facts, to.port, to)]
   return [
     wayBetween(facts, from.port, to.port, 'route'),
     wayBetween(facts, to.port, from.port, 'answer'),
@@ -149,12 +174,38 @@ function wayOut({ routers }: PathFacts, from: PathPort): PathCheck {
       false,
       `Router ${router.name} has no SNAT and ${from.fixedAddress} no floating IP: no answer finds the way back.`,
     )
-  const as = hasFloating ? 'its floating IP' : "the router's address"
+  const hindrance = whyNotOutside(router, from, hasFloating)
+  if (hindrance !== undefined) return check('route', false, hindrance)
+  const own = addressOutside(router, from.place)
+  const as = hasFloating ? 'its floating IP' : `its address ${own ?? 'on the external network'}`
   return check('route', true, `Router ${router.name} leads outside, as ${as}.`)
 }
 
+/** The address by which servers of a cell without a floating IP are known outside. */
+function addressOutside(
+  { gateway, cellGateways }: Router,
+  place: Place | null,
+): string | undefined {
+  const here = cellGateways.find(({ cellId }) => cellId === place?.cellId)
+  return (here ?? gateway)?.fixedIps[0]?.address
+}
+
+/** Why the cell of a server has no way outside; undefined if it has one, or the server is in no cell with OVN. */
+function whyNotOutside(
+  { name, cellGateways, reachedFrom }: PathFacts['routers'][number],
+  { place }: PathPort,
+  hasFloating: boolean,
+): string | undefined {
+  if (place?.hasOvn !== true) return undefined
+  const cell = place.cell?.name ?? place.cellId
+  if (!reachedFrom.has(place.cellId))
+    return `No host of cell ${cell} has a bridge for the external network of router ${name}, so its servers do not reach outside. Map the physical network on a host (ovn-bridge-mappings).`
+  if (hasFloating || cellGateways.some(({ cellId }) => cellId === place.cellId)) return undefined
+  return `Router ${name} has no address for the servers of cell ${cell}: its external network has none that is free. Give it a further subnet, or give the server a floating IP.`
+}
+
 /** From outside to a port. */
-function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck {
+function wayIn({ routers }: PathFacts, to: PathPort, { address, problem }: PathEnd): PathCheck {
   if (to.network.physicalNetwork !== null)
     return check('route', true, `Network ${to.network.name} is a provider network.`)
   if (address === to.fixedAddress)
@@ -165,6 +216,10 @@ function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck
     )
   const router = gatewayOf(routers, to)
   if (router === undefined) return check('route', false, noGateway(to))
+  const hindrance = whyNotOutside(router, to, true)
+  if (hindrance !== undefined) return check('route', false, hindrance)
+  if (problem !== undefined)
+    return check('route', false, `Floating IP ${address} is not in the server's cloud: ${problem}`)
   return check(
     'route',
     router.isUp,
@@ -247,7 +302,8 @@ function addressSeen({ routers }: PathFacts, own: PathPort, other: PathEnd): str
     ({ fixedAddress }) => fixedAddress === other.port!.fixedAddress,
   )
   const router = gatewayOf(routers, other.port)
-  return floating?.address ?? router?.gateway?.fixedIps[0]?.address ?? other.port.fixedAddress
+  const outside = router && addressOutside(router, other.port.place)
+  return floating?.address ?? outside ?? other.port.fixedAddress
 }
 
 function lets(

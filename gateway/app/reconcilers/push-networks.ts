@@ -16,9 +16,10 @@ import type { Cell } from '../../cell-client/cell.ts'
 import { networksOfServersIn } from '../../db/cell-networks.ts'
 import { hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { OVN } from '../networks/engine.ts'
+import { OVN, ROUTING } from '../networks/engine.ts'
 import { MetadataPorts } from '../networks/metadata-ports.ts'
 import { networkState } from '../networks/network-state.ts'
+import { CellGateways } from '../networks/routers/cell-gateways.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
 type ObjectOf = NetworkState[NetworkKind][number]
@@ -50,13 +51,14 @@ interface Known {
 }
 
 /**
- * Sends each cell with a network engine its wanted objects, after any change. One gateway does this; it first lists the
+ * Sends each cell with a network engine, or with hosts that have routers of their own, its wanted objects, after any change. One gateway does this; it first lists the
  * cell's objects, and from then on sends the differences.
  */
 export function pushNetworks(deps: Deps, processName: string): Reconciler {
   const { db, cells, clock, log } = deps
   const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
   const lease = new HeldLease(db, clock, terms)
+  const gateways = new CellGateways({ db, clock, log })
   const known = new Map<CellId, Known>()
   const metadata = new MetadataPorts(deps)
   let isBehind = false
@@ -66,7 +68,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
       return isBehind ? RETRY_MS : EVERY_MS
     },
     round: async (signal) => {
-      const able = await cellsAbleTo(db, OVN)
+      const able = new Set([...(await cellsAbleTo(db, OVN)), ...(await cellsAbleTo(db, ROUTING))])
       const withMetadata = await cellsAbleTo(db, METADATA)
       const due = cells.cells().filter(({ id, isLost }) => able.has(id) && !isLost)
       for (const id of known.keys()) if (!due.some((cell) => cell.id === id)) known.delete(id)
@@ -77,7 +79,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
         return { holder: 0 }
       }
       isBehind = true
-      let changed = 0
+      let changed = await gateways.place()
       let unreachable = 0
       const each = { log, signal, nameOf: ({ name }: Cell) => name }
       const failed = await forEachRow(due, each, async (cell) => {

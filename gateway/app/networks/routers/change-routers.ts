@@ -9,7 +9,7 @@ import {
   updateRouter as writeRouter,
 } from '../../../db/routers.ts'
 import type { Requester } from '../../requester.ts'
-import { requireNetworkEngine } from '../engine.ts'
+import { requireRouting } from '../engine.ts'
 import type { Networks } from '../list-networks.ts'
 import { NetworkFailure } from '../network-failure.ts'
 import { charge, refund } from '../quotas.ts'
@@ -53,7 +53,7 @@ export async function createRouters(
 ): Promise<readonly Router[]> {
   for (const draft of drafts) refuseAdminFields(requester, draft)
   const planned = drafts.map((draft) => newRouter(networks, requester, draft))
-  await requireNetworkEngine(networks.db, 'A router')
+  await requireRouting(networks.db, 'A router')
   return networks.db.transaction(async (tx) => {
     const made: Router[] = []
     for (const [index, router] of planned.entries()) {
@@ -91,6 +91,7 @@ export function newRouter({ clock }: Networks, requester: Requester, draft: Rout
     isUp: true,
     hasSnat: true,
     gateway: null,
+    cellGateways: [],
     routes: [],
     createdAt: now,
     updatedAt: now,
@@ -141,12 +142,19 @@ async function changeRouter(
     const fields = fieldsFor(router)
     const info = fields.external_gateway_info
     const gateway = await changeGateway(tx, { networks, requester, router, info })
-    const after = { ...withFields(router, fields), gateway }
+    const after = { ...withFields(router, fields), gateway, cellGateways: inCells(router, gateway) }
     await refuseUnreachable(tx, after, await attachedSubnets(tx, id))
     const now = new Date(networks.clock.now())
     await writeRouter(tx, after, now)
     return { ...after, updatedAt: now, revision: after.revision + 1 }
   })
+}
+
+/** Of a router that has this gateway now: with another one it leads outside in no cell yet. */
+function inCells({ cellGateways }: Router, gateway: Router['gateway']): Router['cellGateways'] {
+  const own = cellGateways.find(({ portId }) => portId === gateway?.portId)
+  if (gateway === null || own === undefined) return []
+  return cellGateways.map((each) => (each === own ? { ...each, fixedIps: gateway.fixedIps } : each))
 }
 
 /** Afterwards the router is gone, and its gateway with it. Throws `conflict` while it has interfaces. */
