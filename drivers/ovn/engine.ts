@@ -51,7 +51,7 @@ const CONFLICTS_MAX = 5
 const SOUTHBOUND_TABLES = {
   Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
   Chassis_Private: ['name', 'nb_cfg'],
-  Encap: ['ip'],
+  Encap: ['ip', 'type'],
   Port_Binding: ['logical_port', 'type', 'up', 'chassis'],
 }
 
@@ -99,7 +99,8 @@ export class OvnEngine implements AsyncDisposable {
       const isBinding = tables.includes('Port_Binding') || tables.includes('Chassis')
       if (isBinding) this.#tellPorts()
       const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
-      if (tables.includes('Chassis') || (isBinding && hasRemote)) repair.nudge()
+      const isRemote = hasRemote && (isBinding || tables.includes('Encap'))
+      if (tables.includes('Chassis') || isRemote) repair.nudge()
     })
   }
 

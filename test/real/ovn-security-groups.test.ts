@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
+import { run } from '#drivers/run.ts'
 import type { NetworkState, WirePort } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
@@ -82,6 +83,8 @@ describe.skipIf(why !== undefined)(
         ...[over, strangerOver].map(({ id }) => [id, next] as const),
         ...[far, strangerFar].map(({ id }) => [id, elsewhere] as const),
       ])
+      const isKnown = async () => cells.every((cell) => cell.engine.hosts().length === 2)
+      await waitFor('both hosts of each cell', isKnown, 30_000)
       await apply(ALL)
       ends = new Map(await Promise.all(ALL.map(plugged)))
       await end(server).serve('served')
@@ -112,13 +115,17 @@ describe.skipIf(why !== undefined)(
         await cell.engine.apply(stateIn(cell, ports), AbortSignal.timeout(60_000))
     }
     function stateIn(cell: OvnWorld, ports: readonly WirePort[]): NetworkState {
-      const others = cells.filter((each) => each !== cell).flatMap(({ hosts }) => hosts)
+      const others = cells.filter((each) => each !== cell).flatMap(({ engine }) => engine.hosts())
       return {
         ...EMPTY_STATE,
         networks: [network],
         subnets: [subnet, subnetV6],
         securityGroups: [members, talks, serves],
-        remoteHosts: others.map(({ id, encapAddress }) => ({ id, name: id, encapAddress })),
+        remoteHosts: others.map(({ chassis: id, encapAddress }) => ({
+          id,
+          name: id,
+          encapAddress,
+        })),
         ports: ports.map((port) => {
           const place = places.get(port.id)!
           if (place.cell === cell) return { ...port, hostId: place.host.id }
@@ -142,6 +149,34 @@ describe.skipIf(why !== undefined)(
           expect(await enters(stranger, address)).toBe('')
         }
       expect(await end(far).pings('10.73.0.15'), 'it lets nothing in').toBe(false)
+    })
+
+    test('a host whose tunnels end elsewhere since someone changed it is followed by the other cell', async () => {
+      const { host, cell } = places.get(far.id)!
+      const moved = '10.255.1.77'
+      const encap = (address: string) =>
+        host.ovn.vsctl('set', 'Open_vSwitch', '.', `external-ids:ovn-encap-ip=${address}`)
+      const reported = () =>
+        cell.engine.hosts().find(({ chassis }) => chassis === host.id)?.encapAddress
+      const enterOwn = [`--net=/proc/${host.holder.pid}/ns/net`, 'ip', 'address']
+      // A second address of one network would go with the first.
+      const moveTo = async (before: string, after: string) => {
+        const steps = [
+          ['del', before],
+          ['add', after],
+        ] as const
+        for (const [how, address] of steps)
+          await run('nsenter', [...enterOwn, how, `${address}/16`, 'dev', 'br-phys'], {
+            timeoutMs: 10_000,
+          })
+        await encap(after)
+        await expect.poll(reported).toBe(after)
+        await apply(ALL)
+        await expect.poll(() => enters(far)).toBe('served')
+      }
+
+      await moveTo(host.encapAddress, moved)
+      await moveTo(moved, host.encapAddress)
     })
 
     test('a member that leaves the group is shut out, and one that joins is let in', async () => {
