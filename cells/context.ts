@@ -29,6 +29,7 @@ import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
 import { NetworkWriter } from './reconcilers/network.ts'
 import { purge } from './reconcilers/purge.ts'
+import { routeHosts } from './reconcilers/route-hosts.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
@@ -75,7 +76,11 @@ export async function startCell(
   owned.defer(() => nats.close())
   const feedChanged = () => relay?.nudge()
   let network: RunningReconciler | undefined
-  const networkChanged = () => network?.nudge()
+  let routing: RunningReconciler | undefined
+  const networkChanged = () => {
+    network?.nudge()
+    routing?.nudge()
+  }
   const conductor = await openConductor(config, {
     db,
     nats,
@@ -98,9 +103,10 @@ export async function startCell(
         .use(new NetworkWriter(config.ovn, { ...conductor, db, holder, nudge: networkChanged }))
         .reconciler(),
     )
+  routing = run(routeHosts(cell, holder))
   const recovery = run(sagaRecovery(cell))
   const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
-  const reconcilers = [beat, recovery, ...quietReconcilers(cell, holder, config).map(run)]
+  const reconcilers = [beat, recovery, routing, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
   owned.use(servedTogether(serveCell(cell)))
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')

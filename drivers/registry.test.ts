@@ -26,7 +26,15 @@ describe('createDriver()', () => {
     // that could be held up, needs no machine, has no name outside, and has a console of every kind.
     const simulated = CAPABILITIES.filter(
       (part) =>
-        !['firewall', 'labels', 'machineNics', 'nodes', 'consoleKinds', 'below'].includes(part),
+        ![
+          'firewall',
+          'routing',
+          'labels',
+          'machineNics',
+          'nodes',
+          'consoleKinds',
+          'below',
+        ].includes(part),
     )
     if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(simulated)
   })

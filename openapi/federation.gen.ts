@@ -966,6 +966,14 @@ export interface components {
             };
             /** @description The number of servers that remain on it. */
             readonly servers: number;
+            /** @description Of a host that is another cloud, the external networks there, by the names of physical networks here. */
+            readonly external_networks: readonly {
+                readonly name: string;
+                /** @description Empty if the cloud does not show its subnets. */
+                readonly cidrs: readonly string[];
+            }[];
+            /** @description Why a host that is another cloud has no routers and floating IPs for its servers. */
+            readonly routing_problem: string | null;
         };
         /** @description A guest that belongs to no server. A property is null if its backend does not show it. */
         readonly UnmanagedGuest: {

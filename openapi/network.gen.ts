@@ -137,7 +137,7 @@ export interface paths {
         /** The floating IPs of the caller's project. */
         readonly get: operations["listNetworkFloatingIps"];
         readonly put?: never;
-        /** Allocates an address of an external network, or several, all of them or none. Requires a cell with the network engine OVN. */
+        /** Allocates an address of an external network, or several, all of them or none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly post: operations["createNetworkFloatingIp"];
         readonly delete?: never;
         readonly options?: never;
@@ -862,10 +862,12 @@ export interface components {
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
             /**
-             * @description ACTIVE while the floating IP is associated.
+             * @description ACTIVE while the floating IP is associated. If its server is in another cloud, ACTIVE once that cloud has the floating IP, DOWN until then, and ERROR if that cloud refuses it.
              * @enum {string}
              */
-            readonly status?: "ACTIVE" | "DOWN";
+            readonly status?: "ACTIVE" | "DOWN" | "ERROR";
+            /** @description An attribute of Weir. Why an associated floating IP is not ACTIVE. Shown to administrators. */
+            readonly "weir:problem"?: string | null;
             /** Format: uuid */
             readonly floating_network_id?: string;
             readonly floating_ip_address?: string;

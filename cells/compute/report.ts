@@ -68,7 +68,8 @@ function wireInventory(
   inventory: HostInventory,
   address: string,
 ): NonNullable<HostReport['inventory']> {
-  const { cpu, imageFormats, traits, hypervisor, machines, ...amounts } = inventory
+  const { cpu, imageFormats, traits, hypervisor, machines, externalNetworks, ...amounts } =
+    inventory
   return {
     ...amounts,
     hypervisor: { ...hypervisor, address },
@@ -76,6 +77,9 @@ function wireInventory(
     imageFormats: [...imageFormats],
     traits: [...traits],
     ...(machines && { machines: [...machines] }),
+    ...(externalNetworks && {
+      externalNetworks: externalNetworks.map(({ name, cidrs }) => ({ name, cidrs: [...cidrs] })),
+    }),
   }
 }
 

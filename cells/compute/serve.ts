@@ -20,6 +20,7 @@ import {
   writeMoveFile,
 } from './guests/move-files.ts'
 import { changeNic, filterPorts } from './guests/nics.ts'
+import { route } from './guests/route.ts'
 import { spawn } from './guests/spawn.ts'
 import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport, uptime } from './report.ts'
@@ -38,6 +39,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     destroy: ({ operation }) => destroy(compute, operation),
     'filter-ports': (ask) => filterPorts(compute, ask),
     label: (ask) => label(compute, ask),
+    route: (ask) => route(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'move-files': (ask) => listMoveFiles(compute, ask),

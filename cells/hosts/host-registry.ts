@@ -154,6 +154,11 @@ export class HostRegistry {
     return this.#hosts.get(id)?.capabilities.includes('network-ovn') === true
   }
 
+  /** True when the backend of the host has routers of its own. */
+  hasRouting(id: HostId): boolean {
+    return this.#hosts.get(id)?.capabilities.includes('routing') === true
+  }
+
   /** Where a server is once it is placed on this host; undefined for a host that cannot take any. */
   placedOn(id: HostId): PlacedOn | undefined {
     const host = this.#hosts.get(id)

@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '#drivers/driver.ts'
 import { type NestedSettings, nestedSettings } from '#drivers/nested/settings.ts'
+import type { OtherOutside, OurExternal } from '#drivers/nested/verify/address-clashes.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
 import type { OurNetwork } from '#drivers/nested/verify/mapped-subnets.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
@@ -23,15 +24,16 @@ const EXTRA_SPECS_SINCE = '2.61'
 
 /**
  * The findings of a host with this entry's settings, for the cells and flavors of the endpoint. Throws `invalid`,
- * naming every invalid setting.
+ * naming every invalid setting. `cellName`: the cell that is the cloud already; absent: none is.
  */
 export async function verifyEntry(
   admin: Session,
   { login, settings }: CloudEntry,
+  cellName?: string,
 ): Promise<readonly Finding[]> {
   const read = settingsOf({ ...settings, ...login })
   const get = <Answer>(path: string) => callApi<Answer>(admin, { method: 'GET', path })
-  const { cells } = await get<{ cells: readonly { id: string }[] }>('/federation/v1/cells')
+  const { cells } = await get<{ cells: readonly Named[] }>('/federation/v1/cells')
   const { flavors } = await callApi<{ flavors: readonly FlavorAnswer[] }>(admin, {
     method: 'GET',
     // Those of single projects, too.
@@ -40,7 +42,9 @@ export async function verifyEntry(
   })
   const ids = cells.map(({ id }) => id)
   const networks = await ourNetworks(admin, [...read.mappedNetworks.keys()])
-  return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec), networks })
+  const others = cells.filter(({ name }) => name !== cellName)
+  const outside = { networks: await ourExternals(admin), clouds: await outsidesOf(admin, others) }
+  return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec), networks, outside })
 }
 
 function ourNetworks(admin: Session, ids: readonly string[]): Promise<readonly OurNetwork[]> {
@@ -55,6 +59,71 @@ function ourNetworks(admin: Session, ids: readonly string[]): Promise<readonly O
       return { id, name: network.name, cidrs: subnets.map(({ cidr }) => cidr) }
     }),
   )
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+interface NetworkAnswer extends Named {
+  readonly 'provider:network_type': string
+  readonly 'provider:physical_network': string | null
+  readonly 'provider:segmentation_id': number | null
+}
+
+async function ourExternals(admin: Session): Promise<readonly OurExternal[]> {
+  const path = '/networking/v2.0/networks?router:external=true'
+  type Answer = { readonly networks: readonly NetworkAnswer[] }
+  const { networks } = await callApi<Answer>(admin, { method: 'GET', path })
+  const found = await ourNetworks(
+    admin,
+    networks.map(({ id }) => id),
+  )
+  return found.map(({ name, cidrs }, at) => ({
+    ...{ name, cidrs },
+    physicalNetwork: placeOf(networks[at]!),
+  }))
+}
+
+/** As hosts name it: with its VLAN, if it is one. */
+function placeOf(network: NetworkAnswer): string | null {
+  const { 'provider:physical_network': physical, 'provider:segmentation_id': vlan } = network
+  return network['provider:network_type'] === 'vlan' ? `${physical}:${vlan}` : physical
+}
+
+interface HostAnswer {
+  readonly name: string
+  readonly cell_id: string
+  readonly external_networks: readonly {
+    readonly name: string
+    readonly cidrs: readonly string[]
+  }[]
+}
+
+interface HostPage {
+  readonly hosts: readonly HostAnswer[]
+  readonly next: string | null
+}
+
+/** The external networks of the clouds that are hosts of these cells. */
+async function outsidesOf(
+  admin: Session,
+  cells: readonly Named[],
+): Promise<readonly OtherOutside[]> {
+  const nameOf = new Map(cells.map(({ id, name }) => [id, name]))
+  const found: OtherOutside[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/federation/v1/hosts${cursor === '' ? '' : `?cursor=${encodeURIComponent(cursor)}`}`
+    const page: HostPage = await callApi<HostPage>(admin, { method: 'GET', path })
+    for (const { name, cell_id: cellId, external_networks: networks } of page.hosts) {
+      const cell = nameOf.get(cellId)
+      if (cell === undefined) continue
+      found.push(...networks.map((network) => ({ ...network, host: `${name} of cell ${cell}` })))
+    }
+    cursor = page.next
+  }
+  return found
 }
 
 function settingsOf(texts: Readonly<Record<string, string>>): NestedSettings {

@@ -7,6 +7,8 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
+import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
 import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
@@ -47,7 +49,7 @@ const PROBE_LIMIT_MS = 60_000
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
 export const NETWORKS = ['host', 'ovn'] as const
 
-export interface LibvirtSettings {
+export interface LibvirtSettings extends OvnHostSettings {
   /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
   /** `auto`: KVM if a test guest boots with it, otherwise emulation. */
@@ -56,8 +58,6 @@ export interface LibvirtSettings {
   readonly network?: (typeof NETWORKS)[number]
   /** With `ovn`: the `datapath_type` of its bridges; absent: in the kernel. */
   readonly ovsDatapath?: OvsDatapath
-  /** With `ovn`: the database of the host's Open vSwitch, `unix:PATH`; absent: where Debian has it. */
-  readonly ovsDatabase?: string | undefined
   /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
   readonly liveUri?: string | undefined
   /** A folder, the same on all of them, in which this and other hosts have their state directories. */
@@ -93,6 +93,7 @@ export async function createLibvirtDriver(
       networkEngine: 'ovn' as const,
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
     }),
+    ...(servesMetadata(host, settings) && { guestMetadata: ovnGuestMetadata(settings, logger) }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -128,6 +129,11 @@ export async function createLibvirtDriver(
   }
 }
 
+/** The switch of a machine elsewhere is out of reach. */
+function servesMetadata({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
+  return network === 'ovn' && address.local
+}
+
 async function createHost(
   environment: DriverEnvironment,
   settings: LibvirtSettings,
@@ -135,6 +141,10 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
+  refuseOvnSettings(settings.network, {
+    ovs_database: settings.ovsDatabase,
+    network_namespace: settings.networkNamespace,
+  })
   const { sharedFolder } = settings
   if (sharedFolder !== undefined && dirname(resolve(stateDirectory)) !== resolve(sharedFolder))
     throw new Failure(

@@ -13,6 +13,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     network: reader.choice('network', NETWORKS, 'host'),
     ovsDatapath: reader.choice('ovs_datapath', OVS_DATAPATHS, 'system'),
     ovsDatabase: reader.optionalText('ovs_database'),
+    networkNamespace: reader.optionalText('network_namespace'),
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),

@@ -37,6 +37,9 @@ import {
 import { nestedRebuild } from './rebuild.ts'
 import { Records } from './records.ts'
 import { nestedResize } from './resize.ts'
+import { CloudRouters } from './routing/cloud-routers.ts'
+import { Outsides } from './routing/outside.ts'
+import { nestedRouting } from './routing/routing.ts'
 import type { NestedSettings } from './settings.ts'
 import { nestedSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
@@ -71,6 +74,7 @@ export async function createNestedDriver(
     diagnostics: nestedDiagnostics(host),
     interfaces: nestedInterfaces(host),
     firewall: nestedFirewall(host),
+    routing: nestedRouting(host),
     labels: nestedLabels(host),
     consoleLog: nestedConsoleLog(host),
     console: nestedConsole(host),
@@ -115,6 +119,7 @@ async function createHost(
       })
     },
   })
+  const routers = new CloudRouters(cloud)
   return {
     owner,
     settings,
@@ -123,7 +128,9 @@ async function createHost(
     view,
     records,
     images: new CloudImages({ cloud, owner, source, named: settings.images }),
-    networks: new CloudNetworks(cloud, settings.mappedNetworks),
+    networks: new CloudNetworks(cloud, settings.mappedNetworks, routers),
+    routers,
+    outsides: new Outsides(cloud, settings.externalNetworks),
     groups: new SecurityGroups(cloud),
     keypairs: new Keypairs(cloud, versions, owner),
     locks: new InstanceLocks(),

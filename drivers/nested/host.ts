@@ -9,6 +9,8 @@ import type { Keypairs } from './map/keypairs.ts'
 import type { CloudNetworks } from './network/cloud-networks.ts'
 import type { SecurityGroups } from './network/security-groups.ts'
 import type { Records } from './records.ts'
+import type { CloudRouters } from './routing/cloud-routers.ts'
+import type { Outsides } from './routing/outside.ts'
 import type { NestedSettings } from './settings.ts'
 
 /** The services that every operation of the nested driver uses; built once by `createNestedDriver`. */
@@ -21,6 +23,8 @@ export interface NestedHost {
   readonly records: Records
   readonly images: CloudImages
   readonly networks: CloudNetworks
+  readonly routers: CloudRouters
+  readonly outsides: Outsides
   readonly groups: SecurityGroups
   readonly keypairs: Keypairs
   readonly locks: InstanceLocks

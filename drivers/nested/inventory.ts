@@ -26,7 +26,7 @@ const TRAITS: Readonly<Record<string, string>> = {
  * deducted.
  */
 export async function inventory(host: NestedHost, signal: AbortSignal): Promise<HostInventory> {
-  const { cloud, settings, versions, view } = host
+  const { cloud, outsides, settings, versions, view } = host
   const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
   const newest = await versions.newest(signal)
   const { projectId } = await cloud.access(signal)
@@ -48,6 +48,7 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
       instancesMax: Math.max(0, maxTotalInstances - instancesOfOthers),
     }),
     resources: Object.fromEntries(settings.resources),
+    ...(await outsides.report(signal)),
     hypervisor: {
       type: settings.hypervisorType,
       version: versionNumber(newest),

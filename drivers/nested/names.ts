@@ -44,6 +44,15 @@ export function portName(id: PortId): string {
   return `${PREFIX}${id}`
 }
 
+export function routerName(id: string): string {
+  return `${PREFIX}${id}`
+}
+
+/** Of a router's port, which is told from a guest's by its name. */
+export function interfaceName(id: string): string {
+  return `${PREFIX}interface-${id}`
+}
+
 /** The ids in names that are ours. */
 export function idsOf<Id extends string>(names: readonly string[]): readonly Id[] {
   return names

@@ -24,6 +24,8 @@ export interface NestedSettings {
   readonly makesFlavors: boolean
   /** Of our networks, by id: the id of the one below that ports are made on; others are made. */
   readonly mappedNetworks: ReadonlyMap<string, string>
+  /** By names of physical networks here, the external networks below; empty: all by their own names. */
+  readonly externalNetworks: ReadonlyMap<string, string>
   /** Where servers are put below; absent: wherever. */
   readonly zone: string | undefined
   /** Of what this host may take in all; the cloud's own limits count too. */
@@ -67,6 +69,7 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     images: mapOf(reader.list('images')),
     makesFlavors: reader.boolean('make_flavors', false),
     mappedNetworks: mapOf(reader.list('mapped_networks')),
+    externalNetworks: mapOf(reader.list('external_networks')),
     zone: reader.optionalText('zone'),
     vcpus: reader.integer('vcpus', SHARE_DEFAULT.vcpus, 1),
     memoryMb: reader.integer('memory_mb', SHARE_DEFAULT.memoryMb, 1),

@@ -2,11 +2,10 @@ import type { Clock } from '#common/clock.ts'
 import { isFailure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { difference } from './difference.ts'
 import { OvnHosts } from './hosts.ts'
-import type { OvnHost } from './northbound/network-index.ts'
+import type { CellNetworks, OvnHost } from './northbound/network-index.ts'
 import { NORTHBOUND_TABLES } from './northbound/rows.ts'
 import { wantedRows } from './northbound/wanted-rows.ts'
 import type { TlsFiles } from './ovsdb/connection.ts'
@@ -24,7 +23,10 @@ export interface PortBinding {
 }
 
 export interface OvnEngineOptions {
-  /** An address as the tools of OVN write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /**
+   * Addresses as the tools of OVN write them: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`; with commas between those
+   * of the members of a cluster.
+   */
   readonly northbound: string
   readonly southbound: string
   readonly tls?: TlsFiles
@@ -65,7 +67,7 @@ export class OvnEngine implements AsyncDisposable {
   readonly #lock = new KeyedLock<'write'>()
   readonly #reconcilers: readonly RunningReconciler[]
   readonly #told = new Map<string, PortBinding>()
-  #state: NetworkState | undefined
+  #state: CellNetworks | undefined
   #gatewayHosts = ''
 
   private constructor(
@@ -128,7 +130,7 @@ export class OvnEngine implements AsyncDisposable {
    * Afterwards this is the state, and the northbound database holds it. Throws `unavailable` while that is not
    * reachable: the state is written when it is back.
    */
-  async apply(state: NetworkState, signal: AbortSignal): Promise<void> {
+  async apply(state: CellNetworks, signal: AbortSignal): Promise<void> {
     this.#state = state
     this.#forgetPorts(state)
     await this.#round(signal)
@@ -208,7 +210,7 @@ export class OvnEngine implements AsyncDisposable {
     }
   }
 
-  #forgetPorts({ ports }: NetworkState): void {
+  #forgetPorts({ ports }: CellNetworks): void {
     const wanted = new Set(ports.map(({ id }) => id))
     for (const id of this.#told.keys()) if (!wanted.has(id)) this.#told.delete(id)
   }

@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { OvsdbDatabase, type Table } from './ovsdb/database.ts'
-import type { Row, ValueMap } from './ovsdb/values.ts'
+import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 
 /** The bridge that ovn-controller(8) creates on every host. */
 export const INTEGRATION_BRIDGE = 'br-int'
@@ -71,6 +71,16 @@ export class IntegrationBridge implements AsyncDisposable {
     const database = await this.#open()
     const [uuid] = rowNamed(database.table('Port'), name) ?? []
     if (uuid !== undefined) await database.transact([portOf(id, 'delete', ['uuid', uuid])], signal)
+  }
+
+  /** The interfaces that were plugged in by `plug`, here or by an earlier process. Throws `unavailable`. */
+  async plugged(): Promise<readonly PluggedInterface[]> {
+    await this.#bridge()
+    const database = await this.#open()
+    return [...database.table('Port').values()].flatMap((row) => {
+      const portId = (row['external_ids'] as ValueMap)[PORT_ID]
+      return typeof portId !== 'string' ? [] : [{ name: textOf(row, 'name'), portId }]
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -153,13 +153,21 @@ export function joinedHosts(db: Executor): Promise<readonly JoinedHost[]> {
   return db.rows<JoinedHost>(JOINED, {})
 }
 
-/** The physical networks that some host of a cell maps to a bridge, as last known. */
+const outsideNetworks = sql<
+  readonly string[] | null
+>`json_extract(${hostIndex.view}, '$.inventory.externalNetworks[*].name')`
+
+/** The physical networks that some host of a cell maps to a bridge, or to an external network of its cloud, as last known. */
 export async function mappedPhysicalNetworks(db: Executor): Promise<readonly string[]> {
   const rows = await db.orm
-    .selectDistinct({ names: physicalNetworks })
+    .selectDistinct({ names: physicalNetworks, outside: outsideNetworks })
     .from(hostIndex)
     .where(isThere)
-  const all = rows.flatMap((row) => row.names ?? [])
+  const all = rows.flatMap(({ names, outside }) => [
+    ...(names ?? []),
+    // Of a VLAN, such as `site:7`, its physical network.
+    ...(outside ?? []).map((name) => name.split(':')[0]!),
+  ])
   return [...new Set(all)].toSorted()
 }
 

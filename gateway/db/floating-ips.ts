@@ -1,12 +1,14 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { sqlStatement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Described, Port } from './network.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
 import { portAddresses, ports } from './schema/network.ts'
 import { floatingIps } from './schema/routing.ts'
+import { ascii } from './server-attempts.ts'
 import { StaleRevision } from './stale-revision.ts'
 
 export interface FloatingIp extends Omit<Described, 'name'> {
@@ -19,6 +21,10 @@ export interface FloatingIp extends Omit<Described, 'name'> {
   readonly fixedPortId: string | null
   readonly fixedAddress: string | null
   readonly routerId: string | null
+  /** What the cell of the port's server said last; null: nothing, and where OVN leads it that is no problem. */
+  readonly reportedStatus: 'ACTIVE' | 'DOWN' | 'ERROR' | null
+  /** Why it leads to its port not yet or not at all, for operators. */
+  readonly problem: string | null
   /** The port `fixedPortId`. */
   readonly fixedPort: PortSummary | null
 }
@@ -42,10 +48,13 @@ const FLOATING_IPS = describedCollection(floatingIps, {
   },
 })
 
+export type FloatingIpStatus = 'ACTIVE' | 'DOWN' | 'ERROR'
+
 function hasStatus(status: unknown): SQL {
-  if (status === 'DOWN') return isNull(floatingIps.fixedPortId)
-  return status === 'ACTIVE' ? sql`${floatingIps.fixedPortId} IS NOT NULL` : sql`FALSE`
+  return eq(STATUS, status)
 }
+
+const STATUS = sql<FloatingIpStatus>`if(${floatingIps.fixedPortId} is null, 'DOWN', ifnull(${floatingIps.reportedStatus}, 'ACTIVE'))`
 
 /** A page of the project's floating IPs; null sees all. */
 export function listFloatingIps(
@@ -158,6 +167,32 @@ export async function hasFloatingIps(db: Executor, networkId: string): Promise<b
 /** True when the port is what a floating IP has its address by. */
 export async function holdsFloatingIp(db: Executor, portId: string): Promise<boolean> {
   return (await db.orm.$count(floatingIps, eq(floatingIps.portId, portId))) > 0
+}
+
+const REPORT = sqlStatement(sql`
+  update json_table(${sql.placeholder('said')}, '$[*]' columns (
+    id ${ascii(36)} path '$.id', port_id ${ascii(36)} path '$.portId',
+    fixed_address ${ascii(45)} path '$.fixedAddress', status ${ascii(6)} path '$.status',
+    problem varchar(1000) path '$.problem')) v
+  straight_join floating_ips f on f.id = v.id and f.fixed_port_id = v.port_id and f.fixed_ip_address = v.fixed_address
+  straight_join ports p on p.id = f.fixed_port_id
+  straight_join instance_mappings m on m.server_id = p.device_id
+  set f.reported_status = v.status, f.problem = v.problem
+  where m.cell_id = ${sql.placeholder('cellId')}`)
+
+/** Afterwards those of these floating IPs that lead to a server of the cell as it says have the status and problem that it says. */
+export function queueFloatingIpStatus(
+  tx: Tx,
+  cellId: CellId,
+  said: readonly (Pick<FloatingIp, 'id' | 'problem'> & {
+    readonly portId: string
+    readonly fixedAddress: string
+    readonly status: FloatingIpStatus
+  })[],
+): void {
+  if (said.length === 0) return
+  const ordered = said.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  tx.queue(REPORT, { said: JSON.stringify(ordered), cellId })
 }
 
 async function withPorts(

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { HostView } from './host.ts'
+import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
-import { Nullable, Texts, Time, Uuid } from './scalars.ts'
+import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /** A step of work on a server, as `server event show` lists it. */
@@ -41,8 +41,22 @@ export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('action-event'), event: ActionEvent }),
   Type.Object({ kind: Type.Literal('host'), view: HostView }),
   Type.Object({ kind: Type.Literal('migration'), view: MigrationView }),
+  /** What the guest published as its password. It counts if it has not been cleared since, by the gateway's count. */
+  Type.Object({
+    kind: Type.Literal('guest-password'),
+    ...Type.Omit(GuestPassword, ['hostId']).properties,
+  }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
+  /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */
+  Type.Object({
+    kind: Type.Literal('floating-ip'),
+    id: Uuid,
+    portId: Uuid,
+    fixedAddress: Type.String({ maxLength: 45 }),
+    status: OneOf(['ACTIVE', 'DOWN', 'ERROR'] as const),
+    problem: Nullable(Type.String({ maxLength: 1000 })),
+  }),
 ])
 export type FeedBody = Static<typeof FeedBody>
 

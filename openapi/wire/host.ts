@@ -6,7 +6,14 @@ import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
+import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+
+/** A network outside to which the backend routes; `cidrs` empty: its subnets are not shown. */
+const ExternalNetwork = Type.Object({
+  name: Type.String(),
+  cidrs: Type.Array(Type.String()),
+})
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
 export const Inventory = Type.Object({
@@ -51,6 +58,10 @@ export const Inventory = Type.Object({
       }),
     ),
   ),
+  /** By the names of physical networks; absent from hosts whose backend has no routers. */
+  externalNetworks: Type.Optional(Type.Array(ExternalNetwork)),
+  /** Why the backend routes to none of them; absent: it does. */
+  routingProblem: Type.Optional(Type.String()),
 })
 export type Inventory = Static<typeof Inventory>
 
@@ -104,6 +115,17 @@ export const HostReport = Type.Object({
   startedAt: Time,
 })
 export type HostReport = Static<typeof HostReport>
+
+/** Asked by a compute of its cell: to keep the password that a guest published, encrypted with its owner's key. */
+export const GuestPassword = Type.Object({
+  hostId: Uuid,
+  serverId: Uuid,
+  attempt: Type.Integer({ minimum: 1 }),
+  password: Type.String({ maxLength: 1_020 }),
+  /** How often it had been cleared when the guest published it. */
+  clears: Type.Integer({ minimum: 0 }),
+})
+export type GuestPassword = Static<typeof GuestPassword>
 
 /** Sent between reports, so that silence is noticed soon. */
 export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String()) })
@@ -171,6 +193,11 @@ export const HOST_OPERATIONS = {
   label: {
     ask: Type.Object({ servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
+  },
+  /** Afterwards the backend routes the host's guests so, but for the problems. */
+  route: {
+    ask: HostRouting,
+    answer: Type.Object({ problems: Type.Array(RoutingProblem) }),
   },
   'change-nic': {
     ask: Type.Object({

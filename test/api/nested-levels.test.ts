@@ -240,8 +240,7 @@ describe('a server that goes down through three clouds', () => {
     const found = (cloud: Cloud, joined: Cloud) =>
       verifyCloud(nestedSettings(nestedSettingsFor(joined)), {
         cells: cloud.cells.map(({ id }) => id),
-        flavors: [],
-        networks: [],
+        ...{ flavors: [], networks: [], outside: { networks: [], clouds: [] } },
       })
     const [, middle, bottom] = clouds
     const rings = [

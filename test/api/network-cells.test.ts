@@ -73,9 +73,13 @@ async function twoCellNetwork() {
 
 const owner = () => ({ projectId: user.projectId, isAdmin: false })
 let version = 10
-function know(cellId: CellId, hostId: HostId, network: typeof NORTH | undefined): Promise<void> {
+function know(
+  cellId: CellId,
+  hostId: HostId,
+  network: typeof NORTH | undefined,
+  capabilities: string[] = ['network-ovn'],
+): Promise<void> {
   version += 1
-  const capabilities = ['network-ovn']
   const view = { ...sampleHost(`host-${hostId.slice(-4)}`), hostId, version, capabilities }
   return world.api.gateway.db.transaction((tx) =>
     applyHostViews(tx, cellId, [{ ...view, ...(network && { network }) }]),
@@ -260,4 +264,17 @@ describe('a router with servers in two cells', () => {
     const ids = gateways.map(({ portId }) => portId)
     expect(await findPorts(db, ids)).toEqual([])
   })
+})
+
+test('a cell whose host is a cloud has a gateway of its own, and no other cell answers for its floating IPs', async () => {
+  await know(north, northHost, NORTH)
+  await know(south, southHost, undefined, ['routing'])
+
+  const [one, other] = [await stateIn(north), await stateIn(south)]
+
+  const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+  expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+  for (const { routers } of [one, other])
+    expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+  expect(one.remoteHosts).toEqual([])
 })

@@ -36,7 +36,7 @@ describe('the check of a cloud reports', () => {
     })
     const [{ result, detail } = { result: 'ok', detail: '' }, ...others] = await verifyCloud(
       settings,
-      { cells: [], flavors: [], networks: [] },
+      { cells: [], flavors: [], networks: [], outside: { networks: [], clouds: [] } },
     )
     expect([result, others]).toEqual(['failed', []])
     return detail

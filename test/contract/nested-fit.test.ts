@@ -10,7 +10,8 @@ import {
   newId,
   type PortId,
 } from '#common/ids.ts'
-import type { Driver, FilterRule, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { FilterRule } from '#drivers/firewall.ts'
 import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -71,7 +72,12 @@ async function open(more: Readonly<Record<string, string>>): Promise<Driver> {
 
 async function found(what: string, more: Readonly<Record<string, string>>) {
   const networks = [{ id: networkId, name: 'lan', cidrs: ['10.1.0.0/24'] }]
-  const ours = { cells: [owner.cellId], flavors: [LARGE], networks }
+  const ours = {
+    cells: [owner.cellId],
+    flavors: [LARGE],
+    networks,
+    outside: { networks: [], clouds: [] },
+  }
   const findings = await verifyCloud(settings(more), ours)
   return findings.find(({ check }) => check === what)
 }

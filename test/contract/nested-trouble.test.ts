@@ -84,7 +84,10 @@ describe('a cloud below that', () => {
 
   test('without images reports this in its check, as does an endpoint that is not a cloud', async () => {
     const look = (more: Readonly<Record<string, string>> = {}) =>
-      verifyCloud(settings(more), { cells: [owner.cellId], flavors: [FLAVOR], networks: [] })
+      verifyCloud(settings(more), {
+        ...{ cells: [owner.cellId], flavors: [FLAVOR], networks: [] },
+        outside: { networks: [], clouds: [] },
+      })
     const results = Object.fromEntries((await look()).map(({ check, result }) => [check, result]))
     expect(results).toMatchObject({ credential: 'ok', compute: 'ok', flavors: 'ok' })
     expect(results).toMatchObject({ clock: 'ok', limits: 'ok', images: 'failed' })

@@ -76,8 +76,8 @@ const BARE_METAL = pageScript('docs/how-to/bare-metal.md', {
 })
 
 const NETWORKS = pageScript('docs/how-to/networks.md', {
-  './weir up --network ovn': {
-    typed: './weir up --driver libvirt --network ovn --cells 1',
+  './weir up': {
+    typed: './weir up --driver libvirt --cells 1',
     shows: /weir ssh first/,
   },
   './weir ssh first': { typed: './weir ssh first hostname', shows: /^first/m },

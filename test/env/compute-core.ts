@@ -115,6 +115,7 @@ export class CoreEnv implements AsyncDisposable {
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       reclaimIntervalS: 0,
+      forcesConfigDrive: false,
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

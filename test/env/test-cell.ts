@@ -17,6 +17,7 @@ import { waitFor } from '#common/wait-for.ts'
 import type { DiskImage } from '#drivers/driver.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
+import type { Routing } from '#drivers/routing.ts'
 import type { CellAnswer, CellAsk, CellOperation } from '#openapi/wire/cell.ts'
 import type { FeedBatch, FeedRow } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
@@ -47,6 +48,8 @@ export interface TestHostOptions {
   readonly reportedGuestsMax?: number
   /** It says that OVN joins its guests' ports. */
   readonly joinedByOvn?: true
+  /** It has routers of its own. */
+  readonly routing?: Routing
 }
 
 const ASK_TIMEOUT_MS = 10_000
@@ -100,6 +103,7 @@ export class TestCell implements AsyncDisposable {
       zone,
       reportedGuestsMax,
       joinedByOvn,
+      routing,
       ...capacity
     } = options
     const { directory } = await testServices()
@@ -119,8 +123,10 @@ export class TestCell implements AsyncDisposable {
     })
     const settings = { ...fakeSettings({ hostname: `${name}.example` }), ...capacity }
     const made = createFakeDriver({ stateDirectory }, settings)
-    const driver =
-      joinedByOvn === true ? Object.assign(made, { networkEngine: 'ovn' as const }) : made
+    const driver = Object.assign(made, {
+      ...(joinedByOvn && { networkEngine: 'ovn' as const }),
+      ...(routing && { routing }),
+    })
     const filled: string[] = []
     const images = {
       open: () => Promise.reject(new Failure('unavailable', 'A fake host opens no image.')),

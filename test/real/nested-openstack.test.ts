@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, type NetworkId, newId, type PortId } from '#common/ids.ts'
-import type { Driver, FilterRule, FlavorSpec, InstanceSpec } from '#drivers/driver.ts'
+import type { Driver, FlavorSpec, InstanceSpec } from '#drivers/driver.ts'
+import type { FilterRule } from '#drivers/firewall.ts'
 import { Cloud } from '#drivers/nested/cloud/cloud.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -66,6 +67,7 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
       cells: [owner.cellId],
       flavors,
       networks: [],
+      outside: { networks: [], clouds: [] },
     })
 
     expect(found.filter(({ result }) => result === 'failed')).toEqual([])

@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined)(
       writeFileSync(script, `#!/bin/sh\nwhile sleep 1; do ${both}; done &\n`)
       const boot = ['--flavor', 'm1.tiny', '--image', 'tiny', '--network', 'private', '--wait']
       const hint = await openstack('server', 'show', 'first', '-f', 'value', '-c', 'id')
-      const apart = ['--hint', `different_host=${hint.trim()}`, '--config-drive', 'true']
+      const apart = ['--hint', `different_host=${hint.trim()}`]
       await openstack('server', 'create', ...boot, ...apart, '--user-data', script, 'second')
 
       await reaches('second', first)

@@ -52,7 +52,7 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
       const { login } = await entryOf(operator, { cloud, set: {}, map: [] })
       const { refuseOtherProject } = await import('../../nested/same-project.ts')
       await refuseOtherProject(layout, known, login)
-      await verified(layout, { login, settings: known.cloud.settings })
+      await verified(layout, { login, settings: known.cloud.settings }, name)
       await writeLogin(layout, name, login)
       say(
         `Cell ${name} uses the new credential from its next login on. Delete the former one after that.`,
@@ -86,7 +86,7 @@ async function verify(
   const cell = loadState(layout)?.cells.find((each) => each.name === name)
   const settings = cell === undefined ? undefined : cloudSettings(layout, cell)
   if (cell !== undefined && settings !== undefined) {
-    await verified(layout, { login: {}, settings })
+    await verified(layout, { login: {}, settings }, name)
     const { refuseOtherProject } = await import('../../nested/same-project.ts')
     await refuseOtherProject(layout, cell, settings)
   } else if (boot !== true) return tunnels(operator, name)
@@ -161,9 +161,9 @@ async function known(layout: Layout, { login, settings }: CloudEntry): Promise<C
   return { login, settings: await withOurIds(await administrator(layout), settings) }
 }
 
-async function verified(layout: Layout, entry: CloudEntry): Promise<void> {
+async function verified(layout: Layout, entry: CloudEntry, cellName?: string): Promise<void> {
   const { verifyEntry } = await import('../../nested/verify-entry.ts')
-  sayAll(await verifyEntry(await administrator(layout), entry))
+  sayAll(await verifyEntry(await administrator(layout), entry, cellName))
 }
 
 async function administrator(layout: Layout): Promise<Session> {

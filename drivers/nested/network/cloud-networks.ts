@@ -7,6 +7,7 @@ import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
 import { namedId } from '../map/named-id.ts'
 import { idsOf, networkName, portName } from '../names.ts'
+import type { CloudRouters } from '../routing/cloud-routers.ts'
 import { CloudPort, groupsChange, hasAddresses, subnetBody } from './port-change.ts'
 
 const Made = Type.Object({ id: Id })
@@ -34,14 +35,20 @@ const ShownNetwork = Type.Object({ network: Network })
 export class CloudNetworks {
   readonly #cloud: Cloud
   readonly #mapped: ReadonlyMap<string, string>
+  readonly #routers: Pick<CloudRouters, 'leave'>
   readonly #lock = new KeyedLock<string>()
   /** Of networks that were named, by their names. */
   readonly #ids = new Map<string, string>()
 
-  /** `mapped`: of our networks, by id, those below that they are. */
-  constructor(cloud: Cloud, mapped: ReadonlyMap<string, string>) {
+  /** `mapped`: of our networks, by id, those below that they are. `routers` leave a network before it goes. */
+  constructor(
+    cloud: Cloud,
+    mapped: ReadonlyMap<string, string>,
+    routers: Pick<CloudRouters, 'leave'>,
+  ) {
     this.#cloud = cloud
     this.#mapped = mapped
+    this.#routers = routers
   }
 
   /**
@@ -125,12 +132,14 @@ export class CloudNetworks {
       await this.#remove(`/ports/${id}`, signal)
   }
 
-  /** Afterwards the network is not there, unless a port is on it or the operator named it. */
+  /** Afterwards the network is not there, unless a guest's port is on it or the operator named it. */
   async releaseNetwork(id: NetworkId, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
     await this.#lock.run(id, signal, async () => {
       if (isUsed() || this.#mapped.has(id)) return
-      for (const network of await this.#networksOf(id, signal))
+      for (const network of await this.#networksOf(id, signal)) {
+        await this.#routers.leave(network.id, signal)
         await this.#removeUnused(`/networks/${network.id}`, signal)
+      }
     })
   }
 

@@ -46,7 +46,7 @@ function shared(one: MappedNetwork, all: readonly MappedNetwork[], at: number): 
 }
 
 /** Of two CIDRs either one holds the other, or they have nothing in common. */
-function overlap(a: string, b: string): boolean {
+export function overlap(a: string, b: string): boolean {
   return holds(a, b) || holds(b, a)
 }
 

@@ -7,6 +7,7 @@ import { findClock, findLimits, findVersions, findZone } from './compute-finding
 import { type Finding, finding, warning } from './finding.ts'
 import type { OurNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
+import { findRouting, type OutsideHere } from './routing-findings.ts'
 
 /** The flavors and networks here that the cloud must serve, and the cells whose requests must not come back. */
 export interface VerifiedFor {
@@ -15,6 +16,7 @@ export interface VerifiedFor {
   readonly flavors: readonly FlavorSpec[]
   /** Those that are mapped. */
   readonly networks: readonly OurNetwork[]
+  readonly outside: OutsideHere
 }
 
 /** The id of the project that the credential is for. Throws as a login does. */
@@ -35,7 +37,7 @@ const LOOK_MS = 60_000
  */
 export async function verifyCloud(
   settings: NestedSettings,
-  { cells, flavors, networks }: VerifiedFor,
+  { cells, flavors, networks, outside }: VerifiedFor,
 ): Promise<readonly Finding[]> {
   const signal = AbortSignal.timeout(LOOK_MS)
   const opened: Cloud[] = []
@@ -60,6 +62,7 @@ export async function verifyCloud(
       await findZone(cloud, settings, signal),
       await findImages(cloud, settings, signal),
       await findNetworks(cloud, settings, networks, signal),
+      await findRouting(cloud, settings, outside, signal),
       await findFlavors({ cloud, versions }, settings, flavors, signal),
     ]
     return [login, ...found]

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WirePort, WireSubnet } from '#openapi/wire/network.ts'
-import { isIpv6, METADATA, type NetworkIndex } from './network-index.ts'
+import { METADATA_ADDRESS } from './metadata-addresses.ts'
+import { isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, type WantedRow } from './rows.ts'
 
 /** Seconds; Neutron's `dhcp_lease_duration` is a day, its ML2/OVN driver's default half of that. */
 const LEASE_S = 43_200
-export const METADATA_ADDRESS = '169.254.169.254'
 
 type Options = Readonly<Record<string, string>>
 
@@ -205,7 +206,7 @@ function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[
 function metadataAddress(index: NetworkIndex, subnet: WireSubnet): string | undefined {
   return index
     .portsOf(subnet.networkId)
-    .find(({ deviceOwner }) => deviceOwner === METADATA)
+    .find(({ deviceOwner }) => deviceOwner === METADATA_PORT_OWNER)
     ?.fixedIps.find(({ subnetId }) => subnetId === subnet.id)?.address
 }
 

@@ -125,6 +125,8 @@ function hostView(host: HostRecord, cells: Cells) {
     used: resources(view.used),
     ratios: resources(view.ratios),
     servers: view.used.instances,
+    external_networks: view.inventory?.externalNetworks ?? [],
+    routing_problem: view.inventory?.routingProblem ?? null,
   }
 }
 

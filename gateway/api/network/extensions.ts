@@ -2,7 +2,7 @@ import type { operations } from '#openapi/network.gen.ts'
 import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
 import { listZones, type Zone } from '../../app/hosts/hosts.ts'
 import { allHypervisors } from '../../app/hosts/hypervisors.ts'
-import { hasNetworkEngine } from '../../app/networks/engine.ts'
+import { networkOffers } from '../../app/networks/engine.ts'
 import { findAgent } from '../../app/networks/find-agent.ts'
 import { matchFilters } from '../../app/networks/list-networks.ts'
 import { type FilterKinds, pageOf } from '../../app/networks/list-query.ts'
@@ -44,7 +44,7 @@ export const listAvailabilityZones: Handler<operations['listAvailabilityZones']>
 
 /** GET /v2.0/extensions */
 export const listExtensions: Handler<operations['listExtensions']> = async ({ app }) => {
-  return { body: { extensions: servedExtensions(await hasNetworkEngine(app.db)) } }
+  return { body: { extensions: servedExtensions(await networkOffers(app.db)) } }
 }
 
 /** GET /v2.0/agents/{agent_id} */
@@ -55,7 +55,7 @@ export const showAgent: Handler<operations['showAgent']> = async ({ app, params,
 
 /** GET /v2.0/extensions/{alias} */
 export const showExtension: Handler<operations['showExtension']> = async ({ app, params }) => {
-  return { body: { extension: extensionNamed(await hasNetworkEngine(app.db), params.alias) } }
+  return { body: { extension: extensionNamed(await networkOffers(app.db), params.alias) } }
 }
 
 /** A host as Neutron shows the agent that does the network's work on one. */

@@ -6,6 +6,7 @@ import {
   ownFloatingIp,
   updateFloatingIp,
 } from '../../app/networks/floating-ips.ts'
+import type { Requester } from '../../app/requester.ts'
 import type { FloatingIp } from '../../db/floating-ips.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
@@ -24,21 +25,21 @@ type Delete = operations['deleteNetworkFloatingIp']
 async function list(call: Call<List>): Promise<Answer<List>> {
   const { app, context, raw } = call
   const page = await listFloatingIps(app.networks, context, queryPairs(raw.search))
-  return { body: pageBody(call, 'floatingips', page, floatingIpView) }
+  return { body: pageBody(call, 'floatingips', page, (ip) => floatingIpView(ip, context)) }
 }
 
 async function create({ app, context, body }: Call<Create>): Promise<Answer<Create>> {
   const { floatingip: one, floatingips: several } = body
   const answer = await oneOrSeveral({ one, several }, async (drafts) => {
     const made = await createFloatingIps(app.networks, context, drafts)
-    return made.map(floatingIpView)
+    return made.map((ip) => floatingIpView(ip, context))
   })
   return { body: { floatingip: answer.one, floatingips: answer.several } }
 }
 
 async function show({ app, context, params, query }: Call<Show>): Promise<Answer<Show>> {
   const found = await ownFloatingIp(app.networks, context, params.floatingip_id)
-  return { body: { floatingip: pick(floatingIpView(found), query.fields) } }
+  return { body: { floatingip: pick(floatingIpView(found, context), query.fields) } }
 }
 
 async function update(call: Call<Update>): Promise<Answer<Update>> {
@@ -46,7 +47,7 @@ async function update(call: Call<Update>): Promise<Answer<Update>> {
   const id = params.floatingip_id
   const wanted = wantedRevision(raw)
   const changed = await updateFloatingIp(app.networks, context, id, body.floatingip, wanted)
-  return { body: { floatingip: floatingIpView(changed) } }
+  return { body: { floatingip: floatingIpView(changed, context) } }
 }
 
 async function remove({ app, context, params, raw }: Call<Delete>): Promise<Answer<Delete>> {
@@ -63,10 +64,12 @@ export const floatingIpHandlers = {
   deleteNetworkFloatingIp: remove,
 }
 
-function floatingIpView(ip: FloatingIp) {
+function floatingIpView(ip: FloatingIp, { isAdmin }: Requester) {
+  const isAssociated = ip.fixedPortId !== null
   return {
     ...unnamedView(ip),
-    status: ip.fixedPortId === null ? ('DOWN' as const) : ('ACTIVE' as const),
+    status: isAssociated ? (ip.reportedStatus ?? ('ACTIVE' as const)) : ('DOWN' as const),
+    ...(isAdmin && { 'weir:problem': isAssociated ? ip.problem : null }),
     floating_network_id: ip.networkId,
     floating_ip_address: ip.address,
     port_id: ip.fixedPortId,

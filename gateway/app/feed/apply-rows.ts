@@ -5,6 +5,8 @@ import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
+import { queueFloatingIpStatus } from '../../db/floating-ips.ts'
+import { queueGuestPasswords } from '../../db/guest-passwords.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
@@ -30,6 +32,8 @@ interface Batch {
   readonly events: readonly ActionEvent[]
   readonly migrations: readonly MigrationView[]
   readonly ports: readonly Body<'port'>[]
+  readonly passwords: readonly Body<'guest-password'>[]
+  readonly floatingIps: readonly Body<'floating-ip'>[]
 }
 
 /** True when servers were given up, so that somebody should see to them. */
@@ -57,6 +61,8 @@ export async function applyRows(
   queuePasswordErasure(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
   queueDataPlaneStatus(tx, cell, batch.ports)
+  queueGuestPasswords(tx, cell, batch.passwords)
+  queueFloatingIpStatus(tx, cell, batch.floatingIps)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
@@ -140,6 +146,8 @@ function newest(rows: readonly FeedRow[]): Batch {
       ({ id }) => id,
     ),
     ports: last(bodies('port'), ({ portId }) => portId),
+    passwords: last(bodies('guest-password'), ({ serverId }) => serverId),
+    floatingIps: last(bodies('floating-ip'), ({ id }) => id),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
       return `${serverId} ${attempt} ${trace.level} ${trace.at}`
     }),

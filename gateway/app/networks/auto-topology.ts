@@ -12,7 +12,7 @@ import { defaultSubnetPool, type SubnetPool } from '../../db/subnet-pools.ts'
 import type { Requester } from '../requester.ts'
 import { dropNetwork, newNetwork, placeNetwork } from './change-networks.ts'
 import { placeSubnet, plannedSubnet } from './create-subnets.ts'
-import { requireNetworkEngine } from './engine.ts'
+import { requireRouting } from './engine.ts'
 import type { Networks } from './list-networks.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { dropRouter, newRouter, placeRouter } from './routers/change-routers.ts'
@@ -67,7 +67,7 @@ interface Requirements {
 }
 
 async function requirements({ db }: Networks): Promise<Requirements> {
-  await requireNetworkEngine(db, 'An auto-allocated topology')
+  await requireRouting(db, 'An auto-allocated topology')
   const external = await defaultExternalNetwork(db)
   if (external === undefined) throw unmet('No default router:external network')
   const found = [await defaultSubnetPool(db, 4), await defaultSubnetPool(db, 6)]

@@ -15,8 +15,9 @@ import { isGatewayNetwork } from '../../db/routers.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
-import { requireNetworkEngine } from './engine.ts'
+import { requireNetworkEngine, requireRouting } from './engine.ts'
 import type { Networks } from './list-networks.ts'
+import { removeMetadataPort } from './metadata-ports.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
@@ -129,8 +130,8 @@ async function refuseUnmapped({ db }: Networks, planned: readonly Network[]): Pr
 }
 
 async function refuseWithoutEngine({ db }: Networks, fields: NetworkFields): Promise<void> {
-  if (fields['router:external'] === true) await requireNetworkEngine(db, 'An external network')
-  if (namesProvider(fields)) await requireNetworkEngine(db, 'A provider network')
+  if (fields['router:external'] === true) await requireRouting(db, 'An external network')
+  if (namesProvider(fields)) await requireRouting(db, 'A provider network')
   if ((fields.dns_domain ?? '') !== '') await requireNetworkEngine(db, 'dns_domain of a network')
 }
 
@@ -272,6 +273,7 @@ export async function deleteNetwork(
 
 /** Afterwards the network and its subnets are gone. Part of a transaction that holds it. Throws `conflict` while ports are on it. */
 export async function dropNetwork(tx: Tx, { id, projectId }: Network): Promise<void> {
+  await removeMetadataPort(tx, id)
   const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
   if (ports.length > 0)
     throw new Failure(

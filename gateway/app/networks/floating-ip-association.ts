@@ -4,21 +4,36 @@ import type { FixedIp, Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { findPorts, holdPort } from '../../db/ports.ts'
 import { holdRouterTo } from '../../db/routers.ts'
+import { routingHostOf } from '../../db/routing-hosts.ts'
 import { findSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import type { FloatingIpFields } from './floating-ips.ts'
 import { canonicalIp } from './ip.ts'
 import { badRequest, NetworkFailure } from './network-failure.ts'
+import { refuseUnroutable } from './refuse-unroutable.ts'
 import { isNetworkOwned } from './service-ports.ts'
 import { isOwner } from './visible.ts'
 
 /** The owner of a floating IP: all three, or none. */
-export type Association = Pick<FloatingIp, 'fixedPortId' | 'fixedAddress' | 'routerId'>
+export type Association = Pick<
+  FloatingIp,
+  'fixedPortId' | 'fixedAddress' | 'routerId' | 'reportedStatus' | 'problem'
+>
+
+/** Of a floating IP that leads to no port. */
+export const FREE: Association = {
+  fixedPortId: null,
+  fixedAddress: null,
+  routerId: null,
+  reportedStatus: null,
+  problem: null,
+}
 
 /**
  * The future owner of the floating IP; the port and the router cannot change until the transaction ends. Throws, in
  * Neutron's words (neutron/db/l3_db.py), `not-found` for a missing port or one that no router connects with the
- * external network, `invalid` for a port of another project, or without exactly one possible IPv4 address.
+ * external network, `invalid` for a port of another project, or without exactly one possible IPv4 address, `conflict` for a server
+ * in a cloud that could never have the floating IP.
  */
 export async function associationOf(
   tx: Tx,
@@ -26,13 +41,14 @@ export async function associationOf(
   ip: FloatingIp,
   { port_id: asked, fixed_ip_address: wanted = null }: FloatingIpFields,
 ): Promise<Association> {
-  const { fixedPortId, fixedAddress, routerId } = ip
+  const { fixedPortId, fixedAddress, routerId, reportedStatus, problem } = ip
   const portId = asked === undefined ? fixedPortId : asked
   if (portId === null) {
-    if (wanted === null) return { fixedPortId: null, fixedAddress: null, routerId: null }
+    if (wanted === null) return FREE
     throw badRequest('floatingip', 'fixed_ip_address cannot be specified without a port_id')
   }
-  if (asked === undefined && wanted === null) return { fixedPortId, fixedAddress, routerId }
+  const present = { fixedPortId, fixedAddress, routerId, reportedStatus, problem }
+  if (asked === undefined && wanted === null) return present
   const port = await associable(tx, requester, ip, portId)
   const { subnetId, address } = fixedIpOf(port, wanted)
   const subnet = await findSubnet(tx, subnetId)
@@ -43,7 +59,12 @@ export async function associationOf(
       'ExternalGatewayForFloatingIPNotFound',
       `External network ${ip.networkId} is not reachable from subnet ${subnetId}.  Therefore, cannot associate Port ${portId} with a Floating IP.`,
     )
-  return { fixedPortId: portId, fixedAddress: address, routerId: router }
+  const next = { fixedPortId: portId, fixedAddress: address, routerId: router }
+  if (portId === fixedPortId && address === fixedAddress) return { ...present, ...next }
+  const host = await routingHostOf(tx, port.deviceId)
+  const [network] = await findNetworks(tx, [ip.networkId])
+  if (host !== undefined && network !== undefined) refuseUnroutable(host, network, ip.address)
+  return { ...next, reportedStatus: host === undefined ? null : 'DOWN', problem: null }
 }
 
 async function associable(

@@ -16,8 +16,8 @@ import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { addressRequests } from './address-requests.ts'
-import { requireNetworkEngine } from './engine.ts'
-import { type Association, alreadyAssociated, associationOf } from './floating-ip-association.ts'
+import { requireRouting } from './engine.ts'
+import { alreadyAssociated, associationOf, FREE } from './floating-ip-association.ts'
 import type { Networks } from './list-networks.ts'
 import {
   DESCRIBED_FILTERS,
@@ -97,7 +97,7 @@ export async function createFloatingIps(
 ): Promise<readonly FloatingIp[]> {
   const planned: PlannedIp[] = []
   for (const draft of drafts) planned.push(await plannedIp(networks, requester, draft))
-  await requireNetworkEngine(networks.db, 'A floating IP')
+  await requireRouting(networks.db, 'A floating IP')
   const ids = await networks.db.transaction(async (tx) => {
     for (const each of planned) await placeFloatingIp(tx, networks, requester, each)
     return planned.map(({ id }) => id)
@@ -174,8 +174,6 @@ async function placeFloatingIp(
   await charge(tx, projectId, 'floatingip')
   await showServerOf(tx, associated)
 }
-
-const FREE: Association = { fixedPortId: null, fixedAddress: null, routerId: null }
 
 /**
  * Afterwards the floating IP leads to this port, or to none; without a port in the request it is unchanged. Throws

@@ -22,6 +22,7 @@ import {
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { cellGateways } from '../../db/router-gateways.ts'
+import { routingHosts } from '../../db/routing-hosts.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
@@ -57,7 +58,11 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
   const joined = await joinedHosts(db)
   const networks = await findNetworks(db, networkIds)
   const isHome = (routerId: string) => leading.get(routerId)?.isHome === true
-  const able = new Set<string | null | undefined>(joined.map((host) => host.cellId))
+  const clouds = (await routingHosts(db)).map((host) => host.cellId)
+  const engines = new Set(joined.map((host) => host.cellId))
+  const able = new Set<string | null | undefined>([...engines, ...clouds])
+  // The clouds of a cell route for themselves: each has an external address of its own.
+  const isByClouds = clouds.includes(cellId) && !engines.has(cellId)
   const remote = new Set(
     placed.flatMap((each) => (each.cellId === cellId ? [] : (each.hostId ?? []))),
   )
@@ -69,7 +74,9 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
       .map((port) => (isLed(port, found, leading) ? port : gatewayElsewhere(port, cellId)))
       .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
-    routers: found.map((router) => wireRouter(router, leading.get(router.id))).toSorted(byId),
+    routers: found
+      .map((router) => wireRouter(router, leading.get(router.id), isByClouds))
+      .toSorted(byId),
     floatingIps: floating
       // Two cells that answered for one address would disturb each other.
       .filter(({ floatingIp: { fixedPortId, routerId } }) => {
@@ -238,9 +245,10 @@ function wireRule(rule: SecurityGroupRule): WireRule {
 function wireRouter(
   { id, revision, name, isUp, ...router }: CellRouter,
   leading: Leading | undefined,
+  isByClouds: boolean,
 ): WireRouter {
   const portId = leading?.portId ?? router.gatewayPortId
-  const hasSnat = router.hasSnat && leading !== undefined
+  const hasSnat = router.hasSnat && (leading !== undefined || isByClouds)
   return {
     ...{ id, revision, name, isUp },
     gateway: portId === null ? null : { portId, hasSnat },

@@ -788,6 +788,8 @@ CREATE TABLE `floating_ips` (
 	`fixed_port_id` char(36) character set ascii collate ascii_bin,
 	`fixed_ip_address` varchar(45) character set ascii collate ascii_bin,
 	`router_id` char(36) character set ascii collate ascii_bin,
+	`reported_status` varchar(6) character set ascii collate ascii_bin,
+	`problem` varchar(1000),
 	CONSTRAINT `floating_ips_id` PRIMARY KEY(`id`),
 	CONSTRAINT `floating_ips_by_fixed_address` UNIQUE(`fixed_port_id`,`fixed_ip_address`,`floating_network_id`),
 	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
@@ -908,6 +910,8 @@ CREATE TABLE `request_specs` (
 	`sealed_user_data` mediumtext,
 	`sealed_files` mediumtext,
 	`sealed_password` text,
+	`guest_password` text,
+	`password_clears` int NOT NULL DEFAULT 0,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint

@@ -1,4 +1,12 @@
-import { boolean, index, json, mysqlTable, primaryKey, uniqueIndex } from 'drizzle-orm/mysql-core'
+import {
+  boolean,
+  index,
+  json,
+  mysqlTable,
+  primaryKey,
+  uniqueIndex,
+  varchar,
+} from 'drizzle-orm/mysql-core'
 import { token, uuid } from '#common/db/columns.ts'
 import { described, type HostRoute } from './network.ts'
 
@@ -77,6 +85,10 @@ export const floatingIps = mysqlTable(
     fixedPortId: uuid('fixed_port_id'),
     fixedAddress: token('fixed_ip_address', 45),
     routerId: uuid('router_id'),
+    /** What the cell of the port's server said last; null: it has said nothing of this association. */
+    reportedStatus: token('reported_status', 6).$type<'ACTIVE' | 'DOWN' | 'ERROR'>(),
+    /** Why the status is not ACTIVE, for operators. */
+    problem: varchar('problem', { length: 1000 }),
   },
   (t) => [
     // An address has one floating IP per external network.

@@ -117,12 +117,6 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
     '2026-11-23',
   ),
   extension(
-    'external-net',
-    'Neutron external network',
-    'Networks marked as external',
-    '2013-01-14',
-  ),
-  extension(
     'allowed-address-pairs',
     'Allowed Address Pairs',
     'What a port may send from besides',
@@ -134,6 +128,16 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
     'DNS Integration',
     'Names of ports inside their network',
     '2015-08-15',
+  ),
+]
+
+/** What has effect by OVN, and in clouds that are hosts. */
+const ROUTING_EXTENSIONS: readonly Extension[] = [
+  extension(
+    'external-net',
+    'Neutron external network',
+    'Networks marked as external',
+    '2013-01-14',
   ),
   extension(
     'auto-allocated-topology',
@@ -165,18 +169,28 @@ const ENGINE_EXTENSIONS: readonly Extension[] = [
   extension('provider', 'Provider Network', 'Where a network is on the wire', '2012-09-07'),
 ]
 
+/** What the cells offer. */
+export interface NetworkOffers {
+  readonly hasEngine: boolean
+  readonly hasRouting: boolean
+}
+
 /**
  * Only extensions that are served now. Clients take an alias as a promise: without `router` none of them asks for
  * floating IPs.
  */
-export function servedExtensions(hasEngine: boolean): readonly Extension[] {
-  if (!hasEngine) return EXTENSIONS
-  return [...EXTENSIONS, ...ENGINE_EXTENSIONS].toSorted((a, b) => (a.alias < b.alias ? -1 : 1))
+export function servedExtensions({ hasEngine, hasRouting }: NetworkOffers): readonly Extension[] {
+  const further = [
+    ...(hasEngine ? ENGINE_EXTENSIONS : []),
+    ...(hasRouting ? ROUTING_EXTENSIONS : []),
+  ]
+  if (further.length === 0) return EXTENSIONS
+  return [...EXTENSIONS, ...further].toSorted((a, b) => (a.alias < b.alias ? -1 : 1))
 }
 
 /** Throws `not-found`, by which clients learn that there is no such extension. */
-export function extensionNamed(hasEngine: boolean, alias: string): Extension {
-  const found = servedExtensions(hasEngine).find((each) => each.alias === alias)
+export function extensionNamed(offers: NetworkOffers, alias: string): Extension {
+  const found = servedExtensions(offers).find((each) => each.alias === alias)
   if (found === undefined)
     throw new Failure('not-found', `Extension with alias ${alias} does not exist`)
   return found

@@ -9,7 +9,7 @@ import {
   updateRouter as writeRouter,
 } from '../../../db/routers.ts'
 import type { Requester } from '../../requester.ts'
-import { requireNetworkEngine } from '../engine.ts'
+import { requireRouting } from '../engine.ts'
 import type { Networks } from '../list-networks.ts'
 import { NetworkFailure } from '../network-failure.ts'
 import { charge, refund } from '../quotas.ts'
@@ -53,7 +53,7 @@ export async function createRouters(
 ): Promise<readonly Router[]> {
   for (const draft of drafts) refuseAdminFields(requester, draft)
   const planned = drafts.map((draft) => newRouter(networks, requester, draft))
-  await requireNetworkEngine(networks.db, 'A router')
+  await requireRouting(networks.db, 'A router')
   return networks.db.transaction(async (tx) => {
     const made: Router[] = []
     for (const [index, router] of planned.entries()) {
