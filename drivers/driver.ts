@@ -12,6 +12,7 @@ import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { NetworkStatistics } from './network-statistics.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
@@ -63,6 +64,7 @@ export interface Driver extends AsyncDisposable {
   readonly routing?: Routing
   readonly labels?: Labels
   readonly guestMetadata?: GuestMetadata
+  readonly networkStatistics?: NetworkStatistics
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly consoleKinds?: ConsoleKinds
@@ -100,6 +102,7 @@ export const CAPABILITIES = [
   'routing',
   'labels',
   'guestMetadata',
+  'networkStatistics',
   'consoleLog',
   'console',
   'consoleKinds',

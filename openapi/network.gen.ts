@@ -369,7 +369,7 @@ export interface paths {
         /** The routers of the caller's project. */
         readonly get: operations["listRouters"];
         readonly put?: never;
-        /** Creates a router, or several, all of them or none. Requires a cell with the network engine OVN. */
+        /** Creates a router, or several, all of them or none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly post: operations["createRouter"];
         readonly delete?: never;
         readonly options?: never;
@@ -685,7 +685,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** The network that a project's servers get by default. It is created with its router if the project has none. Requires a cell with the network engine OVN. */
+        /** The network that a project's servers get by default. It is created with its router if the project has none. Requires a cell with the network engine OVN, or a cloud with routers as a host. */
         readonly get: operations["showAutoAllocatedTopology"];
         readonly put?: never;
         readonly post?: never;

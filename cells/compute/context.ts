@@ -20,6 +20,7 @@ import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
 import { MetadataService } from './metadata/metadata-service.ts'
 import { MetadataStore } from './metadata/metadata-store.ts'
+import type { MetricsSettings, ServedMetrics } from './metrics/serve-metrics.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveLookups } from './serve-lookups.ts'
@@ -39,6 +40,8 @@ const ATTEMPTS_RETENTION_MS = 60 * DAY_MS
 /** A compute that serves its host. Disposing stops serving; guests run on. */
 export interface RunningCompute extends AsyncDisposable {
   readonly driver: Driver
+  /** Undefined where none are served. */
+  readonly metricsUrl: string | undefined
   /** Makes the host look and report now. */
   report(): Promise<void>
 }
@@ -126,6 +129,7 @@ export async function startCompute(
   )
   if (driver.guestMetadata !== undefined && metadata !== undefined)
     owned.use(serveMetadata(compute, driver.guestMetadata, metadata, nats))
+  const metrics = config.metrics && owned.use(await startMetrics(compute, config.metrics))
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
@@ -133,9 +137,16 @@ export async function startCompute(
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
   return {
     driver,
+    metricsUrl: metrics?.url,
     report: () => reporter.report(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+/** Loaded only where it is asked for: most hosts of a small deployment serve no metrics. */
+async function startMetrics(compute: Compute, settings: MetricsSettings): Promise<ServedMetrics> {
+  const { serveMetrics } = await import('./metrics/serve-metrics.ts')
+  return serveMetrics(compute, settings)
 }
 
 /** What only the cell can do for it, the service asks over the bus. */

@@ -10,6 +10,7 @@ import { InstanceLocks } from '../instance-locks.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
 import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -69,6 +70,7 @@ export async function createDockerDriver(
       firewall: OVN_FIREWALL,
       guestMetadata: ovnGuestMetadata(settings, logger),
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      networkStatistics: switchStatistics(settings),
     }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),

@@ -9,6 +9,7 @@ import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
 import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
@@ -89,11 +90,12 @@ export async function createLibvirtDriver(
   return {
     name: 'libvirt',
     simulated: false,
-    ...(settings.network === 'ovn' && {
-      networkEngine: 'ovn' as const,
+    ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
+    ...(reachesSwitch(host, settings) && {
+      guestMetadata: ovnGuestMetadata(settings, logger),
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      networkStatistics: switchStatistics(settings),
     }),
-    ...(servesMetadata(host, settings) && { guestMetadata: ovnGuestMetadata(settings, logger) }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -130,7 +132,7 @@ export async function createLibvirtDriver(
 }
 
 /** The switch of a machine elsewhere is out of reach. */
-function servesMetadata({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
+function reachesSwitch({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
   return network === 'ovn' && address.local
 }
 

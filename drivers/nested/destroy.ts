@@ -96,9 +96,10 @@ async function removeParts(
   record: Parts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { networks, groups, keypairs, records } = host
+  const { floatingIps, networks, groups, keypairs, records } = host
   const isUsed = (by: (other: InstanceRecord) => boolean) => () => records.others(id).some(by)
   for (const portId of record.portIds) await networks.removePort(portId as PortId, signal)
+  if (record.portIds.length > 0) await floatingIps.releaseLoose(signal)
   records.leave(id)
   for (const networkId of record.networkIds) {
     const used = isUsed((other) => other.networkIds.includes(networkId))

@@ -37,6 +37,7 @@ import {
 import { nestedRebuild } from './rebuild.ts'
 import { Records } from './records.ts'
 import { nestedResize } from './resize.ts'
+import { CloudFloatingIps } from './routing/cloud-floating-ips.ts'
 import { CloudRouters } from './routing/cloud-routers.ts'
 import { Outsides } from './routing/outside.ts'
 import { nestedRouting } from './routing/routing.ts'
@@ -130,6 +131,7 @@ async function createHost(
     images: new CloudImages({ cloud, owner, source, named: settings.images }),
     networks: new CloudNetworks(cloud, settings.mappedNetworks, routers),
     routers,
+    floatingIps: new CloudFloatingIps(cloud, owner.hostId),
     outsides: new Outsides(cloud, settings.externalNetworks),
     groups: new SecurityGroups(cloud),
     keypairs: new Keypairs(cloud, versions, owner),

@@ -9,6 +9,7 @@ import type { Keypairs } from './map/keypairs.ts'
 import type { CloudNetworks } from './network/cloud-networks.ts'
 import type { SecurityGroups } from './network/security-groups.ts'
 import type { Records } from './records.ts'
+import type { CloudFloatingIps } from './routing/cloud-floating-ips.ts'
 import type { CloudRouters } from './routing/cloud-routers.ts'
 import type { Outsides } from './routing/outside.ts'
 import type { NestedSettings } from './settings.ts'
@@ -24,6 +25,7 @@ export interface NestedHost {
   readonly images: CloudImages
   readonly networks: CloudNetworks
   readonly routers: CloudRouters
+  readonly floatingIps: CloudFloatingIps
   readonly outsides: Outsides
   readonly groups: SecurityGroups
   readonly keypairs: Keypairs

@@ -197,6 +197,14 @@ test('an address that the cloud below has given out is in ERROR, with the reason
 
   await expect.poll(statusOf(ip.id), STATE).toBe('ERROR')
   expect((await shown(ip.id))['weir:problem']).toContain('203.0.113.150')
+  type Path = { readonly checks: readonly { readonly holds: boolean; readonly reason: string }[] }
+  const path = '/federation/v1/network-path?from=192.0.2.1&to=203.0.113.150'
+  expect((await admin().get<Path>(path)).body.checks).toContainEqual(
+    expect.objectContaining({
+      holds: false,
+      reason: expect.stringMatching(/not in the server's cloud: .*203\.0\.113\.150/),
+    }),
+  )
   const failed = await demo().get<Lists>(`${NETWORKING}/floatingips?status=ERROR`)
   expect(failed.body['floatingips']!.map(({ id }) => id)).toEqual([ip.id])
 

@@ -191,6 +191,24 @@ describe('a router with servers in two cells', () => {
     for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
   })
 
+  test('has one more in a cell whose host is a cloud, and no other cell answers for its floating IPs', async () => {
+    const { networks } = world.api.gateway
+    const draft = (port_id: string) => ({ floating_network_id: externalId, port_id })
+    const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
+    await know(south, southHost, undefined, ['routing'])
+
+    const [one, other] = [await stateIn(north), await stateIn(south)]
+
+    const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+    expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+    for (const { routers } of [one, other])
+      expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+    expect(one.remoteHosts).toEqual([])
+
+    await know(south, southHost, SOUTH)
+    for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
+  })
+
   test('moves its own address only when its cell can no longer have it', async () => {
     const [home, away] = north < south ? [north, south] : [south, north]
     const hostOf = (cellId: CellId) => (cellId === north ? northHost : southHost)

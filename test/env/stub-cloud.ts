@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { StubCollection, StubRefusal } from './stub-collection.ts'
 import { type Asked, StubCompute, type StubServer } from './stub-compute.ts'
+import { StubRouting } from './stub-routing.ts'
 
 /** An event that replaces, precedes or follows the work of a request. */
 export type Disturbance =
@@ -38,7 +39,11 @@ const TOKEN_LIFE_MS = 3_600_000
 export class StubCloud implements AsyncDisposable {
   readonly networks = new StubCollection()
   readonly subnets = new StubCollection()
-  readonly ports = new StubCollection({ fixed_ips: [], security_groups: [] }, ['mac_address'])
+  readonly ports = new StubCollection(
+    { fixed_ips: [], security_groups: [], device_id: '', device_owner: '' },
+    ['mac_address'],
+  )
+  readonly routing = new StubRouting(this.ports)
   readonly groups = new StubCollection({ security_group_rules: [] })
   readonly images = new StubCollection({ status: 'queued' })
   readonly flavors = new StubCollection({}, ['name'])
@@ -257,6 +262,7 @@ export class StubCloud implements AsyncDisposable {
     ...this.#collection('network/v2.0', 'subnet', 'subnets', this.subnets),
     ...this.#collection('network/v2.0', 'port', 'ports', this.ports),
     ...this.#collection('network/v2.0', 'security_group', 'security_groups', this.groups),
+    ...this.routing.handlers,
     ...this.#collection('image/v2', undefined, 'images', this.images),
     [
       /^PUT \/image\/v2\/images\/([^/]+)\/file$/,

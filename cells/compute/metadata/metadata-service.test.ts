@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -8,8 +8,8 @@ import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, type NetworkId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
-import type { GuestMetadata } from '#drivers/guest-metadata.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
+import { LoopbackNetworks } from '#test/env/loopback-networks.ts'
 import { sampleBuild } from '#test/env/sample-build.ts'
 import { configDriveFiles } from './config-drive.ts'
 import { MetadataService } from './metadata-service.ts'
@@ -24,46 +24,13 @@ const [FIRST, SECOND] = ['127.0.0.2', '127.0.0.3']
 let folder: string
 let store: MetadataStore
 let service: MetadataService
-let networks: FakeNetworks
+let networks: LoopbackNetworks
 let reported: GuestRecord[]
 let isCellAway: boolean
 
-/** A listener on the loopback device for each network, in place of the host's switch. */
-class FakeNetworks implements GuestMetadata {
-  readonly listening = new Map<NetworkId, Server>()
-
-  open(onConnection: (connection: Socket, networkId: NetworkId) => void) {
-    return {
-      serve: async (wanted: ReadonlySet<NetworkId>) => {
-        for (const id of wanted) {
-          if (this.listening.has(id)) continue
-          const server = createServer((connection) => onConnection(connection, id))
-          await new Promise<void>((resolve) => {
-            server.listen(0, '127.0.0.1', resolve)
-          })
-          this.listening.set(id, server)
-        }
-        for (const [id, server] of this.listening) {
-          if (wanted.has(id)) continue
-          server.close()
-          this.listening.delete(id)
-        }
-      },
-      [Symbol.asyncDispose]: async () => {
-        for (const server of this.listening.values()) server.close()
-      },
-    }
-  }
-
-  port(id: NetworkId): number {
-    const address = this.listening.get(id)?.address()
-    return typeof address === 'object' && address !== null ? address.port : 0
-  }
-}
-
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'weir-metadata-'))
-  networks = new FakeNetworks()
+  networks = new LoopbackNetworks()
   reported = []
   isCellAway = false
   await start()
@@ -241,7 +208,7 @@ test('changed labels, NICs and ends of guests show at once, and after a restart'
     guest: { securityGroups: ['web', 'default'], publicIpv4: '203.0.113.9', passwordClears: 0 },
   })
   await service[Symbol.asyncDispose]()
-  networks = new FakeNetworks()
+  networks = new LoopbackNetworks()
   await start()
   await expect.poll(() => networks.port(blue)).not.toBe(0)
 

@@ -113,9 +113,13 @@ export class MetadataStore {
     return isTaken
   }
 
+  guests(): readonly GuestRecord[] {
+    return [...this.#guests.values()]
+  }
+
   /** The guests that have published a password. */
   withPassword(): readonly GuestRecord[] {
-    return [...this.#guests.values()].filter(({ password }) => password !== null)
+    return this.guests().filter(({ password }) => password !== null)
   }
 
   /** The guest whose port on the network has the address; an IPv6 address of the link is that of its MAC address. */

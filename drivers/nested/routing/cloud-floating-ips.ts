@@ -65,6 +65,16 @@ export class CloudFloatingIps {
     await this.#change(id, { port_id: null, description: mark.before }, signal)
   }
 
+  /** Afterwards none of this host's is left that leads to no port: those of a guest that is gone. */
+  async releaseLoose(signal: AbortSignal): Promise<void> {
+    const all = await this.list(signal).catch((error: unknown) => {
+      // A cloud without routers has none.
+      if (isFailure(error, 'not-found', 'forbidden', 'unsupported')) return []
+      throw error
+    })
+    for (const ip of all) if (this.isOwn(ip) && ip.port_id === null) await this.release(ip, signal)
+  }
+
   /** Afterwards it leads nowhere: another may lead to its port. */
   async loosen({ id }: CloudFloatingIp, signal: AbortSignal): Promise<void> {
     await this.#change(id, { port_id: null }, signal)

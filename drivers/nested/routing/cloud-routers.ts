@@ -6,7 +6,7 @@ import { Nullable } from '#openapi/wire/scalars.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
 import { idsOf, interfaceName, routerName } from '../names.ts'
-import { isGuestPort, isInterface, type ListedPort, portsOn } from './topology.ts'
+import { isGuestPort, isInterface, isUnattached, type ListedPort, portsOn } from './topology.ts'
 
 const Gateway = Type.Object({ network_id: Id, enable_snat: Type.Optional(Type.Boolean()) })
 const Router = Type.Object({
@@ -62,31 +62,22 @@ export class CloudRouters {
     outside: string | null,
     signal: AbortSignal,
   ): Promise<CloudRouter> {
-    const { isUp, gateway } = wanted
+    const { id, isUp, gateway } = wanted
+    const there = found?.external_gateway_info ?? null
     const way =
-      outside === null || gateway === null
-        ? null
-        : { network_id: outside, ...(gateway.hasSnat ? {} : { enable_snat: false }) }
+      outside === null || gateway === null ? null : wayOut(outside, gateway.hasSnat, there)
     if (found === undefined) {
       const router = {
-        ...{ name: routerName(wanted.id), admin_state_up: isUp },
+        ...{ name: routerName(id), admin_state_up: isUp },
         ...(way === null ? {} : { external_gateway_info: way }),
       }
       const asked = { body: { router }, signal }
       return (await this.#cloud.ask(OneRouter, 'network', 'POST', '/routers', asked)).body.router
     }
-    const there = found.external_gateway_info ?? null
-    const isSame =
-      there?.network_id === way?.network_id &&
-      (there === null || (there.enable_snat ?? true) === gateway?.hasSnat)
+    const isSame = there?.network_id === way?.network_id && way?.enable_snat === undefined
     const change = {
       ...(found.admin_state_up === isUp ? {} : { admin_state_up: isUp }),
-      ...(isSame
-        ? {}
-        : {
-            external_gateway_info:
-              way === null || there === null ? way : { ...way, enable_snat: gateway?.hasSnat },
-          }),
+      ...(isSame ? {} : { external_gateway_info: way }),
     }
     return this.#change(found, change, signal)
   }
@@ -134,7 +125,7 @@ export class CloudRouters {
     })
   }
 
-  /** Afterwards the router, which has no interface, is not there. */
+  /** Afterwards the router is not there. Throws `conflict` while it is on a network or a floating IP needs it. */
   async remove(routerId: string, signal: AbortSignal): Promise<void> {
     await this.#cloud
       .call('network', 'DELETE', `/routers/${routerId}`, { signal })
@@ -147,21 +138,15 @@ export class CloudRouters {
   async leave(networkId: string, signal: AbortSignal): Promise<void> {
     const ports = await portsOn(this.#cloud, networkId, signal)
     if (ports.some(isGuestPort)) return
+    for (const port of ports) if (isUnattached(port)) await this.#removePort(port.id, signal)
     const interfaces = ports.filter(isInterface)
     if (interfaces.length === 0) return
     const ours = [...(await this.list(signal)).values()].flat()
     for (const { id, device_id: routerId } of interfaces) {
       if (!ours.some((router) => router.id === routerId)) continue
       await this.detach(routerId, id, signal)
-      await this.removeUnused(routerId, signal)
+      await this.#removeUnused(routerId, signal)
     }
-  }
-
-  /** Afterwards the router is not there, unless it is on a network or the cloud refuses for now. */
-  async removeUnused(routerId: string, signal: AbortSignal): Promise<void> {
-    await this.remove(routerId, signal).catch((error: unknown) => {
-      if (!isFailure(error, 'conflict')) throw error
-    })
   }
 
   async #fixedIps(
@@ -196,6 +181,13 @@ export class CloudRouters {
       })
   }
 
+  /** Afterwards the router is not there, unless it is on a network or the cloud refuses for now. */
+  async #removeUnused(routerId: string, signal: AbortSignal): Promise<void> {
+    await this.remove(routerId, signal).catch((error: unknown) => {
+      if (!isFailure(error, 'conflict')) throw error
+    })
+  }
+
   async #change(found: CloudRouter, router: object, signal: AbortSignal): Promise<CloudRouter> {
     if (Object.keys(router).length === 0) return found
     const asked = { body: { router }, signal }
@@ -206,6 +198,16 @@ export class CloudRouters {
   async #put(path: string, body: object, signal: AbortSignal): Promise<void> {
     await this.#cloud.call('network', 'PUT', path, { body, signal })
   }
+}
+
+/** Neutron lets administrators alone name `enable_snat`, so it is named where it differs only; a new gateway has it. */
+function wayOut(
+  outside: string,
+  hasSnat: boolean,
+  there: Static<typeof Gateway> | null,
+): Static<typeof Gateway> {
+  const isSame = (there?.enable_snat ?? true) === hasSnat
+  return { network_id: outside, ...(isSame ? {} : { enable_snat: hasSnat }) }
 }
 
 function addressesOf({ fixed_ips: ips }: Pick<ListedPort, 'fixed_ips'>): readonly string[] {

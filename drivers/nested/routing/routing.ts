@@ -4,11 +4,10 @@ import type { HostRouter, HostRouting, RoutingProblem } from '#openapi/wire/rout
 import type { Routing } from '../../routing.ts'
 import type { NestedHost } from '../host.ts'
 import { portName } from '../names.ts'
-import { CloudFloatingIps } from './cloud-floating-ips.ts'
 import type { CloudRouter } from './cloud-routers.ts'
-import { isGuestPort, isInterface, readTopology, type Topology } from './topology.ts'
+import { isGuestPort, isInterface, isUnattached, readTopology, type Topology } from './topology.ts'
 
-type RoutingHost = Pick<NestedHost, 'cloud' | 'networks' | 'outsides' | 'owner' | 'routers'>
+type RoutingHost = Pick<NestedHost, 'cloud' | 'floatingIps' | 'networks' | 'outsides' | 'routers'>
 
 /** The work of one `apply`: what is wanted, what is there, and what is wrong with it. */
 interface Round {
@@ -22,12 +21,11 @@ interface Round {
 
 /** Routers and floating IPs are those of the cloud below: one for each of ours that its guests need. */
 export function nestedRouting(host: RoutingHost): Routing {
-  const floatingIps = new CloudFloatingIps(host.cloud, host.owner.hostId)
   let last: Promise<unknown> = Promise.resolve()
   return {
     apply: (wanted, signal) => {
       // One at a time: two would make the same things.
-      const mine = last.catch(() => undefined).then(() => apply(host, floatingIps, wanted, signal))
+      const mine = last.catch(() => undefined).then(() => apply(host, wanted, signal))
       last = mine
       return mine
     },
@@ -36,20 +34,19 @@ export function nestedRouting(host: RoutingHost): Routing {
 
 async function apply(
   host: RoutingHost,
-  floatingIps: CloudFloatingIps,
   wanted: HostRouting,
   signal: AbortSignal,
 ): Promise<readonly RoutingProblem[]> {
-  const topology = await readTopology(host.cloud, signal)
-  const asked = { host, wanted, topology, signal, problems: [] as RoutingProblem[] }
   if (isNothing(wanted) && !(await hasRouters(host, signal))) return []
+  const topology = await readTopology(host.cloud, signal)
   const routers = await host.routers.list(signal)
-  const round: Round = { ...asked, routers }
-  await releaseFloatingIps(round, floatingIps)
+  const round: Round = { host, wanted, topology, routers, signal, problems: [] }
+  await releaseFloatingIps(round)
   await removeExcess(round)
+  await removeUnattached(round)
   for (const router of wanted.routers)
     await noting(round, router.id, () => ensureRouter(round, router))
-  await ensureFloatingIps(round, floatingIps)
+  await ensureFloatingIps(round)
   return round.problems
 }
 
@@ -90,8 +87,9 @@ function reasonOf(text: string): string {
 }
 
 /** Those that are not wanted go; those that are to lead elsewhere lead nowhere first, so that two can change places. */
-async function releaseFloatingIps(round: Round, floatingIps: CloudFloatingIps): Promise<void> {
+async function releaseFloatingIps(round: Round): Promise<void> {
   const { host, wanted, topology, signal } = round
+  const { floatingIps } = host
   const byId = new Map(wanted.floatingIps.map((ip) => [ip.id, ip]))
   for (const ip of await floatingIps.list(signal)) {
     if (!floatingIps.isOwn(ip)) continue
@@ -130,8 +128,20 @@ async function removeExcess(round: Round): Promise<void> {
             await host.networks.releaseNetwork(network as NetworkId, () => false, signal)
         }
         const isUsed = excess.length < ports.length || (!isDouble && isRealised(round, ours))
-        if (!isUsed) await host.routers.removeUnused(router.id, signal)
+        if (!isUsed) await host.routers.remove(router.id, signal)
       })
+  }
+}
+
+/** Networks that no guest is on go with a port of a router that was not attached to it: nobody else would remove them. */
+async function removeUnattached(round: Round): Promise<void> {
+  const { host, topology, signal } = round
+  for (const [ours, theirs] of topology.networks) {
+    const isLeft = topology.ports.some((port) => port.network_id === theirs && isUnattached(port))
+    if (!isLeft || hasGuests(round, ours)) continue
+    await noting(round, ours, () =>
+      host.networks.releaseNetwork(ours as NetworkId, () => false, signal),
+    )
   }
 }
 
@@ -183,8 +193,9 @@ async function ensureRouter(round: Round, wanted: HostRouter): Promise<void> {
   await host.routers.route(router, wanted, signal)
 }
 
-async function ensureFloatingIps(round: Round, floatingIps: CloudFloatingIps): Promise<void> {
+async function ensureFloatingIps(round: Round): Promise<void> {
   const { host, wanted, topology, signal, problems } = round
+  const { floatingIps } = host
   if (wanted.floatingIps.length === 0) return
   const all = await floatingIps.list(signal)
   for (const ip of wanted.floatingIps) {

@@ -192,12 +192,13 @@ function optionsV6(index: NetworkIndex, subnet: WireSubnet): Options | undefined
     server_id: serverMac(subnet.id),
     ...(ipv6AddressMode === 'dhcpv6-stateless' && { dhcpv6_stateless: 'true' }),
     ...(dnsServers.length > 0 && { dns_server: list(dnsServers) }),
-    ...(domain !== '' && { domain_search: quoted(domain) }),
+    // OVN writes the whole name as one label, and guests discard what has a dot in a label; the router advertises it, too.
+    ...(domain !== '' && !domain.includes('.') && { domain_search: quoted(domain) }),
   }
 }
 
 /** OVN answers queries for names of ports to any server; a guest without a server sends none. */
-function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
+export function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
   const { dnsServers, gateway, networkId } = subnet
   const isTenants = index.networks.get(networkId)!.physicalNetwork === null
   return dnsServers.length === 0 && gateway !== null && isTenants ? [gateway] : dnsServers

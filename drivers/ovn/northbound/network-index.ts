@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js'
 import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type {
   NetworkState,
@@ -84,7 +83,7 @@ export function withPrefix(
   { subnetId, address }: WirePort['fixedIps'][number],
 ): string | undefined {
   const cidr = subnets.get(subnetId)?.cidr
-  return cidr === undefined ? undefined : `${address}/${ipaddr.parseCIDR(cidr)[1]}`
+  return cidr === undefined ? undefined : `${address}/${cidr.slice(cidr.indexOf('/') + 1)}`
 }
 
 export function isRouterPort({ deviceOwner }: WirePort): boolean {

@@ -212,6 +212,16 @@ describe('DHCP', () => {
     else expect(found).toMatchObject(options)
   })
 
+  test.each([
+    ['lan', '"lan"'],
+    ['six.example', undefined],
+  ])('the domain %s is in the answers of DHCPv6 as %s', (dnsDomain, option) => {
+    const v6 = wireSubnet(network, 'fd00::/64', { ipv6AddressMode: 'dhcpv6-stateful' })
+    const found = optionsOf({ networks: [{ ...network, dnsDomain }], subnets: [v6] }, v6.id)
+
+    expect(found?.['domain_search']).toBe(option)
+  })
+
   test('the DHCP options of a port are in a row of their own; unknown names are left out', () => {
     const option = (name: string, value: string | null, version: 4 | 6 = 4) => ({
       name,

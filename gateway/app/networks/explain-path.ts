@@ -12,7 +12,7 @@ import { findPorts, portsWithAddress } from '../../db/ports.ts'
 import { attachedSubnets, findRouter, type Router, routersOfSubnets } from '../../db/routers.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
-import { OVN } from './engine.ts'
+import { OVN, ROUTING } from './engine.ts'
 import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
 import { cellsReaching } from './routers/cell-gateways.ts'
@@ -114,7 +114,13 @@ async function endOf(deps: PathDeps, given: string, field: string): Promise<Path
         'conflict',
         `Floating IP ${address} leads to no port: openstack server add floating ip.`,
       )
-    return { address, port: await portAt(deps, port, fixedAddress) }
+    const { reportedStatus, problem } = floating
+    const isMissing = reportedStatus !== null && reportedStatus !== 'ACTIVE'
+    return {
+      address,
+      port: await portAt(deps, port, fixedAddress),
+      ...(isMissing && { problem: problem ?? 'It is not there yet.' }),
+    }
   }
   const [port, ...more] = await portsWithAddress(db, address)
   if (port === undefined) return { address, port: null }
@@ -143,6 +149,7 @@ async function portAt(
   if (cellId === null || hostId === null)
     return { port, fixedAddress, network, subnet, place: null }
   const hasOvn = await hostHasCapability(db, cellId as CellId, hostId as HostId, OVN)
+  const isCloud = await hostHasCapability(db, cellId as CellId, hostId as HostId, ROUTING)
   const joined = (await joinedHosts(db)).find(({ id }) => id === hostId)
   const encapAddress = joined?.encapAddress ?? null
   return {
@@ -150,7 +157,10 @@ async function portAt(
     fixedAddress,
     network,
     subnet,
-    place: { cellId, host: port.hostName, cell: cells.cell(cellId) ?? null, hasOvn, encapAddress },
+    place: {
+      ...{ cellId, host: port.hostName, cell: cells.cell(cellId) ?? null },
+      ...{ hasOvn, isCloud, encapAddress },
+    },
   }
 }
 

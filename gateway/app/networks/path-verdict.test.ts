@@ -19,6 +19,7 @@ const cellOf = (name: string, transportZone: string | null = null) => ({
   cannotTunnelTo: new Set<string>(),
 })
 const placeIn = (cellId: string) => ({
+  isCloud: false,
   ...{ cellId, host: 'two', hasOvn: true, encapAddress: '10.9.0.2' },
   cell: cellOf(cellId),
 })
@@ -241,6 +242,26 @@ test('servers on two hosts need OVN, and in two cells tunnels between the hosts'
   ])
   expect(missing({ from, to: end(portOf(BLUE, 12, { place: edge })) })).toEqual([
     "host: Hosts one and two do not tunnel: north is in no named transport zone, and edge is in transport zone 'far'.",
+  ])
+})
+
+test('servers of another cloud are reached by their floating IPs, once these are there', () => {
+  const place = {
+    ...placeIn('north'),
+    ...{ host: 'lab-1', hasOvn: false, isCloud: true, encapAddress: null },
+  }
+  const port = portOf(RED, 12, { place })
+  const floatingThere = end(port, '203.0.113.9')
+  const routers = [router([BLUE]), router([RED], { id: 'other' })]
+  const open = rules(rule({}))
+
+  expect(missing({ from, to: end(port), routers, rules: open })).toContainEqual(
+    expect.stringMatching(/^host: Host lab-1 is another cloud/),
+  )
+  expect(missing({ from, to: floatingThere, routers, rules: open })).toEqual([])
+  const problem = 'The address 203.0.113.9 leads to another port there.'
+  expect(missing({ from: OUTSIDE, to: { ...floatingThere, problem }, routers })).toEqual([
+    `route: Floating IP 203.0.113.9 is not in the server's cloud: ${problem}`,
   ])
 })
 

@@ -9,6 +9,8 @@ export interface PathEnd {
   /** The address in the request: fixed, floating, or outside. */
   readonly address: string
   readonly port: PathPort | null
+  /** Of a floating IP in the server's cloud that is not there: why; absent: it is, or OVN leads it. */
+  readonly problem?: string
 }
 
 export interface PathPort {
@@ -27,6 +29,8 @@ export interface Place {
   readonly cell: Tunnelling | null
   /** True if its networks span the hosts of its cell. */
   readonly hasOvn: boolean
+  /** True of another cloud: it routes its servers itself. */
+  readonly isCloud: boolean
   /** Where its tunnels end, as its cell has said; null: it has not. */
   readonly encapAddress: string | null
 }
@@ -66,7 +70,7 @@ export function pathChecks(facts: PathFacts): readonly PathCheck[] {
   const { from, to } = facts
   return [
     ...[from, to].flatMap(({ port }) => (port === null ? [] : [portCheck(port)])),
-    ...hostCheck(from.port, to.port),
+    ...hostCheck(from, to),
     ...routeChecks(facts),
     ...(from.port === null ? [] : [groupCheck(facts, 'egress', from.port, to)]),
     ...(to.port === null ? [] : [groupCheck(facts, 'ingress', to.port, from)]),
@@ -87,12 +91,21 @@ function portCheck({ port, fixedAddress, network }: PathPort): PathCheck {
   return check('port', holds, `${what} is ${port.status}${why}.`)
 }
 
-function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathCheck[] {
-  const [one, two] = [from?.place, to?.place]
+function hostCheck(from: PathEnd, to: PathEnd): readonly PathCheck[] {
+  const [one, two] = [from.port?.place, to.port?.place]
   if (one == null || two == null) return []
   if (one.cellId === two.cellId && one.host === two.host)
     return [check('host', true, `Both servers are on host ${one.host}.`)]
-  const plain = [one, two].find(({ hasOvn }) => !hasOvn)
+  const cloud = [one, two].find(({ isCloud }) => isCloud)
+  if (cloud !== undefined && to.address === to.port?.fixedAddress)
+    return [
+      check(
+        'host',
+        false,
+        `Host ${cloud.host} is another cloud: it and other hosts reach each other's servers by floating IPs only.`,
+      ),
+    ]
+  const plain = [one, two].find(({ hasOvn, isCloud }) => !hasOvn && !isCloud)
   if (plain !== undefined)
     return [
       check(
@@ -101,6 +114,8 @@ function hostCheck(from: PathPort | null, to: PathPort | null): readonly PathChe
         `Host ${plain.host} has bridges of its own: its servers reach no server on another host. Join it to the OVN of its cell.`,
       ),
     ]
+  if (cloud !== undefined)
+    return [check('host', true, `Host ${cloud.host} is another cloud, which routes its servers.`)]
   if (one.cellId === two.cellId)
     return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
   const apart = one.cell && two.cell && whyNoTunnel(one.cell, two.cell)
@@ -125,9 +140,9 @@ function routeChecks(facts: PathFacts): readonly PathCheck[] {
   if (isDirect(from.port, to.port))
     return [check('route', true, `Both ports are on network ${from.port!.network.name}.`)]
   if (to.port === null) return [wayOut(facts, from.port!)]
-  if (from.port === null) return [wayIn(facts, to.port, to.address)]
+  if (from.port === null) return [wayIn(facts, to.port, to)]
   if (to.address !== to.port.fixedAddress)
-    return [wayOut(facts, from.port), wayIn(facts, to.port, to.address)]
+    return [wayOut(facts, from.port), wayIn(facts, to.port, to)]
   return [
     wayBetween(facts, from.port, to.port, 'route'),
     wayBetween(facts, to.port, from.port, 'answer'),
@@ -190,7 +205,7 @@ function whyNotOutside(
 }
 
 /** From outside to a port. */
-function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck {
+function wayIn({ routers }: PathFacts, to: PathPort, { address, problem }: PathEnd): PathCheck {
   if (to.network.physicalNetwork !== null)
     return check('route', true, `Network ${to.network.name} is a provider network.`)
   if (address === to.fixedAddress)
@@ -203,6 +218,8 @@ function wayIn({ routers }: PathFacts, to: PathPort, address: string): PathCheck
   if (router === undefined) return check('route', false, noGateway(to))
   const hindrance = whyNotOutside(router, to, true)
   if (hindrance !== undefined) return check('route', false, hindrance)
+  if (problem !== undefined)
+    return check('route', false, `Floating IP ${address} is not in the server's cloud: ${problem}`)
   return check(
     'route',
     router.isUp,
