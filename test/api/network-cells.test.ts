@@ -1,3 +1,4 @@
+import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createPorts, deletePort } from '#gateway/app/networks/change-ports.ts'
@@ -11,6 +12,7 @@ import { applyHostViews } from '#gateway/db/host-index.ts'
 import { findPorts, portsOfServer } from '#gateway/db/ports.ts'
 import { cellGateways } from '#gateway/db/router-gateways.ts'
 import { findRouter } from '#gateway/db/routers.ts'
+import { ports as portRows } from '#gateway/db/schema/network.ts'
 import { createServer } from '#gateway/server.ts'
 import type { NetworkState } from '#openapi/wire/network.ts'
 import { activeServer } from '../env/active-server.ts'
@@ -151,8 +153,14 @@ describe('a router with servers in two cells', () => {
   })
 
   test('has its own address in one of them, and one more address in the other', async () => {
-    await placed()
+    await Promise.all([placed(), placed()])
     expect(await placed()).toBe(0)
+    const { db } = world.api.gateway
+    const ports = await db.orm.$count(
+      portRows,
+      and(eq(portRows.deviceId, routerId), eq(portRows.deviceOwner, 'network:router_gateway')),
+    )
+    expect(ports).toBe(2)
 
     const [home, away] = north < south ? [north, south] : [south, north]
     const addresses = await addressesOf(routerId)
@@ -247,6 +255,23 @@ describe('a router with servers in two cells', () => {
     const gateways = await cellGateways(db, [routerId])
     for (const { portId } of gateways)
       await expect(deletePort(networks, ADMIN, portId)).rejects.toThrow(/directly/)
+  })
+
+  test('is led outside by a cloud that is a host of a cell, which alone answers for its floating IPs', async () => {
+    const { networks } = world.api.gateway
+    const draft = (port_id: string) => ({ floating_network_id: externalId, port_id })
+    const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
+    await know(south, southHost, undefined, ['routing'])
+
+    const [one, other] = [await stateIn(north), await stateIn(south)]
+
+    const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+    expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+    for (const { routers } of [one, other])
+      expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+    expect(one.remoteHosts).toEqual([])
+    for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
+    await know(south, southHost, SOUTH)
   })
 
   test('has as many addresses as its external network has left, and none is lost', async () => {

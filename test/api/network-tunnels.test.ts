@@ -8,9 +8,10 @@ import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import { testTunnels } from '#gateway/app/cells/test-tunnels.ts'
 import type { AskHost } from '#gateway/cell-client/host-client.ts'
 import { cellsOfNetworks, lockNetworks } from '#gateway/db/cell-networks.ts'
-import { recordTunnel } from '#gateway/db/cell-tunnels.ts'
+import { failedTunnels, recordTunnel } from '#gateway/db/cell-tunnels.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
+import { removeCell } from '#gateway/db/remove-cell.ts'
 import { listTraces } from '#gateway/db/traces.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
@@ -273,6 +274,19 @@ describe('a test of the tunnels between two cells', () => {
       expect(cells().cell(south.id)!.cannotTunnelTo.size).toBe(0)
     },
   )
+})
+
+test('a cell that has left is in no test any more', async () => {
+  const { db } = world.api.gateway
+  const gone = newId<CellId>()
+  const cellIds = [world.cell.id, gone].toSorted() as [CellId, CellId]
+  const testedAt = new Date()
+  await db.transaction((tx) => recordTunnel(tx, { cellIds, failure: 'cut', testedAt }))
+  expect((await failedTunnels(db)).get(gone)).toEqual(new Set([world.cell.id]))
+
+  await db.transaction((tx) => removeCell(tx, gone))
+
+  expect(await failedTunnels(db)).toEqual(new Map())
 })
 
 test('a server gets no NIC on a network that is in cells its own cannot tunnel to', async () => {

@@ -161,6 +161,8 @@ async function addGateway(
     await db.transaction(async (tx) => {
       const locked = await lockRouter(tx, id)
       if (locked?.gateway?.portId !== gatewayPortId) return
+      // Another gateway process may have held the lease a moment ago.
+      if (locked.cellGateways.some((each) => each.cellId === cellId)) return
       const subnets = await subnetsOfNetworks(tx, [networkId])
       const port = await placePort(tx, { ...blank, networkId, subnets, requests: undefined })
       await putCellGateway(tx, { routerId: id, cellId, portId: port.id })
