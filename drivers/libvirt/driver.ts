@@ -30,6 +30,7 @@ import { libvirtMove } from './move/move.ts'
 import { type GuestNetworks, OvnNetworks, type OvsDatapath } from './networks/guest-networks.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
+import { refuseOtherNetworks } from './networks/refuse-other-networks.ts'
 import { nodeCalls } from './node-calls.ts'
 import { libvirtPassword } from './password.ts'
 import type { LentDevices } from './placement/pci-devices.ts'
@@ -87,6 +88,9 @@ export async function createLibvirtDriver(
   logger?: Logger,
 ): Promise<Driver> {
   const host = await createHost(environment, settings, logger)
+  const networksAgree = onceTrue((signal) =>
+    refuseOtherNetworks(host, settings.network ?? 'host', signal),
+  )
   return {
     name: 'libvirt',
     simulated: false,
@@ -96,7 +100,10 @@ export async function createLibvirtDriver(
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
       networkStatistics: switchStatistics(settings),
     }),
-    inventory: (signal) => inventory(host, settings, signal),
+    inventory: async (signal) => {
+      await networksAgree(signal)
+      return inventory(host, settings, signal)
+    },
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
     list: (signal) => listOwnDomains(host.domains, host.owner, signal),
@@ -128,6 +135,16 @@ export async function createLibvirtDriver(
       await host.slowSession[Symbol.asyncDispose]()
       await host.session[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Does the work until it has succeeded once in this process. */
+function onceTrue(work: (signal: AbortSignal) => Promise<void>): typeof work {
+  let isDone = false
+  return async (signal) => {
+    if (isDone) return
+    await work(signal)
+    isDone = true
   }
 }
 

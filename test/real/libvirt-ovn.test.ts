@@ -158,7 +158,16 @@ describe.skipIf(why !== undefined)(
       expect(await first!.harness.virsh('net-list', '--all', '--name')).not.toContain('wr-')
       expect(await first!.harness.virsh('nwfilter-list')).not.toContain('weir-port-')
 
+      const { harness } = first!
+      const changed = await harness.openAs(harness.owner, { network: 'host' })
+      await expect(changed.inventory(signal())).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringContaining(`Guests ${specs[0]!.id} are joined by the cell's OVN`),
+      })
+
       await first!.driver.destroy(specs[0]!.id, signal())
+      expect((await changed.inventory(signal())).vcpus).toBeGreaterThan(0)
+      await changed[Symbol.asyncDispose]()
       await expect.poll(() => isUp(ports[0]!), { timeout: 30_000 }).toBe(false)
       const left = await first!.ovn.vsctl('list-ports', 'br-int')
       expect(left.split('\n').filter((port) => port.startsWith('vnet'))).toEqual([])

@@ -2,9 +2,16 @@ import { createHash } from 'node:crypto'
 import type { NetworkId } from '#common/ids.ts'
 import type { Owner } from '../../driver.ts'
 
+const PREFIX = 'wr-'
+
 /** The name of a network on this host, in libvirt and as a bridge (15 characters at most, IFNAMSIZ). */
 export function networkName(owner: Owner, id: NetworkId): string {
-  return `wr-${digest(owner, id).slice(0, 12)}`
+  return PREFIX + digest(owner, id).slice(0, 12)
+}
+
+/** True of the name of a network of some host's. */
+export function isNetworkName(name: string): boolean {
+  return name.startsWith(PREFIX)
 }
 
 /** Its libvirt UUID: the same every time, so that it can be looked up without a list. */
