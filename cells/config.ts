@@ -117,7 +117,7 @@ function readOvn(read: EnvReader): OvnSettings | undefined {
   const northbound = read.optionalText('OVN_NORTHBOUND')
   if (northbound === undefined) return undefined
   const southbound = read.text('OVN_SOUTHBOUND')
-  const isEncrypted = [northbound, southbound].some((address) => address.startsWith('ssl:'))
+  const isEncrypted = [northbound, southbound].some((address) => /(?:^|,\s*)ssl:/.test(address))
   const caFile = isEncrypted ? read.text('OVN_CA_FILE') : read.optionalText('OVN_CA_FILE')
   if (caFile === undefined) return { northbound, southbound }
   const certificateFile = read.text('OVN_CERTIFICATE_FILE')

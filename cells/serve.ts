@@ -11,6 +11,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject, processSubject, processSubjects } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead, snapshotEnded, snapshotRead } from './handlers/feed.ts'
+import { guestPasswordService } from './handlers/guest-password.ts'
 import {
   hostFilterPorts,
   hostForget,
@@ -74,14 +75,19 @@ const HANDLERS: Handlers = {
 /** The processes of a cell share its work. */
 const QUEUE = 'conductor'
 
-/** Answers gateways on every operation of the contract, alone and as one of the cell's processes, until disposed. */
+/**
+ * Answers gateways on every operation of the contract, alone and as one of the cell's processes, and hosts that pass on
+ * what guests publish, until disposed.
+ */
 export function serveCell(cell: Cell): readonly AsyncDisposable[] {
   const { nats, log } = cell.conductor
   const shared = (Object.keys(HANDLERS) as CellOperation[]).map((operation): Service => {
     const subject = cellSubject(cell.conductor.cellId, operation)
     return { subject, queue: QUEUE, ...operationService(cell, operation) }
   })
-  return [...shared, ownService(cell)].map((service) => serve(nats, service, log))
+  return [...shared, ownService(cell), guestPasswordService(cell, QUEUE)].map((service) =>
+    serve(nats, service, log),
+  )
 }
 
 type Parsed = (work: WorkContext) => Promise<unknown>

@@ -4,16 +4,20 @@ import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
+import type { Firewall } from './firewall.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
+import type { GuestMetadata } from './guest-metadata.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { NetworkStatistics } from './network-statistics.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
+import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
 
 /**
@@ -59,6 +63,8 @@ export interface Driver extends AsyncDisposable {
   readonly firewall?: Firewall
   readonly routing?: Routing
   readonly labels?: Labels
+  readonly guestMetadata?: GuestMetadata
+  readonly networkStatistics?: NetworkStatistics
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly consoleKinds?: ConsoleKinds
@@ -74,6 +80,8 @@ export interface Driver extends AsyncDisposable {
   readonly below?: Downstream
   /** What joins its guests' ports to networks that span hosts; absent: each host has bridges of its own, or none. */
   readonly networkEngine?: 'ovn'
+  /** Those of a host that a network engine joins; absent: it has none, or they cannot be tested. */
+  readonly tunnels?: Tunnels
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
@@ -93,6 +101,8 @@ export const CAPABILITIES = [
   'firewall',
   'routing',
   'labels',
+  'guestMetadata',
+  'networkStatistics',
   'consoleLog',
   'console',
   'consoleKinds',
@@ -158,40 +168,6 @@ export interface Interfaces {
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
   /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not release it. */
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
-}
-
-export interface Firewall {
-  /**
-   * Afterwards these ports have these addresses and pass the traffic of these rules; other ports keep theirs. A port
-   * that was never named passes only the packets that its guest needs to get an address. Ports that are not on this
-   * host, or are busy, are skipped: the ids of the others are returned, and the skipped ports must be sent again.
-   */
-  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
-}
-
-export interface PortFilter {
-  readonly instance: InstanceId
-  /** The guest may send only from its MAC address and from one of its addresses. */
-  readonly nic: NicSpec
-  /** The permitted traffic, besides replies; null: all traffic, from any address. */
-  readonly rules: readonly FilterRule[] | null
-  /** The security groups of the rules; a group may have no rules. Absent: not given. */
-  readonly groupIds?: readonly string[]
-}
-
-export interface FilterRule {
-  readonly direction: 'ingress' | 'egress'
-  readonly version: 4 | 6
-  /** IANA's number; null: any. */
-  readonly protocol: number | null
-  /** Ports of the receiver, or ICMP's type and code; null: any. */
-  readonly portMin: number | null
-  readonly portMax: number | null
-  /** Networks the other side may be in; null: any. */
-  readonly remotes: readonly string[] | null
-  /** The security group whose rule it is, and the one whose members `remotes` are. */
-  readonly groupId?: string
-  readonly remoteGroupId?: string
 }
 
 export interface Snapshot {

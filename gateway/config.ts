@@ -82,6 +82,7 @@ export interface GatewayConfig {
   readonly requestsInProgressMax: number
   /** How long what users delete can be restored; 0: not at all. */
   readonly reclaimIntervalS: number
+  readonly forcesConfigDrive: boolean
 }
 
 /** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
@@ -167,10 +168,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     eventProjectWatchersMax: read.integer('EVENT_PROJECT_WATCHERS_MAX', 64, 1, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
-    dueTimes: {
-      resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
-      shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
-    },
+    dueTimes: readDueTimes(read),
     projectRequestsPerMinute: read.integer(
       'PROJECT_REQUESTS_PER_MINUTE',
       PROJECT_REQUESTS_PER_MINUTE,
@@ -178,6 +176,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     ),
     requestsInProgressMax: read.integer('REQUESTS_IN_PROGRESS_MAX', 1_000, 1),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
+    forcesConfigDrive: read.boolean('FORCE_CONFIG_DRIVE', false),
   }
   read.finish()
   trustedProxies(config.trustedProxies)
@@ -188,6 +187,13 @@ export function configFromEnv(env: Env): GatewayConfig {
   assertUrl('JOIN_URL', config.joinUrl)
   assertUrl('IDENTITY_URL', config.externalIdentity?.url)
   return config
+}
+
+function readDueTimes(read: EnvReader): GatewayConfig['dueTimes'] {
+  return {
+    resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
+    shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
+  }
 }
 
 function readTls(read: EnvReader): TlsListener | undefined {

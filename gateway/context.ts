@@ -158,6 +158,7 @@ export function computeOptions(
     imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
     images: embeddedImages(images),
     reclaimIntervalS: config.reclaimIntervalS,
+    forcesConfigDrive: config.forcesConfigDrive,
     cellDeadlineMs: config.cellDeadlineMs,
   }
 }

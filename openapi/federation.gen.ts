@@ -56,7 +56,7 @@ export interface paths {
         readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
-        /** Sets whether the cell gets new servers, and the weight of its free room. */
+        /** Sets whether the cell gets new servers, the weight of its free room, and its transport zone. */
         readonly patch: operations["updateCell"];
         readonly trace?: never;
     };
@@ -828,6 +828,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/cells/{cell}/tunnel-tests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Lets the hosts of two cells send packets to each other in tunnels.
+         * @description Each test is of one direction between two hosts, with small packets and with packets of the size that the networks need. A failed test keeps networks from being in both cells, until a later one succeeds.
+         */
+        readonly post: operations["testTunnels"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -866,6 +889,18 @@ export interface components {
             readonly disabled_reason: string | null;
             /** @description The factor for its free room in the choice of a cell. */
             readonly weight: number;
+            /** @description The hosts of cells in two zones do not tunnel to each other. Null: the zone of all cells for which none is named. */
+            readonly transport_zone: string | null;
+            /** @description Other cells with which the last test of the tunnels between their hosts failed. No network is in both. */
+            readonly failed_tunnels: readonly {
+                /** Format: uuid */
+                readonly cell_id: string;
+                /** @description Its name. */
+                readonly cell: string;
+                /** @description What did not work, and what to do. */
+                readonly failure: string;
+                readonly tested_at: components["schemas"]["Time"];
+            }[];
             /** @description While it is false the servers of the cell are shown as last known. */
             readonly is_reachable: boolean;
             /**
@@ -1265,6 +1300,26 @@ export interface components {
             /** @description The remaining amount: 0 if the usage is above the limit, null if there is no limit. */
             readonly left: number | null;
         };
+        /** @description One end of a tunnel. */
+        readonly TunnelEnd: {
+            /** @description The name of its cell. */
+            readonly cell: string;
+            /** @description Its name. */
+            readonly host: string;
+            /** @description Where its tunnels end. */
+            readonly address: string;
+        };
+        /** @description What the packets of one host do on their way to another one. */
+        readonly TunnelTest: {
+            readonly from: components["schemas"]["TunnelEnd"];
+            readonly to: components["schemas"]["TunnelEnd"];
+            /** @enum {string} */
+            readonly result: "ok" | "failed" | "unknown";
+            /** @description The size of the largest packets, with the headers of the tunnel. */
+            readonly packet_bytes: number;
+            /** @description What arrives, and what to do if it does not. */
+            readonly detail: string;
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -1343,6 +1398,8 @@ export type NodeState = components['schemas']['NodeState'];
 export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
+export type TunnelEnd = components['schemas']['TunnelEnd'];
+export type TunnelTest = components['schemas']['TunnelTest'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -1493,6 +1550,7 @@ export interface operations {
                     readonly is_enabled?: boolean;
                     readonly disabled_reason?: string | null;
                     readonly weight?: number;
+                    readonly transport_zone?: string | null;
                 };
             };
         };
@@ -3080,6 +3138,43 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly testTunnels: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The id or the name of the other cell. */
+                    readonly cell: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The tests. There are none if a cell has no host that OVN joins. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tests: readonly components["schemas"]["TunnelTest"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
 }

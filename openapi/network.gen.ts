@@ -1181,6 +1181,18 @@ export interface components {
                     readonly ip_address: string;
                 }[];
             } | null;
+            /** @description Shown to administrators: the router's addresses outside, by cell. Servers reach the outside by that of their cell. One of them is that of `external_gateway_info`; further ones are taken from the external network while servers of further cells are behind the router. */
+            readonly "weir:gateways"?: readonly {
+                /** Format: uuid */
+                readonly cell_id: string;
+                /** Format: uuid */
+                readonly port_id: string;
+                readonly external_fixed_ips: readonly {
+                    /** Format: uuid */
+                    readonly subnet_id: string;
+                    readonly ip_address: string;
+                }[];
+            }[];
             readonly routes?: readonly components["schemas"]["HostRoute"][];
             /** @description Shown to administrators. */
             readonly ha?: boolean;

@@ -39,11 +39,11 @@ export function directSubject(cell: CellId, host: HostId, operation: DirectOpera
   return `cell.${cell}.host.${host}.v${WIRE_VERSION}.${operation}`
 }
 
-/** Published by a compute for its cell. `*` as host: those of all computes. */
+/** Published by a compute for its cell, which answers `guest-password` alone. `*` as host: those of all computes. */
 export function reportSubject(
   cell: CellId,
   host: HostId | '*',
-  what: 'report' | 'alive' | 'power',
+  what: 'report' | 'alive' | 'power' | 'guest-password',
 ): string {
   return `up.${cell}.${host}.v${WIRE_VERSION}.${what}`
 }

@@ -31,8 +31,10 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
   network_segments: 'its network',
+  cell_tunnels: 'its cells',
   rbac_policies: 'its network',
   router_interfaces: 'its router',
+  router_gateways: 'its router, or the last server behind it in the cell',
   auto_allocated_topologies: 'its network',
   // Of a cell's.
   instances: 'the end of the delete',

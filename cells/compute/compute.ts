@@ -5,6 +5,7 @@ import type { Fence } from './fence.ts'
 import type { Attempts } from './guests/attempts.ts'
 import type { ImageTarget } from './guests/image-client.ts'
 import type { InstanceWorkQueue } from './guests/instance-work-queue.ts'
+import type { MetadataStore } from './metadata/metadata-store.ts'
 
 /** Where the disks of servers are saved. */
 export interface ImageFiller {
@@ -30,6 +31,8 @@ export interface Compute {
   readonly attempts: Attempts
   readonly fence: Fence
   readonly workQueue: InstanceWorkQueue
+  /** What the metadata service tells guests; undefined where the driver leads none of their requests here. */
+  readonly metadata: MetadataStore | undefined
   readonly log: Logger
   readonly startedAt: number
   /** Longer work is answered with 'working', and asked after again. */

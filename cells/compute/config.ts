@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
+import type { MetricsSettings } from './metrics/serve-metrics.ts'
 
 export interface ComputeConfig {
   readonly cellId: CellId
@@ -23,8 +24,11 @@ export interface ComputeConfig {
   readonly answerWithinMs: number
   readonly reportedGuestsMax: number
   readonly logLevel: string
+  /** Where `/metrics` is served; undefined: nowhere. */
+  readonly metrics: MetricsSettings | undefined
 }
 
+const PORT_MAX = 65_535
 const DRIVER_PREFIX = 'COMPUTE_DRIVER_'
 
 /** Reads the COMPUTE_* variables; throws one error that names every problem. */
@@ -54,6 +58,7 @@ export function configFromEnv(env: Env): ComputeConfig {
     // Some 84 bytes each: they fit into the least that a bus takes, 1 MiB.
     reportedGuestsMax: read.integer('REPORTED_GUESTS_MAX', 10_000, 1),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+    metrics: metricsSettings(read),
   }
   read.finish()
   return {
@@ -62,6 +67,18 @@ export function configFromEnv(env: Env): ComputeConfig {
     hostId: parseId<HostId>(config.hostId, 'COMPUTE_HOST_ID'),
     driverSettings,
   }
+}
+
+/** Without a token only the machine itself may read what guests send and receive. */
+function metricsSettings(read: EnvReader): MetricsSettings | undefined {
+  const isServed = read.optionalText('METRICS_PORT') !== undefined
+  const port = read.integer('METRICS_PORT', 0, 0, PORT_MAX)
+  const address = read.text('METRICS_ADDRESS', '127.0.0.1')
+  const token = read.optionalSecret('METRICS_TOKEN')
+  const isOwn = address === '::1' || address.startsWith('127.')
+  // Reported as missing.
+  if (isServed && !isOwn && token === undefined) read.text('METRICS_TOKEN')
+  return isServed ? { port, address, token } : undefined
 }
 
 /** The machine's first address that others can reach, of version 4 where there is one; else the loopback's. */

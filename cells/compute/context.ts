@@ -1,12 +1,16 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { ask } from '#common/bus/ask.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { type Renew, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
 import { systemClock } from '#common/clock.ts'
+import { workContext } from '#common/context.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
+import type { GuestMetadata } from '#drivers/guest-metadata.ts'
+import { reportSubject } from '#openapi/wire.ts'
 import type { Compute, Host, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles, serveConsoles } from './consoles/consoles.ts'
@@ -14,6 +18,9 @@ import { Fence } from './fence.ts'
 import { Attempts } from './guests/attempts.ts'
 import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
+import { MetadataService } from './metadata/metadata-service.ts'
+import { MetadataStore } from './metadata/metadata-store.ts'
+import type { MetricsSettings, ServedMetrics } from './metrics/serve-metrics.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveLookups } from './serve-lookups.ts'
@@ -25,6 +32,7 @@ export interface ComputeParts {
   readonly images: ImageSource & ImageFiller
 }
 
+const CELL_TIMEOUT_MS = 5_000
 const DAY_MS = 86_400_000
 /** Deleted servers' rows live a month at most; what the host remembers must outlive them. */
 const ATTEMPTS_RETENTION_MS = 60 * DAY_MS
@@ -32,6 +40,8 @@ const ATTEMPTS_RETENTION_MS = 60 * DAY_MS
 /** A compute that serves its host. Disposing stops serving; guests run on. */
 export interface RunningCompute extends AsyncDisposable {
   readonly driver: Driver
+  /** Undefined where none are served. */
+  readonly metricsUrl: string | undefined
   /** Makes the host look and report now. */
   report(): Promise<void>
 }
@@ -86,6 +96,8 @@ export async function startCompute(
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workQueue = await openWorkQueue(owned, config.stateDirectory, log)
+  const metadata =
+    driver.guestMetadata && (await MetadataStore.open(join(config.stateDirectory, 'metadata')))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
     host: hostOf(config),
@@ -94,6 +106,7 @@ export async function startCompute(
     attempts,
     fence,
     workQueue,
+    metadata,
     log,
     startedAt: systemClock.now(),
     answerWithinMs,
@@ -114,6 +127,9 @@ export async function startCompute(
       ...serveLookups(compute, nats),
     ]),
   )
+  if (driver.guestMetadata !== undefined && metadata !== undefined)
+    owned.use(serveMetadata(compute, driver.guestMetadata, metadata, nats))
+  const metrics = config.metrics && owned.use(await startMetrics(compute, config.metrics))
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
@@ -121,9 +137,37 @@ export async function startCompute(
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
   return {
     driver,
+    metricsUrl: metrics?.url,
     report: () => reporter.report(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+/** Loaded only where it is asked for: most hosts of a small deployment serve no metrics. */
+async function startMetrics(compute: Compute, settings: MetricsSettings): Promise<ServedMetrics> {
+  const { serveMetrics } = await import('./metrics/serve-metrics.ts')
+  return serveMetrics(compute, settings)
+}
+
+/** What only the cell can do for it, the service asks over the bus. */
+function serveMetadata(
+  { host, log }: Compute,
+  guests: GuestMetadata,
+  store: MetadataStore,
+  nats: NatsConnection,
+): AsyncDisposable {
+  const subject = reportSubject(host.cellId, host.id, 'guest-password')
+  return new MetadataService({
+    store,
+    guests,
+    log,
+    clock: systemClock,
+    reportPassword: async ({ id, attempt, password, labels: { passwordClears: clears } }) => {
+      const payload = { hostId: host.id, serverId: id, attempt, password, clears }
+      const question = { subject, payload, work: workContext({}), whom: 'The cell' }
+      await ask(nats, { ...question, timeoutMs: CELL_TIMEOUT_MS })
+    },
+  })
 }
 
 function hostOf({ hostId, cellId, hostName, hostAddress, zone }: ComputeConfig): Host {

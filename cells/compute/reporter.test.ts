@@ -55,6 +55,7 @@ async function withSilentBackend(
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     images: { fill: () => Promise.resolve() },
     workQueue,
+    metadata: undefined,
     log,
     startedAt: 0,
     answerWithinMs: 1_000,

@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import { Failure } from '#common/errors.ts'
 import type { ImageId, InstanceId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { GuestTopology } from '#drivers/topology.ts'
@@ -27,6 +28,10 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
     topology: async ({ serverId }, signal) => {
       const found = await driverPart(driver, 'topology').read(serverId as InstanceId, signal)
       return { topology: found === null ? null : wireTopology(found) }
+    },
+    'tunnel-test': async (question, signal) => {
+      if (driver.tunnels !== undefined) return driver.tunnels.test(question, signal)
+      throw new Failure('unsupported', 'The host is not joined to the OVN of its cell.')
     },
     'server-below': async ({ serverId }, signal) => {
       const ids = await driverPart(driver, 'below').chain(serverId as InstanceId, signal)

@@ -276,6 +276,20 @@ export async function findOwner(
   return row?.saga_id
 }
 
+/** The host of each of these servers that is on one. */
+export async function hostOfEach(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, HostId>> {
+  if (ids.length === 0) return new Map()
+  const { serverId, hostId } = instances
+  const rows = await db.orm
+    .select({ serverId, hostId })
+    .from(instances)
+    .where(and(inArray(serverId, [...ids]), isNotNull(hostId)))
+  return new Map(rows.map((row) => [row.serverId, row.hostId as HostId]))
+}
+
 /** The hosts that have any of these instances. */
 export async function hostsOfInstances(
   db: Executor,

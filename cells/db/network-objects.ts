@@ -83,6 +83,15 @@ async function takeWriter(tx: Tx, generation: number): Promise<void> {
     throw new Failure('conflict', 'Another gateway writes the network state of this cell now.')
 }
 
+/** Afterwards the networks are written again: what the cell itself knows of its servers has changed. */
+export async function touchNetworkState(tx: Tx): Promise<void> {
+  const { id, version } = networkWriter
+  await tx.orm
+    .update(networkWriter)
+    .set({ version: sql`${version} + 1` })
+    .where(eq(id, WRITER_ID))
+}
+
 /** Grows with each change; 0 before the first. */
 export async function networkVersion(db: Executor): Promise<number> {
   const [row] = await db.orm.select().from(networkWriter).where(eq(networkWriter.id, WRITER_ID))

@@ -110,6 +110,18 @@ export async function migrationsOf(
   return rows.map(fromRow)
 }
 
+/** By server, the name of the host that it is moving to while it runs. */
+export async function liveDestinations(db: Executor): Promise<ReadonlyMap<string, string>> {
+  const { serverId, type, status, destHost } = serverMigrations
+  const rows = await db.orm
+    .select({ serverId, destHost })
+    .from(serverMigrations)
+    .where(and(eq(status, 'running'), eq(type, 'live-migration')))
+  return new Map(
+    rows.flatMap((row) => (row.destHost === null ? [] : [[row.serverId, row.destHost]])),
+  )
+}
+
 /** Forgets at most `max` migrations that last changed before a time. Returns how many. */
 export async function purgeMigrations(
   db: Transactional,

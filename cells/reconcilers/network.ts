@@ -6,13 +6,14 @@ import type { Logger } from '#common/log.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn/engine.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
+import type { CellNetworks } from '#drivers/ovn/northbound/network-index.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { queueFeedRow } from '../db/feed.ts'
 import { hostNetworks } from '../db/hosts.ts'
-import { networkVersion, readNetworkState } from '../db/network-objects.ts'
+import { networkVersion } from '../db/network-objects.ts'
 import { queuePortBindings } from '../db/port-bindings.ts'
 import { changeHost } from '../hosts/change-host.ts'
+import { readCellNetworks } from './cell-networks.ts'
 
 /** The addresses of the cell's OVN databases, as its tools write them. */
 export type OvnSettings = Pick<OvnEngineOptions, 'northbound' | 'southbound' | 'tls'>
@@ -84,7 +85,7 @@ export class NetworkWriter implements AsyncDisposable {
     await this.#reportHosts(this.#engine)
     const version = await networkVersion(db)
     if (version === this.#version) return { holder: 1, version }
-    const state = await readNetworkState(db)
+    const state = await readCellNetworks(db, this.#parts.hosts)
     await this.#engine.apply(this.#ofEngine(state), signal)
     // A change in the meantime raises the version, which the next round sees.
     this.#version = version
@@ -92,7 +93,7 @@ export class NetworkWriter implements AsyncDisposable {
   }
 
   /** Without floating IPs of hosts that have routers of their own: nobody else may answer for them. */
-  #ofEngine(state: NetworkState): NetworkState {
+  #ofEngine(state: CellNetworks): CellNetworks {
     const { hosts } = this.#parts
     const elsewhere = new Set(
       state.ports.filter(({ hostId }) => hosts.hasRouting(hostId as HostId)).map(({ id }) => id),

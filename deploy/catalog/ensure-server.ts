@@ -12,7 +12,7 @@ export interface FirstServer {
   readonly flavor: string
   readonly image: string
   readonly network: string
-  /** The key pair that lets its owner in. A config drive brings it; absent: none. */
+  /** The key pair that lets its owner in. Absent: none. */
   readonly keyName?: string | undefined
 }
 
@@ -58,7 +58,7 @@ async function create(demo: Session, first: FirstServer): Promise<ServerAnswer> 
     body: {
       server: {
         ...{ name: first.name, flavorRef, imageRef, networks: [{ uuid: network }] },
-        ...(first.keyName !== undefined && { key_name: first.keyName, config_drive: true }),
+        ...(first.keyName !== undefined && { key_name: first.keyName }),
       },
     },
   })

@@ -11,6 +11,11 @@ const DEFAULTS = { cells: 2, gateways: 1 } as const
 /** A hypervisor is emulated and heavy, an engine is one per machine, a simulated host costs nothing. */
 export const HOSTS_PER_CELL = { baremetal: 1, docker: 1, fake: 2, libvirt: 1 } as const
 
+/** True for a driver whose hosts plug their guests into OVN. */
+export function isJoinedByOvn({ name }: ChosenDriver): boolean {
+  return name === 'docker' || name === 'libvirt'
+}
+
 /** A new deployment on paper: ids, names, keys and wanted ports are chosen; nothing is started. */
 export async function planDeployment(
   options: UpOptions,
@@ -18,13 +23,14 @@ export async function planDeployment(
   gatewayKey: string,
 ): Promise<DeploymentState> {
   const hosts = options.hosts ?? HOSTS_PER_CELL[driver.name]
+  const isJoined = options.network !== 'host' && isJoinedByOvn(driver)
   const cells: CellRecord[] = []
   for (let index = 0; index < (options.cells ?? DEFAULTS.cells); index += 1)
     cells.push(await planCell(CELL_NAMES[index] ?? `cell${index + 1}`, hosts, gatewayKey))
   return {
     version: 1,
     driver,
-    ...(options.network === 'ovn' && { network: 'ovn' as const }),
+    ...(isJoined && { network: 'ovn' as const }),
     ...(options.hostRoute === true && { hostRoute: true as const }),
     region: REGION,
     gateways: Array.from({ length: options.gateways ?? DEFAULTS.gateways }, (_, index) => ({

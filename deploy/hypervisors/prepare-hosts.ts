@@ -5,6 +5,7 @@ import { type DeploymentState, type HostRecord, launchedHosts } from '../deploym
 import { startDockerEngine } from '../docker-engine/docker-engine.ts'
 import { buildGuestImage, builtKernel } from '../guest/build-guest-image.ts'
 import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+import type { Holder } from '../namespace/namespace.ts'
 import { type DeploymentNetwork, joinNetwork, switchFolder } from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
@@ -18,9 +19,6 @@ export interface PreparedHosts {
   /** For people: how guests run, and why so. */
   readonly guests?: string
 }
-
-/** Of a libvirt host that is joined to its cell's OVN, whose switch runs in userspace. */
-const OVN_SETTINGS = { network: 'ovn', ovs_datapath: 'netdev' } as const
 
 /** Afterwards the hypervisor of every host runs. A simulated host needs none: the driver is the hypervisor. */
 export async function prepareHosts(
@@ -65,15 +63,22 @@ async function prepareDockerHosts(
       if (joined === undefined) return [id, own] as const
       await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
       const network = {
-        network: 'ovn',
-        ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
+        ...ovnSettings(layout, name, holder),
         plugin_directory: pluginDirectory,
-        network_namespace: `/proc/${holder.pid}/ns/net`,
       }
       return [id, { ...own, ...network }] as const
     }),
   )
   return { settings: new Map(settings), guests: 'containers of private Docker engines' }
+}
+
+/** The settings of a host's driver by which it finds the host's part of OVN. */
+function ovnSettings(layout: Layout, name: string, holder: Holder) {
+  return {
+    network: 'ovn',
+    ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
+    network_namespace: `/proc/${holder.pid}/ns/net`,
+  }
 }
 
 /** Afterwards a libvirt daemon of its own runs for each host, and it is known how guests run. */
@@ -97,7 +102,8 @@ async function prepareLibvirtHosts(
       if (joined !== undefined)
         await joinNetwork(layout, joined.state, joined.network, { id, name, holder })
       const own = { uri, virt_type: verdict.virtType, ...shareSettings(share) }
-      return [id, { ...own, ...(joined && OVN_SETTINGS) }] as const
+      const network = joined && { ...ovnSettings(layout, name, holder), ovs_datapath: 'netdev' }
+      return [id, { ...own, ...network }] as const
     }),
   )
   const kind = verdict.virtType === 'kvm' ? 'under KVM' : 'emulated'

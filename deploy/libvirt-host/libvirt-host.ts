@@ -87,7 +87,7 @@ async function startHolder(
   { name, openvswitch }: LibvirtHostOptions,
 ): Promise<Holder> {
   await clearRunFolders(directory)
-  await writeConfigFiles(directory, hostUuid(directory))
+  await writeConfigFiles(directory, { name, uuid: hostUuid(directory) })
   const holder = await startNamespace()
   try {
     const inside = (command: string, ...args: string[]) =>

@@ -96,6 +96,17 @@ export interface Package {
   readonly isUnpacked?: true
 }
 
+/** What cloud-init, which is unpacked because it would configure the machine when that starts, needs of the system. */
+const CLOUD_INIT_LIBRARIES = [
+  'python3-configobj',
+  'python3-jinja2',
+  'python3-jsonpatch',
+  'python3-jsonschema',
+  'python3-oauthlib',
+  'python3-requests',
+  'python3-yaml',
+] as const
+
 /** Every Debian package Weir uses. None but the unpacked ones brings a system service. */
 export const PACKAGES: readonly Package[] = [
   { name: 'mariadb-server-core', purpose: 'base', program: 'mariadbd' },
@@ -131,6 +142,9 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'isc-dhcp-client', purpose: 'clients', program: 'dhclient', isUnpacked: true },
+  { name: 'cloud-init', purpose: 'clients', program: 'cloud-init', isUnpacked: true },
+  ...CLOUD_INIT_LIBRARIES.map((name): Package => ({ name, purpose: 'clients' })),
   { name: 'libfaketime', purpose: 'faults' },
   { name: 'iproute2', purpose: 'faults', program: 'ip' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },

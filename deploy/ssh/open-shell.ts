@@ -58,7 +58,7 @@ export async function openShell(
   if (outside === undefined)
     throw new Failure(
       'unsupported',
-      'This deployment has no floating IPs. Start it with: ./weir up --network ovn',
+      'This deployment has no floating IPs, which need --driver libvirt or docker and --network ovn, as is usual. To start over, losing its servers: ./weir up --fresh',
     )
   const demo = await signIn(endpointOf(state), cloudAccount(layout, 'weir'))
   const pattern = encodeURIComponent(`^${name.replaceAll(/[^\w-]/g, '\\$&')}$`)

@@ -7,7 +7,7 @@ import { signIn } from '../api/session.ts'
 import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { assertSame, type UpOptions } from '../deployment/options.ts'
-import { planDeployment } from '../deployment/plan.ts'
+import { isJoinedByOvn, planDeployment } from '../deployment/plan.ts'
 import { changedSettings } from '../deployment/program-settings.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
@@ -61,7 +61,7 @@ export async function bringUp(
   const settings = await changedSettings(found?.settings ?? {}, options.set ?? [])
   const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
   const isRouted = options.hostRoute === true && found?.hostRoute !== true
-  if (isRouted) refuseHostRoute(found?.network ?? options.network)
+  if (isRouted && found !== undefined) refuseHostRoute(found)
   const known = found && {
     ...found,
     ...(isChanged && { settings }),
@@ -186,16 +186,13 @@ async function fillDatabase(
 }
 
 /** Throws `invalid` for a deployment without floating IPs. */
-function refuseHostRoute(network: string | undefined): void {
+function refuseHostRoute({ network, driver }: DeploymentState): void {
   if (network === 'ovn') return
   throw new Failure(
     'invalid',
-    '--host-route leads to floating IPs, which only a deployment with --network ovn has.',
+    `--host-route leads to floating IPs, which need --network ovn, and this deployment of ${driver.name} hosts runs without it.`,
   )
 }
-
-/** Drivers whose hosts plug their guests into OVN. */
-const JOINED_BY_OVN: ReadonlySet<string> = new Set(['docker', 'libvirt'])
 
 async function plan(
   layout: Layout,
@@ -205,12 +202,13 @@ async function plan(
 ): Promise<DeploymentState> {
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
-  if (options.network === 'ovn' && !JOINED_BY_OVN.has(driver.name))
+  if (options.network === 'ovn' && !isJoinedByOvn(driver))
     throw new Failure(
       'invalid',
       `--network ovn joins hosts of libvirt and Docker, and this deployment runs ${driver.name}: ${driver.why}`,
     )
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
+  if (options.hostRoute === true) refuseHostRoute(state)
   const { address } = options
   const exposed =
     address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT, address) } }

@@ -3,10 +3,15 @@ import { join } from 'node:path'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { createLogger, type Logger } from '#common/log.ts'
-import type { Driver, DriverEnvironment, Firewall, Owner } from '../driver.ts'
+import type { Driver, DriverEnvironment, Owner } from '../driver.ts'
+import type { Firewall } from '../firewall.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
-import { IntegrationBridge } from '../ovn/integration-bridge.ts'
+import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
+import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
+import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { dockerConsole, dockerConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -30,20 +35,15 @@ import { watch } from './watch.ts'
 /** How NICs of containers reach their networks: by bridges of each engine's own, or as ports of the cell's OVN. */
 export const NETWORKS = ['host', 'ovn'] as const
 
-export interface DockerSettings extends EndpointSettings, HostShare {
+export interface DockerSettings extends EndpointSettings, HostShare, OvnHostSettings {
   /** Absent: `host`. */
   readonly network?: (typeof NETWORKS)[number] | undefined
-  /** Of the engine's machine, for `ovn`: the database of Open vSwitch, `unix:PATH`; absent: where Debian has it. */
-  readonly ovsDatabase?: string | undefined
   /** Where the engine looks for its plugins, for `ovn`; absent: where it usually does. */
   readonly pluginDirectory?: string | undefined
-  /** The engine's network namespace, for `ovn`, as a file; absent: that of this process. */
-  readonly networkNamespace?: string | undefined
   /** Images of the engine that a user may name, as the engine spells them. */
   readonly localImages: readonly string[]
 }
 
-const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
 const PLUGIN_DIRECTORY = '/run/docker/plugins'
 
 /** The security groups of a port are ACLs of OVN, which the cell writes: a host has nothing to do for them. */
@@ -65,7 +65,13 @@ export async function createDockerDriver(
   return {
     name: 'docker',
     simulated: false,
-    ...(settings.network === 'ovn' && { networkEngine: 'ovn', firewall: OVN_FIREWALL }),
+    ...(settings.network === 'ovn' && {
+      networkEngine: 'ovn',
+      firewall: OVN_FIREWALL,
+      guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      networkStatistics: switchStatistics(settings),
+    }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -103,7 +109,11 @@ async function createHost(
       'invalid',
       `endpoint: network=ovn needs an engine of this machine, and ${settings.endpoint} is elsewhere. Run the host process on the machine of the engine.`,
     )
-  refuseWithoutEffect(settings)
+  refuseOvnSettings(settings.network, {
+    ovs_database: settings.ovsDatabase,
+    plugin_directory: settings.pluginDirectory,
+    network_namespace: settings.networkNamespace,
+  })
   const engine = new Engine(endpoint)
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
   const cache = new ImageCache(join(stateDirectory, 'images'), images)
@@ -121,19 +131,6 @@ async function createHost(
     limitsDisk: true,
     logger,
   }
-}
-
-/** Settings of OVN on a host without it. */
-function refuseWithoutEffect(settings: DockerSettings): void {
-  const { network, ovsDatabase, pluginDirectory, networkNamespace } = settings
-  const given = [ovsDatabase, pluginDirectory, networkNamespace].some(
-    (value) => value !== undefined,
-  )
-  if (network === 'ovn' || !given) return
-  throw new Failure(
-    'invalid',
-    'ovs_database, plugin_directory and network_namespace have an effect with network=ovn only. Set it, or remove them.',
-  )
 }
 
 /** The logger of the bridge says nothing where the driver has none. */

@@ -7,6 +7,10 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
+import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -46,7 +50,7 @@ const PROBE_LIMIT_MS = 60_000
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
 export const NETWORKS = ['host', 'ovn'] as const
 
-export interface LibvirtSettings {
+export interface LibvirtSettings extends OvnHostSettings {
   /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
   /** `auto`: KVM if a test guest boots with it, otherwise emulation. */
@@ -87,6 +91,11 @@ export async function createLibvirtDriver(
     name: 'libvirt',
     simulated: false,
     ...(settings.network === 'ovn' && { networkEngine: 'ovn' as const }),
+    ...(reachesSwitch(host, settings) && {
+      guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      networkStatistics: switchStatistics(settings),
+    }),
     inventory: (signal) => inventory(host, settings, signal),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -122,6 +131,11 @@ export async function createLibvirtDriver(
   }
 }
 
+/** The switch of a machine elsewhere is out of reach. */
+function reachesSwitch({ address }: LibvirtHost, { network }: LibvirtSettings): boolean {
+  return network === 'ovn' && address.local
+}
+
 async function createHost(
   environment: DriverEnvironment,
   settings: LibvirtSettings,
@@ -129,6 +143,10 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
+  refuseOvnSettings(settings.network, {
+    ovs_database: settings.ovsDatabase,
+    network_namespace: settings.networkNamespace,
+  })
   const { sharedFolder } = settings
   if (sharedFolder !== undefined && dirname(resolve(stateDirectory)) !== resolve(sharedFolder))
     throw new Failure(

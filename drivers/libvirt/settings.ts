@@ -12,6 +12,8 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
     network: reader.choice('network', NETWORKS, 'host'),
     ovsDatapath: reader.choice('ovs_datapath', OVS_DATAPATHS, 'system'),
+    ovsDatabase: reader.optionalText('ovs_database'),
+    networkNamespace: reader.optionalText('network_namespace'),
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),

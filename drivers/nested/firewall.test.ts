@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, type NetworkId, newId, type PortId } from '#common/ids.ts'
-import type { PortFilter } from '../driver.ts'
+import type { PortFilter } from '../firewall.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { nestedFirewall } from './firewall.ts'
 

@@ -1,6 +1,6 @@
 import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
-import type { Firewall, PortFilter } from '../driver.ts'
+import type { Firewall, PortFilter } from '../firewall.ts'
 import type { NestedHost } from './host.ts'
 
 type FilteringHost = Pick<NestedHost, 'groups' | 'locks' | 'logger' | 'networks' | 'records'>

@@ -53,6 +53,11 @@ export function interfaceName(id: string): string {
   return `${PREFIX}interface-${id}`
 }
 
+/** True of the name of a router's port. */
+export function isInterfaceName(name: string): boolean {
+  return name.startsWith(interfaceName(''))
+}
+
 /** The ids in names that are ours. */
 export function idsOf<Id extends string>(names: readonly string[]): readonly Id[] {
   return names

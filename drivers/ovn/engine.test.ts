@@ -23,8 +23,8 @@ const TABLES = {
   Logical_Switch_Port: ['name', 'type', 'external_ids'],
   Gateway_Chassis: ['chassis_name'],
   NB_Global: ['nb_cfg'],
-  Chassis: ['name', 'encaps', 'other_config'],
-  Encap: ['ip', 'chassis_name'],
+  Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
+  Encap: ['ip', 'type', 'chassis_name'],
   Port_Binding: ['logical_port', 'chassis', 'up'],
 }
 
@@ -234,6 +234,53 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
     await engine.apply({ ...state, remoteHosts: [] }, signal())
     await expect.poll(chassis).toEqual(['here'])
     expect(told, 'the other cell tells of its own ports').toEqual([])
+  })
+
+  test('rows of remote hosts that were changed by hand are repaired, and go with their hosts', async () => {
+    const remote = { id: newId(), name: 'far', encapAddress: '10.255.9.1' }
+    const base = stateOf('10.0.0.5')
+    const port = { ...base.ports[0]!, remoteHostId: remote.id }
+    const state = { ...base, ports: [port], remoteHosts: [remote] }
+    await bind(state, 'remote')
+    await engine.apply(state, signal())
+    const change = (
+      table: string,
+      row: object,
+      where: readonly unknown[] = [['name', '==', remote.id]],
+    ) => databases[1].transact([{ op: 'update', table, where, row }])
+    const found = () => {
+      const row = rows(databases[1], 'Chassis').find(({ name }) => name === remote.id)
+      const [encap] = (row?.['encaps'] ?? []) as readonly string[]
+      const { ip, type } = databases[1].table('Encap').get(encap ?? '') ?? {}
+      return { ...row, encaps: [ip, type] }
+    }
+    const whole = {
+      ...{ name: remote.id, hostname: 'far', encaps: ['10.255.9.1', 'geneve'] },
+      ...{ other_config: { 'is-remote': 'true' }, external_ids: { 'weir:id': remote.id } },
+    }
+    await expect.poll(found).toEqual(whole)
+
+    const ofEncap = [['chassis_name', '==', remote.id]]
+    const changes = [
+      () => change('Chassis', { other_config: ['map', []] }),
+      () => change('Chassis', { hostname: 'other', external_ids: ['map', []] }),
+      () => change('Encap', { ip: '10.255.9.9' }, ofEncap),
+      () => change('Encap', { type: 'vxlan' }, ofEncap),
+      () => change('Chassis', { name: 'renamed' }),
+      () =>
+        databases[1].transact([
+          { op: 'delete', table: 'Chassis', where: [['name', '==', remote.id]] },
+        ]),
+    ]
+    for (const byHand of changes) {
+      await byHand()
+      await expect.poll(found).toEqual(whole)
+    }
+    await expect.poll(() => rows(databases[1], 'Chassis')).toHaveLength(2)
+    expect(rows(databases[1], 'Encap')).toHaveLength(2)
+
+    await engine.apply({ ...state, remoteHosts: [] }, signal())
+    await expect.poll(() => rows(databases[1], 'Chassis').map(({ name }) => name)).toEqual(['here'])
   })
 
   test('no database at the address: unavailable, with the address', async () => {

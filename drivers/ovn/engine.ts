@@ -2,11 +2,10 @@ import type { Clock } from '#common/clock.ts'
 import { isFailure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
 import { KeyedLock } from '../keyed-lock.ts'
 import { difference } from './difference.ts'
 import { OvnHosts } from './hosts.ts'
-import type { OvnHost } from './northbound/network-index.ts'
+import type { CellNetworks, OvnHost } from './northbound/network-index.ts'
 import { NORTHBOUND_TABLES } from './northbound/rows.ts'
 import { wantedRows } from './northbound/wanted-rows.ts'
 import type { TlsFiles } from './ovsdb/connection.ts'
@@ -24,7 +23,10 @@ export interface PortBinding {
 }
 
 export interface OvnEngineOptions {
-  /** An address as the tools of OVN write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /**
+   * Addresses as the tools of OVN write them: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`; with commas between those
+   * of the members of a cluster.
+   */
   readonly northbound: string
   readonly southbound: string
   readonly tls?: TlsFiles
@@ -49,7 +51,7 @@ const CONFLICTS_MAX = 5
 const SOUTHBOUND_TABLES = {
   Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
   Chassis_Private: ['name', 'nb_cfg'],
-  Encap: ['ip'],
+  Encap: ['ip', 'type'],
   Port_Binding: ['logical_port', 'type', 'up', 'chassis'],
 }
 
@@ -65,7 +67,7 @@ export class OvnEngine implements AsyncDisposable {
   readonly #lock = new KeyedLock<'write'>()
   readonly #reconcilers: readonly RunningReconciler[]
   readonly #told = new Map<string, PortBinding>()
-  #state: NetworkState | undefined
+  #state: CellNetworks | undefined
   #gatewayHosts = ''
 
   private constructor(
@@ -97,7 +99,8 @@ export class OvnEngine implements AsyncDisposable {
       const isBinding = tables.includes('Port_Binding') || tables.includes('Chassis')
       if (isBinding) this.#tellPorts()
       const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
-      if (tables.includes('Chassis') || (isBinding && hasRemote)) repair.nudge()
+      const isRemote = hasRemote && (isBinding || tables.includes('Encap'))
+      if (tables.includes('Chassis') || isRemote) repair.nudge()
     })
   }
 
@@ -128,7 +131,7 @@ export class OvnEngine implements AsyncDisposable {
    * Afterwards this is the state, and the northbound database holds it. Throws `unavailable` while that is not
    * reachable: the state is written when it is back.
    */
-  async apply(state: NetworkState, signal: AbortSignal): Promise<void> {
+  async apply(state: CellNetworks, signal: AbortSignal): Promise<void> {
     this.#state = state
     this.#forgetPorts(state)
     await this.#round(signal)
@@ -208,7 +211,7 @@ export class OvnEngine implements AsyncDisposable {
     }
   }
 
-  #forgetPorts({ ports }: NetworkState): void {
+  #forgetPorts({ ports }: CellNetworks): void {
     const wanted = new Set(ports.map(({ id }) => id))
     for (const id of this.#told.keys()) if (!wanted.has(id)) this.#told.delete(id)
   }

@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { OvnHost } from './northbound/network-index.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
 import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
-import { encapAddresses, isRemote } from './remote-hosts.ts'
+import { encapAddresses, isElsewhere } from './remote-hosts.ts'
 
 /** Each living host copies a new number in `NB_Global.nb_cfg` to its own row (ovn-nb(5)). */
 interface Asked {
@@ -85,7 +85,7 @@ export class OvnHosts {
     const answers = this.#answers()
     const newest = Math.max(...answers.values())
     return [...this.#southbound.table('Chassis').values()]
-      .filter((row) => !isRemote(row))
+      .filter((row) => !isElsewhere(row))
       .map((row): OvnHost => {
         const chassis = textOf(row, 'name')
         const answer = answers.get(chassis)

@@ -2,12 +2,14 @@ import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { OvsdbDatabase, type Table } from './ovsdb/database.ts'
-import type { Row, ValueMap } from './ovsdb/values.ts'
+import { type Row, textOf, type ValueMap } from './ovsdb/values.ts'
 
 /** The bridge that ovn-controller(8) creates on every host. */
 export const INTEGRATION_BRIDGE = 'br-int'
 /** The key by which a port of the bridge is found again, with any name of its interface. */
 const PORT_ID = 'weir-port'
+/** Where Debian has the database of Open vSwitch. */
+export const OVS_DATABASE = 'unix:/run/openvswitch/db.sock'
 
 export interface IntegrationBridgeOptions {
   /** The address of the host's Open vSwitch, as its tools write it: `unix:PATH`. */
@@ -69,6 +71,16 @@ export class IntegrationBridge implements AsyncDisposable {
     const database = await this.#open()
     const [uuid] = rowNamed(database.table('Port'), name) ?? []
     if (uuid !== undefined) await database.transact([portOf(id, 'delete', ['uuid', uuid])], signal)
+  }
+
+  /** The interfaces that were plugged in by `plug`, here or by an earlier process. Throws `unavailable`. */
+  async plugged(): Promise<readonly PluggedInterface[]> {
+    await this.#bridge()
+    const database = await this.#open()
+    return [...database.table('Port').values()].flatMap((row) => {
+      const portId = (row['external_ids'] as ValueMap)[PORT_ID]
+      return typeof portId !== 'string' ? [] : [{ name: textOf(row, 'name'), portId }]
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

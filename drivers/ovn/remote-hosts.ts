@@ -1,7 +1,10 @@
 import type { NetworkState } from '#openapi/wire/network.ts'
+import { identityOf } from './difference.ts'
 import { ID_KEY } from './northbound/rows.ts'
 import type { Operation, Table } from './ovsdb/database.ts'
 import { type Atom, encodeReference, type Row, textOf, type ValueMap } from './ovsdb/values.ts'
+
+const ENCAP_TYPE = 'geneve'
 
 interface Southbound {
   table(name: string): Table
@@ -23,12 +26,11 @@ export function remoteDifference(
     const found = known.get(host.id)
     if (found === undefined) return insertHost(host)
     const { uuid, row } = found
-    if (!isRemote(row)) return [] // A host of this cell: it is never both.
-    const isSame = encapAddresses(southbound, row).join() === host.encapAddress
-    return isSame ? [] : moveHost(uuid, host)
+    // A host of this cell: it is never both.
+    return isElsewhere(row) ? repairHost(southbound, uuid, row, host) : []
   })
   const removed = [...known.values()].flatMap(({ uuid, row }) =>
-    isRemote(row) && isOwn(row) && !addressOf.has(textOf(row, 'name'))
+    isOwn(row) && !addressOf.has(textOf(row, 'name'))
       ? [{ op: 'delete', table: 'Chassis', where: [['_uuid', '==', encodeReference(uuid)]] }]
       : [],
   )
@@ -46,48 +48,68 @@ export function remoteDifference(
   return [...hosts, ...removed, ...bindings]
 }
 
-/** True for a row of a host in another cell. */
-/** False for a row of another writer, such as ovn-ic. */
+/** False for a row of another writer, such as ovn-ic or a host of this cell. */
 function isOwn(row: Row): boolean {
-  return (row['external_ids'] as ValueMap)[ID_KEY] !== undefined
+  return identityOf(row) !== undefined
 }
 
-export function isRemote(row: Row): boolean {
+/** True for a row of a host in another cell, also if someone removed its mark. */
+export function isElsewhere(row: Row): boolean {
+  return isRemote(row) || isOwn(row)
+}
+
+function isRemote(row: Row): boolean {
   return (row['other_config'] as ValueMap)['is-remote'] === 'true'
 }
 
 /** Where the tunnels of a host end, by its row. */
 export function encapAddresses(southbound: Southbound, row: Row): readonly string[] {
+  return encapsOf(southbound, row).map((encap) => textOf(encap, 'ip'))
+}
+
+function encapsOf(southbound: Southbound, row: Row): readonly (Row | undefined)[] {
   const encaps = southbound.table('Encap')
-  return (row['encaps'] as readonly Atom[]).map((each) => textOf(encaps.get(String(each)), 'ip'))
+  return (row['encaps'] as readonly Atom[]).map((each) => encaps.get(String(each)))
 }
 
 type RemoteHost = NetworkState['remoteHosts'][number]
 
 function insertHost(host: RemoteHost): readonly Operation[] {
-  const config = [['is-remote', 'true']]
-  return [
-    insertEncap(host),
-    {
-      op: 'insert',
-      table: 'Chassis',
-      'uuid-name': insertName('chassis', host.id),
-      row: {
-        name: host.id,
-        hostname: host.name,
-        encaps: ['named-uuid', insertName('encap', host.id)],
-        other_config: ['map', config],
-        external_ids: ['map', [[ID_KEY, host.id]]],
-      },
-    },
-  ]
+  const named = { op: 'insert', table: 'Chassis', 'uuid-name': insertName('chassis', host.id) }
+  const row = { name: host.id, ...columnsOf(host), ...newEncap(host) }
+  return [insertEncap(host), { ...named, row }]
 }
 
-/** The old row is removed with the last reference to it. */
-function moveHost(uuid: string, host: RemoteHost): readonly Operation[] {
-  const encaps = ['named-uuid', insertName('encap', host.id)]
+/** Empty for a row that is as it must be. An old encapsulation is removed with the last reference to it. */
+function repairHost(
+  southbound: Southbound,
+  uuid: string,
+  row: Row,
+  host: RemoteHost,
+): readonly Operation[] {
+  const ids = row['external_ids'] as ValueMap
+  const isMarked = isRemote(row) && ids[ID_KEY] === host.id && row['hostname'] === host.name
+  const ends = encapsOf(southbound, row).map(
+    (encap) => `${textOf(encap, 'type')} ${textOf(encap, 'ip')}`,
+  )
+  const isReached = ends.join() === `${ENCAP_TYPE} ${host.encapAddress}`
+  if (isMarked && isReached) return []
   const where = [['_uuid', '==', encodeReference(uuid)]]
-  return [insertEncap(host), { op: 'update', table: 'Chassis', where, row: { encaps } }]
+  const change = { ...columnsOf(host), ...(!isReached && newEncap(host)) }
+  const update = { op: 'update', table: 'Chassis', where, row: change }
+  return isReached ? [update] : [insertEncap(host), update]
+}
+
+function columnsOf({ id, name }: RemoteHost) {
+  return {
+    hostname: name,
+    other_config: ['map', [['is-remote', 'true']]],
+    external_ids: ['map', [[ID_KEY, id]]],
+  }
+}
+
+function newEncap({ id }: RemoteHost) {
+  return { encaps: ['named-uuid', insertName('encap', id)] }
 }
 
 function insertEncap({ id, encapAddress }: RemoteHost): Operation {
@@ -96,7 +118,7 @@ function insertEncap({ id, encapAddress }: RemoteHost): Operation {
     table: 'Encap',
     'uuid-name': insertName('encap', id),
     row: {
-      type: 'geneve',
+      type: ENCAP_TYPE,
       ip: encapAddress,
       chassis_name: id,
       options: ['map', [['csum', 'true']]],

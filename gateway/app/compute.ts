@@ -29,6 +29,8 @@ export interface ComputeDeps {
   readonly specCache: RequestSpecCache
   /** Seconds for which what users delete can be restored; 0: not at all (Nova: `reclaim_instance_interval`). */
   readonly reclaimIntervalS: number
+  /** True: every new server has a config drive (Nova: `force_config_drive`). */
+  readonly forcesConfigDrive: boolean
 }
 
 /** The deps and the engine that runs sagas with them. */

@@ -24,7 +24,7 @@ import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { pushNetworks } from './reconcilers/push-networks.ts'
-import { filterPorts, labelServers } from './reconcilers/push-to-hosts.ts'
+import { filterPorts, labelGuests, labelServers } from './reconcilers/push-to-hosts.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
 import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
@@ -49,6 +49,7 @@ export interface ComputeDepsOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly reclaimIntervalS: number
+  readonly forcesConfigDrive: boolean
   /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
@@ -109,7 +110,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   ]
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
-  const toHosts = [filterPorts(compute), labelServers(compute)].map(run)
+  const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
   const push = throttle(() => nudge(toHosts), { clock, ...PUSHED_AT_MOST })
   const networks = run(pushNetworks(compute, processName))
   const pushNetworksSoon = throttle(() => networks.nudge(), { clock, ...NETWORKS_AT_MOST })
@@ -165,6 +166,7 @@ export async function openComputeDeps(
     images,
     specCache: new RequestSpecCache(),
     reclaimIntervalS: options.reclaimIntervalS,
+    forcesConfigDrive: options.forcesConfigDrive,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Account, Import, NatsLimits, OperatorLimits, Permissions } from '@nats-io/jwt'
+import { HOST_PAYLOAD_MAX } from '#openapi/wire/host.ts'
 
 /** The part of a cell's account that the gateways' account needs to import its exports. */
 export interface CellAccount {
@@ -35,8 +36,6 @@ const CELL_LIMITS: OperatorLimits = {
 
 /** Of one host: it hears some twenty subjects, and one more for each console that is open. */
 const HOST_SUBSCRIPTIONS_MAX = 500
-/** Of one message of a host, in bytes: what it says is read in pages of half as much. */
-const HOST_PAYLOAD_MAX = 2 ** 20
 
 /** The end of the year 9999, in seconds since the epoch. */
 const END_OF_TIME_S = 253_402_300_799

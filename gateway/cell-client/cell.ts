@@ -15,6 +15,10 @@ export interface Cell extends CellRef {
   readonly isEnabled: boolean
   /** By which its free room counts. */
   readonly weight: number
+  /** Null: the one of all cells for which none is named. */
+  readonly transportZone: string | null
+  /** Ids of the cells to whose hosts the last test found no tunnel. */
+  readonly cannotTunnelTo: ReadonlySet<string>
   /** False: the cell has sent no heartbeat for longer than its deadline, or an operator declared it lost. */
   readonly isReachable: boolean
   /**

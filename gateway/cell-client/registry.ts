@@ -10,6 +10,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
+import { failedTunnels } from '../db/cell-tunnels.ts'
 import type { Cell, Resources } from './cell.ts'
 import { LiveProcesses } from './live-processes.ts'
 
@@ -44,6 +45,7 @@ const DOUBTED_AFTER = 0.5
 const REFRESH_MS = 1_000
 /** After which every gateway that reads the database at all knows what was written of a cell. */
 export const KNOWN_EVERYWHERE_MS = 2 * REFRESH_MS
+const NO_CELLS: ReadonlySet<string> = new Set()
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /** All cells, with their last summaries. Every gateway receives every heartbeat. */
@@ -56,6 +58,7 @@ export class CellRegistry implements AsyncDisposable {
   readonly #deadlineMs: number
   readonly #openedAt: number
   #mappings: ReadonlyMap<string, CellMapping> = new Map()
+  #failedTunnels: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   #refresh: RunningReconciler | undefined
   #subscription: Subscription | undefined
   #subscribedAt = 0
@@ -84,7 +87,9 @@ export class CellRegistry implements AsyncDisposable {
 
   /** Reads the mappings again; returns how many there are. */
   async refresh(): Promise<number> {
-    const mappings = await listCellMappings(this.#options.db)
+    const { db } = this.#options
+    const [mappings, tunnels] = await Promise.all([listCellMappings(db), failedTunnels(db)])
+    this.#failedTunnels = tunnels
     this.#mappings = new Map(mappings.map((mapping) => [mapping.id, mapping]))
     for (const id of this.#heard.keys()) if (!this.#mappings.has(id)) this.#forget(id)
     return mappings.length
@@ -197,6 +202,8 @@ export class CellRegistry implements AsyncDisposable {
       name: mapping.name,
       isEnabled: !mapping.isDisabled,
       weight: mapping.weight,
+      transportZone: mapping.transportZone,
+      cannotTunnelTo: this.#failedTunnels.get(mapping.id) ?? NO_CELLS,
       isReachable: isHeard && !isLost,
       isLost,
       lostAt: mapping.loss?.at.getTime(),

@@ -14,6 +14,8 @@ export interface CellMapping {
   readonly isDisabled: boolean
   readonly disabledReason: string | null
   readonly weight: number
+  /** Null: the one of all cells for which none is named. */
+  readonly transportZone: string | null
   readonly revision: number
   readonly needsResync: boolean
   readonly createdAt: Date
@@ -42,6 +44,7 @@ const LIST = statement(
       is_disabled: cellMappings.isDisabled,
       disabled_reason: cellMappings.disabledReason,
       weight: cellMappings.weight,
+      transport_zone: cellMappings.transportZone,
       revision: cellMappings.revision,
       needs_resync: cellMappings.needsResync,
       created_at: cellMappings.createdAt,
@@ -109,6 +112,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     is_disabled: number
     disabled_reason: string | null
     weight: number
+    transport_zone: string | null
     revision: number
     needs_resync: number
     created_at: Date
@@ -124,6 +128,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     isDisabled: Boolean(row.is_disabled),
     disabledReason: row.disabled_reason,
     weight: row.weight,
+    transportZone: row.transport_zone,
     revision: row.revision,
     needsResync: Boolean(row.needs_resync),
     createdAt: row.created_at,
@@ -134,7 +139,10 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
 }
 
 /** The properties of a cell that operators set. */
-export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
+export type CellChoices = Pick<
+  CellMapping,
+  'isDisabled' | 'disabledReason' | 'weight' | 'transportZone'
+>
 
 /**
  * Writes the decision and its event if no other decision was written since `revision`; otherwise changes nothing and

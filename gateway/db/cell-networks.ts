@@ -1,12 +1,12 @@
-import { and, eq, inArray, isNotNull, or, type SQL, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import { and, eq, inArray, isNotNull, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { isThere } from './host-list.ts'
 import type { Port } from './network.ts'
 import { portsOfRows } from './ports.ts'
 import { hostIndex } from './schema/cells.ts'
-import { ports, subnets } from './schema/network.ts'
+import { networks, ports, subnets } from './schema/network.ts'
 import { floatingIps, routerInterfaces, routers } from './schema/routing.ts'
 import { instanceMappings, serverIndex } from './schema/servers.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
@@ -28,6 +28,44 @@ export async function networksOfServersIn(
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, ports.deviceId))
     .where(and(IS_SERVER_PORT, eq(instanceMappings.cellId, cellId)))
   return rows.map(({ id }) => id)
+}
+
+/** The cells in which servers have ports on these networks; those of the server `except` do not count. */
+export function cellsOfNetworks(
+  db: Executor,
+  networkIds: readonly string[],
+  except: string | null,
+): Promise<readonly { readonly networkId: string; readonly cellId: string }[]> {
+  const other = except === null ? undefined : ne(ports.deviceId, except)
+  return db.orm
+    .selectDistinct({ networkId: ports.networkId, cellId: sql<string>`${instanceMappings.cellId}` })
+    .from(ports)
+    .innerJoin(instanceMappings, eq(instanceMappings.serverId, ports.deviceId))
+    .where(
+      and(
+        inArray(ports.networkId, [...networkIds]),
+        ...[IS_SERVER_PORT, isNotNull(instanceMappings.cellId), other],
+      ),
+    )
+}
+
+/** The largest MTU of all networks whose packets cross cells in tunnels; null: there is no such network. */
+export async function largestTunnelledMtu(db: Executor): Promise<number | null> {
+  const [row] = await db.orm
+    .select({ mtu: max(networks.mtu) })
+    .from(networks)
+    .where(isNull(networks.physicalNetwork))
+  return row?.mtu ?? null
+}
+
+/** Afterwards only this transaction puts ports onto these networks, until it ends. */
+export async function lockNetworks(tx: Tx, networkIds: readonly string[]): Promise<void> {
+  await tx.orm
+    .select({ id: networks.id })
+    .from(networks)
+    .where(inArray(networks.id, [...networkIds]))
+    .orderBy(networks.id)
+    .for('update')
 }
 
 /** The routers that have a subnet of one of these networks. */
@@ -106,6 +144,8 @@ export interface JoinedHost {
   readonly name: string
   readonly encapAddress: string
   readonly physicalNetworks: readonly string[]
+  /** 1 or 0. */
+  readonly isUp: number
 }
 
 /** The hosts of all cells that a network engine joins, as last known. */
@@ -140,6 +180,7 @@ const JOINED = statement(
       name: hostIndex.name,
       encapAddress: encapAddress.as('encapAddress'),
       physicalNetworks: physicalNetworks.as('physicalNetworks'),
+      isUp: sql`json_value(${hostIndex.view}, '$.isUp') = 1`.as('isUp'),
     })
     .from(hostIndex)
     .where(and(isThere, sql`${encapAddress} is not null`))

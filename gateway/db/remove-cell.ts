@@ -1,7 +1,7 @@
-import { count, eq } from 'drizzle-orm'
+import { count, eq, or } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
-import { cellMappings, hostIndex } from './schema/cells.ts'
+import { cellMappings, cellTunnels, hostIndex } from './schema/cells.ts'
 import { networkSegments } from './schema/network.ts'
 import { cellSagas } from './schema/operations.ts'
 import { instanceMappings } from './schema/servers.ts'
@@ -20,5 +20,7 @@ export async function removeCell(tx: Tx, cellId: CellId): Promise<void> {
   await tx.orm.delete(hostIndex).where(eq(hostIndex.cellId, cellId))
   await tx.orm.delete(networkSegments).where(eq(networkSegments.cellId, cellId))
   await tx.orm.delete(cellSagas).where(eq(cellSagas.cellId, cellId))
+  const isOf = or(eq(cellTunnels.cellId, cellId), eq(cellTunnels.otherCellId, cellId))
+  await tx.orm.delete(cellTunnels).where(isOf)
   await tx.orm.delete(cellMappings).where(eq(cellMappings.id, cellId))
 }

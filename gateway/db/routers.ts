@@ -4,8 +4,9 @@ import { isDuplicate } from '#common/db/failures.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Described, FixedIp, HostRoute, Subnet } from './network.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
+import { cellGateways } from './router-gateways.ts'
 import { portAddresses, subnets } from './schema/network.ts'
-import { routerInterfaces, routers } from './schema/routing.ts'
+import { routerGateways, routerInterfaces, routers } from './schema/routing.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { toSubnet } from './subnets.ts'
 
@@ -13,6 +14,8 @@ export interface Router extends Described {
   readonly isUp: boolean
   readonly hasSnat: boolean
   readonly gateway: RouterGateway | null
+  /** By which it leads outside in each cell: in one of them its own gateway. */
+  readonly cellGateways: readonly RouterCellGateway[]
   readonly routes: readonly HostRoute[]
 }
 
@@ -20,6 +23,13 @@ export interface Router extends Described {
 export interface RouterGateway {
   readonly portId: string
   readonly networkId: string
+  readonly fixedIps: readonly FixedIp[]
+}
+
+/** How a router leads outside in a cell. */
+export interface RouterCellGateway {
+  readonly cellId: string
+  readonly portId: string
   readonly fixedIps: readonly FixedIp[]
 }
 
@@ -208,7 +218,15 @@ async function routersOfRows(
   db: Executor,
   rows: readonly (typeof routers.$inferSelect)[],
 ): Promise<readonly Router[]> {
-  const ports = rows.flatMap(({ gatewayPortId }) => gatewayPortId ?? [])
+  const outside = rows.filter(({ gatewayPortId }) => gatewayPortId !== null)
+  const inCells = await cellGateways(
+    db,
+    outside.map(({ id }) => id),
+  )
+  const ports = [
+    ...outside.map(({ gatewayPortId }) => gatewayPortId!),
+    ...inCells.map(({ portId }) => portId),
+  ]
   const addresses =
     ports.length === 0
       ? []
@@ -218,14 +236,23 @@ async function routersOfRows(
           .where(inArray(portAddresses.portId, ports))
           .orderBy(portAddresses.subnetId, portAddresses.offset)
   const byPort = Map.groupBy(addresses, ({ portId }) => portId)
+  const fixedIpsOf = (portId: string) =>
+    (byPort.get(portId) ?? []).map(({ subnetId, address }) => ({ subnetId, address }))
   return rows.map(({ gatewayPortId: portId, gatewayNetworkId: networkId, ...row }) => {
-    if (portId === null || networkId === null) return { ...row, gateway: null }
-    const fixedIps = byPort.get(portId)?.map(({ subnetId, address }) => ({ subnetId, address }))
-    return { ...row, gateway: { portId, networkId, fixedIps: fixedIps ?? [] } }
+    if (portId === null || networkId === null) return { ...row, gateway: null, cellGateways: [] }
+    const own = inCells.filter(({ routerId }) => routerId === row.id)
+    return {
+      ...row,
+      gateway: { portId, networkId, fixedIps: fixedIpsOf(portId) },
+      cellGateways: own.map(({ cellId, portId: by }) => ({
+        ...{ cellId, portId: by },
+        fixedIps: fixedIpsOf(by),
+      })),
+    }
   })
 }
 
-function columnsOf({ gateway, ...columns }: Router) {
+function columnsOf({ gateway, cellGateways: _inCells, ...columns }: Router) {
   const gatewayPortId = gateway?.portId ?? null
   const gatewayNetworkId = gateway?.networkId ?? null
   return { ...columns, gatewayPortId, gatewayNetworkId }
@@ -234,5 +261,6 @@ function columnsOf({ gateway, ...columns }: Router) {
 /** True when the port is a router's interface or gateway. */
 export async function holdsRouter(db: Executor, portId: string): Promise<boolean> {
   if ((await db.orm.$count(routerInterfaces, eq(routerInterfaces.portId, portId))) > 0) return true
+  if ((await db.orm.$count(routerGateways, eq(routerGateways.portId, portId))) > 0) return true
   return (await db.orm.$count(routers, eq(routers.gatewayPortId, portId))) > 0
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { HostView } from './host.ts'
+import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
@@ -41,6 +41,11 @@ export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('action-event'), event: ActionEvent }),
   Type.Object({ kind: Type.Literal('host'), view: HostView }),
   Type.Object({ kind: Type.Literal('migration'), view: MigrationView }),
+  /** What the guest published as its password. It counts if it has not been cleared since, by the gateway's count. */
+  Type.Object({
+    kind: Type.Literal('guest-password'),
+    ...Type.Omit(GuestPassword, ['hostId']).properties,
+  }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
   /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */

@@ -116,6 +116,17 @@ export const HostReport = Type.Object({
 })
 export type HostReport = Static<typeof HostReport>
 
+/** Asked by a compute of its cell: to keep the password that a guest published, encrypted with its owner's key. */
+export const GuestPassword = Type.Object({
+  hostId: Uuid,
+  serverId: Uuid,
+  attempt: Type.Integer({ minimum: 1 }),
+  password: Type.String({ maxLength: 1_020 }),
+  /** How often it had been cleared when the guest published it. */
+  clears: Type.Integer({ minimum: 0 }),
+})
+export type GuestPassword = Static<typeof GuestPassword>
+
 /** Sent between reports, so that silence is noticed soon. */
 export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String()) })
 export type HostAlive = Static<typeof HostAlive>
@@ -148,9 +159,13 @@ export const HostAnswer = Type.Union([
 ])
 export type HostAnswer = Static<typeof HostAnswer>
 
-/** Bytes of a server's files in one message, before base64: a third of what the bus takes. */
-export const MOVE_BYTES_MAX = 1024 * 1024
-const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_MAX * 2 })
+/** The most that one message of a host may have, in bytes; the bus refuses longer ones. */
+export const HOST_PAYLOAD_MAX = 1024 * 1024
+/** Bytes of a server's files in one message of a host, before base64. */
+export const MOVE_BYTES_MAX = (HOST_PAYLOAD_MAX * 5) / 8
+/** What cells of an earlier release ask for at once. */
+const MOVE_BYTES_ASKED_MAX = 1024 * 1024
+const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_ASKED_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
 const UNMANAGED_GUESTS = {
@@ -207,7 +222,7 @@ export const HOST_OPERATIONS = {
       serverId: Uuid,
       name: FileName,
       offset: Type.Integer({ minimum: 0 }),
-      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_MAX }),
+      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_ASKED_MAX }),
     }),
     answer: Type.Object({ bytes: MoveBytes }),
   },

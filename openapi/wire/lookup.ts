@@ -41,6 +41,21 @@ export const LOOKUP_OPERATIONS = {
     /** The nearest first. */
     answer: Type.Object({ ids: Type.Array(Uuid) }),
   },
+  /**
+   * What came from a host of another cell in a tunnel of the test's own, while both hosts send to each other. `key` is that of no
+   * network, and the same at both.
+   */
+  'tunnel-test': {
+    ask: Type.Object({
+      /** Where the tunnels of the other host end. */
+      peer: Type.String({ minLength: 2, maxLength: 45, pattern: '^[0-9A-Fa-f:.]+$' }),
+      key: Type.Integer({ minimum: 1, maximum: 2 ** 24 - 1 }),
+      /** Of large packets, with all headers of IP. */
+      packetBytes: Type.Integer({ minimum: 576, maximum: 65_535 }),
+      forMs: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    }),
+    answer: Type.Object({ small: Type.Boolean(), large: Type.Boolean() }),
+  },
   /** Null: the guest lies wherever its host puts it. */
   topology: {
     ask: Type.Object({ serverId: Uuid }),

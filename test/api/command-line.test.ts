@@ -39,6 +39,11 @@ describe('the weir command', () => {
     expect(disabled).toMatchObject({ name: 'south', is_enabled: false, disabled_reason: 'works' })
     expect(await admin.json('cell enable south')).toMatchObject({ disabled_reason: null })
     expect(await admin.json('cell update south --weight 2')).toMatchObject({ weight: 2 })
+    const zoned = await admin.json('cell update south --transport-zone east')
+    expect(zoned).toMatchObject({ weight: 2, transport_zone: 'east' })
+    expect(await admin.json('cell update south --no-transport-zone')).toMatchObject({
+      transport_zone: null,
+    })
   })
 
   test('builds a server in a cell to see whether it works, and leaves nothing', async () => {
@@ -332,7 +337,7 @@ describe('the weir command', () => {
       '--flavor describes a new server, but nobody names an existing one.',
     ],
     ['cell list --os-cloud six', 3, 'There is no cloud six. No clouds.yaml was found.'],
-    ['cell update north', 2, "required option '--weight <number>' not specified"],
+    ['cell update north', 2, 'Give --weight, --transport-zone or both.'],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
     ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],

@@ -95,7 +95,7 @@ test('a host that comes back right after it was passed over is found', async () 
   }
   const { flavor, image } = sampleBuild()
   const anywhere = { zone: null, requestedHost: null, group: null, sameHost: undefined }
-  const required = { flavor, image, ...anywhere, reaches: () => true }
+  const required = { flavor, image, ...anywhere, networks: [] }
 
   const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }
   const [choice] = await chooseCells(compute, passing, required, 1)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nicsReach } from '#gateway/app/networks/cells-reaching.ts'
+import { networksReach } from '#gateway/app/networks/cells-reaching.ts'
 import type { RequestedNetworks } from '#gateway/app/networks/nic-request.ts'
 import { nicSpecs, serverAddresses } from '#gateway/app/networks/nic-views.ts'
 import { planNics } from '#gateway/app/networks/plan-nics.ts'
@@ -205,9 +205,10 @@ describe('a boot', () => {
       { networkId: idOf(somewhere) },
     ])
 
-    expect(nicsReach(nics, one)).toBe(true)
-    expect(nicsReach(nics, two)).toBe(false)
-    expect(nicsReach(nics.slice(0, 1), two)).toBe(true)
+    const networks = nics.map(({ network }) => network)
+    expect(networksReach(networks, one)).toBe(true)
+    expect(networksReach(networks, two)).toBe(false)
+    expect(networksReach(networks.slice(0, 1), two)).toBe(true)
   })
 
   test('fails with the numbers when the port quota is used up, and leaves nothing', async () => {

@@ -1,11 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { and, eq } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
-import { createFloatingIps } from '#gateway/app/networks/floating-ips.ts'
+import { createPorts, deletePort } from '#gateway/app/networks/change-ports.ts'
+import { createFloatingIps, deleteFloatingIp } from '#gateway/app/networks/floating-ips.ts'
 import { networkState } from '#gateway/app/networks/network-state.ts'
-import { createRouters } from '#gateway/app/networks/routers/change-routers.ts'
+import { CellGateways } from '#gateway/app/networks/routers/cell-gateways.ts'
+import { createRouters, deleteRouter } from '#gateway/app/networks/routers/change-routers.ts'
 import { addInterface } from '#gateway/app/networks/routers/interfaces.ts'
+import { removeInterface } from '#gateway/app/networks/routers/remove-interface.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
-import { portsOfServer } from '#gateway/db/ports.ts'
+import { findPorts, portsOfServer } from '#gateway/db/ports.ts'
+import { cellGateways } from '#gateway/db/router-gateways.ts'
+import { findRouter } from '#gateway/db/routers.ts'
+import { ports as portRows } from '#gateway/db/schema/network.ts'
+import { createServer } from '#gateway/server.ts'
 import type { NetworkState } from '#openapi/wire/network.ts'
 import { activeServer } from '../env/active-server.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
@@ -33,31 +41,37 @@ beforeAll(async () => {
   world = await bootWorld('network_cells')
   user = await world.api.user('alice', 'owners', 'member')
   north = world.cell.id
+  const { db } = world.api.gateway
+  const both = await twoCellNetwork()
+  subnetId = both.id
+  const { hostId } = world.cell.views.get(both.here)!
+  northHost = hostId as HostId
+  await know(north, northHost, NORTH)
+  await know(south, southHost, SOUTH)
+  portHere = (await portsOfServer(db, both.here))[0]!.id
+  portThere = (await portsOfServer(db, both.there))[0]!.id
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+/** A new subnet, with a server in each cell. */
+async function twoCellNetwork() {
   const { db, networks } = world.api.gateway
-  const network = await createNetwork(networks, owner(), { name: 'both' })
-  const cidr = '10.70.0.0/24'
-  subnetId = (
-    await createSubnet(networks, owner(), { network_id: network.id, ip_version: 4, cidr })
-  ).id
-  const body = { networks: [{ uuid: network.id }] }
+  const { id: networkId } = await createNetwork(networks, owner(), { name: 'both' })
+  const draft = { network_id: networkId, ip_version: 4, cidr: '10.70.0.0/24' } as const
+  const { id } = await createSubnet(networks, owner(), draft)
+  const body = { networks: [{ uuid: networkId }] }
   const [here, there] = [
     await activeServer(world, user, body),
     await activeServer(world, user, body),
   ]
-  const { hostId } = world.cell.views.get(here)!
   await db.orm.execute(
     `update instance_mappings set cell_id = '${south}' where server_id = '${there}'`,
   )
   await db.orm.execute(
     `update server_index set cell_id = '${south}', host_id = '${southHost}' where server_id = '${there}'`,
   )
-  northHost = hostId as HostId
-  await know(north, northHost, NORTH)
-  await know(south, southHost, SOUTH)
-  portHere = (await portsOfServer(db, here))[0]!.id
-  portThere = (await portsOfServer(db, there))[0]!.id
-})
-afterAll(() => world?.[Symbol.asyncDispose]())
+  return { id, here, there }
+}
 
 const owner = () => ({ projectId: user.projectId, isAdmin: false })
 let version = 10
@@ -99,60 +113,198 @@ test('a host that has not said where its tunnels end is none to tunnel to', asyn
   expect((await stateIn(north)).remoteHosts).toHaveLength(1)
 })
 
-test('one cell has the external address of a router, and each the floating IPs of its own ports', async () => {
-  const { networks } = world.api.gateway
-  const external = await createNetwork(networks, ADMIN, {
-    ...{ name: 'public', 'router:external': true },
-    ...{ 'provider:network_type': 'flat', 'provider:physical_network': 'physnet' },
+/** Afterwards each router leads outside where it is to. */
+const placed = () => {
+  const { db, compute } = world.api.gateway
+  return new CellGateways({ db, clock: compute.clock, log: compute.log }, 0).place()
+}
+const gatewayOf = ({ ports, routers }: NetworkState, routerId: string) => {
+  const { gateway } = routers.find(({ id }) => id === routerId)!
+  const found = ports.filter(({ deviceId, deviceOwner }) => {
+    return deviceId === routerId && deviceOwner === 'network:router_gateway'
   })
-  const outside = { network_id: external.id, ip_version: 4, cidr: '203.0.113.0/28' } as const
-  await createSubnet(networks, ADMIN, outside)
-  const info = { external_gateway_info: { network_id: external.id } }
-  const [router] = await createRouters(networks, owner(), [info])
-  await addInterface(networks, owner(), router!.id, { subnet_id: subnetId })
-  const draft = (port_id: string) => ({ floating_network_id: external.id, port_id })
-  const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
-  const addresses = made.map(({ address }) => address)
+  expect(found.map(({ id }) => id)).toEqual([gateway!.portId])
+  return { ...gateway!, ...found[0]! }
+}
+const addressesOf = async (routerId: string) => {
+  const found = await findRouter(world.api.gateway.db, routerId)
+  return new Map(found!.cellGateways.map(({ cellId, fixedIps }) => [cellId, fixedIps[0]!.address]))
+}
 
-  const [one, other] = [await stateIn(north), await stateIn(south)]
+describe('a router with servers in two cells', () => {
+  let routerId: string
+  let externalId: string
+  let own: string
 
-  const floating = ({ floatingIps }: NetworkState) => floatingIps.map(({ address }) => address)
-  expect([floating(one), floating(other)]).toEqual([[addresses[0]], [addresses[1]]])
-  const gatewayOf = ({ ports, routers }: NetworkState) => ({
-    ...routers[0]!.gateway!,
-    ...portIn({ ports } as NetworkState, routers[0]!.gateway!.portId)!,
+  beforeAll(async () => {
+    const { networks } = world.api.gateway
+    const external = await createNetwork(networks, ADMIN, {
+      ...{ name: 'public', 'router:external': true },
+      ...{ 'provider:network_type': 'flat', 'provider:physical_network': 'physnet' },
+    })
+    externalId = external.id
+    const outside = { network_id: external.id, ip_version: 4, cidr: '203.0.113.0/28' } as const
+    await createSubnet(networks, ADMIN, outside)
+    const info = { external_gateway_info: { network_id: external.id } }
+    const [router] = await createRouters(networks, owner(), [info])
+    routerId = router!.id
+    own = router!.gateway!.fixedIps[0]!.address
+    await addInterface(networks, owner(), routerId, { subnet_id: subnetId })
   })
-  const [home, away] = north < south ? [one, other] : [other, one]
-  expect(gatewayOf(home)).toMatchObject({
-    hasSnat: true,
-    fixedIps: [{ address: router!.gateway!.fixedIps[0]!.address }],
+
+  test('has its own address in one of them, and one more address in the other', async () => {
+    await Promise.all([placed(), placed()])
+    expect(await placed()).toBe(0)
+    const { db } = world.api.gateway
+    const ports = await db.orm.$count(
+      portRows,
+      and(eq(portRows.deviceId, routerId), eq(portRows.deviceOwner, 'network:router_gateway')),
+    )
+    expect(ports).toBe(2)
+
+    const [home, away] = north < south ? [north, south] : [south, north]
+    const addresses = await addressesOf(routerId)
+    expect(addresses.get(home)).toBe(own)
+    expect(addresses.get(away)).toMatch(/^203\.0\.113\./)
+    const [one, other] = [await stateIn(home), await stateIn(away)]
+    expect(gatewayOf(one, routerId)).toMatchObject({ hasSnat: true, fixedIps: [{ address: own }] })
+    expect(gatewayOf(other, routerId)).toMatchObject({
+      hasSnat: true,
+      fixedIps: [{ address: addresses.get(away) }],
+    })
+    expect(gatewayOf(one, routerId).mac).not.toBe(gatewayOf(other, routerId).mac)
+    const interfaces = ({ ports }: NetworkState) =>
+      ports.filter(({ deviceOwner }) => deviceOwner === 'network:router_interface')
+    expect(interfaces(one)).toEqual(interfaces(other))
   })
-  expect(gatewayOf(away)).toMatchObject({
-    hasSnat: false,
-    fixedIps: [{ address: expect.stringMatching(/^169\.254\.\d+\.\d+$/) }],
+
+  test('is answered by each cell for the floating IPs of its own ports', async () => {
+    const { networks } = world.api.gateway
+    const draft = (port_id: string) => ({ floating_network_id: externalId, port_id })
+    const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
+    const addresses = made.map(({ address }) => address)
+
+    const floating = async (cellId: CellId) =>
+      (await stateIn(cellId)).floatingIps.map(({ address }) => address)
+
+    expect([await floating(north), await floating(south)]).toEqual([[addresses[0]], [addresses[1]]])
+    for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
   })
-  expect(gatewayOf(away).mac).not.toBe(gatewayOf(home).mac)
-  const interfaces = ({ ports }: NetworkState) =>
-    ports.filter(({ deviceOwner }) => deviceOwner === 'network:router_interface')
-  expect(interfaces(one)).toEqual(interfaces(other))
 
-  // A cell whose hosts do not reach the external network is no home.
-  const isNorthHome = north < south
-  const unmapped = { ...(isNorthHome ? NORTH : SOUTH), physicalNetworks: [] }
-  await know(isNorthHome ? north : south, isNorthHome ? northHost : southHost, unmapped)
-  expect(gatewayOf(await stateIn(isNorthHome ? south : north))).toMatchObject({ hasSnat: true })
-  expect(gatewayOf(await stateIn(isNorthHome ? north : south))).toMatchObject({ hasSnat: false })
-})
+  test('has one more in a cell whose host is a cloud, and no other cell answers for its floating IPs', async () => {
+    const { networks } = world.api.gateway
+    const draft = (port_id: string) => ({ floating_network_id: externalId, port_id })
+    const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
+    await know(south, southHost, undefined, ['routing'])
 
-test('a cell whose host is a cloud has a gateway of its own, and no other cell answers for its floating IPs', async () => {
-  await know(north, northHost, NORTH)
-  await know(south, southHost, undefined, ['routing'])
+    const [one, other] = [await stateIn(north), await stateIn(south)]
 
-  const [one, other] = [await stateIn(north), await stateIn(south)]
+    const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+    expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+    for (const { routers } of [one, other])
+      expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+    expect(one.remoteHosts).toEqual([])
 
-  const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
-  expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
-  for (const { routers } of [one, other])
-    expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
-  expect(one.remoteHosts).toEqual([])
+    await know(south, southHost, SOUTH)
+    for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
+  })
+
+  test('moves its own address only when its cell can no longer have it', async () => {
+    const [home, away] = north < south ? [north, south] : [south, north]
+    const hostOf = (cellId: CellId) => (cellId === north ? northHost : southHost)
+    const networkOf = (cellId: CellId) => (cellId === north ? NORTH : SOUTH)
+    const unmapped = { ...networkOf(home), physicalNetworks: [] }
+    const before = await cellGateways(world.api.gateway.db, [routerId])
+    const further = before.find(({ cellId }) => cellId === away)!
+    await know(home, hostOf(home), unmapped)
+    const { db, compute } = world.api.gateway
+    const patient = new CellGateways({ db, clock: compute.clock, log: compute.log })
+    expect(await patient.place()).toBe(0)
+    expect((await addressesOf(routerId)).get(home)).toBe(own)
+
+    await placed()
+    expect(await findPorts(world.api.gateway.db, [further.portId])).toEqual([])
+
+    // The cell without a way outside leads floating IPs by an address of the link, which no one asks for.
+    expect([...(await addressesOf(routerId))]).toEqual([[away, own]])
+    expect(gatewayOf(await stateIn(away), routerId)).toMatchObject({ hasSnat: true })
+    expect(gatewayOf(await stateIn(home), routerId)).toMatchObject({
+      hasSnat: false,
+      fixedIps: [{ address: expect.stringMatching(/^169\.254\.\d+\.\d+$/) }],
+    })
+
+    await know(home, hostOf(home), networkOf(home))
+    await placed()
+    const addresses = await addressesOf(routerId)
+    expect(addresses.get(away)).toBe(own)
+    expect(addresses.get(home)).toMatch(/^203\.0\.113\./)
+  })
+
+  test('is shown with the addresses to administrators, and its ports are its own', async () => {
+    const admin = await world.api.user('root', 'owners', 'admin')
+    const app = createServer(world.api.gateway, ['network'])
+    const show = async ({ token }: ApiClient) => {
+      const url = `http://gw.example/networking/v2.0/routers/${routerId}`
+      const answer = await app.request(url, { headers: { 'X-Auth-Token': token } })
+      return ((await answer.json()) as { router: Record<string, unknown> }).router
+    }
+    expect((await show(admin))['weir:gateways']).toHaveLength(2)
+    expect(await show(user)).not.toHaveProperty('weir:gateways')
+
+    const { db, networks } = world.api.gateway
+    const gateways = await cellGateways(db, [routerId])
+    for (const { portId } of gateways)
+      await expect(deletePort(networks, ADMIN, portId)).rejects.toThrow(/directly/)
+  })
+
+  test('is led outside by a cloud that is a host of a cell, which alone answers for its floating IPs', async () => {
+    const { networks } = world.api.gateway
+    const draft = (port_id: string) => ({ floating_network_id: externalId, port_id })
+    const made = await createFloatingIps(networks, owner(), [draft(portHere), draft(portThere)])
+    await know(south, southHost, undefined, ['routing'])
+
+    const [one, other] = [await stateIn(north), await stateIn(south)]
+
+    const leadsTo = ({ floatingIps }: NetworkState) => floatingIps.map(({ portId }) => portId)
+    expect([leadsTo(one), leadsTo(other)]).toEqual([[portHere], [portThere]])
+    for (const { routers } of [one, other])
+      expect(routers).toMatchObject([{ gateway: { hasSnat: true } }])
+    expect(one.remoteHosts).toEqual([])
+    for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
+    await know(south, southHost, SOUTH)
+  })
+
+  test('has as many addresses as its external network has left, and none is lost', async () => {
+    const { networks } = world.api.gateway
+    const taken: string[] = []
+    for (;;) {
+      const made = await createPorts(networks, ADMIN, [{ network_id: externalId }]).catch(() => [])
+      if (made.length === 0) break
+      taken.push(made[0]!.id)
+    }
+    const info = { external_gateway_info: { network_id: externalId } }
+    await deletePort(networks, ADMIN, taken.pop()!)
+    const [second] = await createRouters(networks, owner(), [info])
+    const { id } = await twoCellNetwork()
+    await addInterface(networks, owner(), second!.id, { subnet_id: id })
+
+    await placed()
+    expect((await addressesOf(second!.id)).size).toBe(1)
+
+    await deletePort(networks, ADMIN, taken.pop()!)
+    await placed()
+    expect((await addressesOf(second!.id)).size).toBe(2)
+  })
+
+  test('leaves nothing when it is gone', async () => {
+    const { db, networks } = world.api.gateway
+    const gateways = await cellGateways(db, [routerId])
+    expect(gateways).toHaveLength(2)
+    await removeInterface(networks, owner(), routerId, { subnet_id: subnetId })
+    await deleteRouter(networks, owner(), routerId)
+
+    expect(await cellGateways(db, [routerId])).toEqual([])
+    const ids = gateways.map(({ portId }) => portId)
+    expect(await findPorts(db, ids)).toEqual([])
+  })
 })

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CellId, newId } from '#common/ids.ts'
+import { deleteNetwork } from '#gateway/app/networks/change-networks.ts'
+import { deletePort } from '#gateway/app/networks/change-ports.ts'
 import { createSecurityGroupRules } from '#gateway/app/networks/security-group-rules.ts'
+import { deleteSubnet } from '#gateway/app/networks/subnets.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
-import { portsOfServer } from '#gateway/db/ports.ts'
+import { findPorts, portsOfServer } from '#gateway/db/ports.ts'
 import { queueDataPlaneStatus } from '#gateway/db/server-ports.ts'
+import { subnetsOfNetworks } from '#gateway/db/subnets.ts'
+import { METADATA_PORT_OWNER, metadataPort } from '#openapi/wire/metadata-port.ts'
 import {
   NETWORK_KINDS,
   type NetworkChanges,
@@ -37,7 +42,7 @@ beforeAll(async () => {
     apply(changes)
     return {}
   }
-  const host = { ...sampleHost('north-1'), capabilities: ['network-ovn'] }
+  const host = { ...sampleHost('north-1'), capabilities: ['network-ovn', 'guestMetadata'] }
   cell.overrides['snapshot.hosts'] = () => {
     return { incarnation: cell.incarnation, hosts: [host], isLast: true }
   }
@@ -82,7 +87,13 @@ test('a booted server brings its network to its cell, changes follow, and its en
     hasPortSecurity: true,
     fixedIps: [{ subnetId: expect.any(String), address: expect.stringMatching(/^10\.0\./) }],
   })
-  await expect.poll(() => all('ports')).toEqual([port])
+  const metadata = expect.objectContaining({
+    ...{ id: metadataPort(world.networkId).id, networkId: world.networkId },
+    deviceOwner: METADATA_PORT_OWNER,
+    fixedIps: [{ subnetId: expect.any(String), address: expect.stringMatching(/^10\.0\./) }],
+  })
+  await expect.poll(() => all('ports')).toHaveLength(2)
+  expect(all('ports')).toEqual(expect.arrayContaining([port, metadata]))
   expect(all('networks')).toMatchObject([{ id: world.networkId, name: 'private', vlan: null }])
   expect(all('subnets')).toMatchObject([{ networkId: world.networkId, cidr: '10.0.0.0/16' }])
   const [group] = all('securityGroups') as unknown as { id: string; rules: object[] }[]
@@ -117,7 +128,7 @@ test('a booted server brings its network to its cell, changes follow, and its en
 
 test('a cell restored from a backup gets the objects that it lacks, and no others', async () => {
   const id = await active()
-  await expect.poll(() => all('ports')).toHaveLength(1)
+  await expect.poll(() => all('ports')).toHaveLength(2)
   const cells = world.api.gateway.compute.cells
   await world.cell.vanish()
   await expect.poll(() => cells.cell(world.cell.id)?.isReachable).toBe(false)
@@ -130,7 +141,7 @@ test('a cell restored from a backup gets the objects that it lacks, and no other
   world.cell.appear()
 
   await expect.poll(() => all('subnets')).toHaveLength(1)
-  await expect.poll(() => all('ports')).toHaveLength(1)
+  await expect.poll(() => all('ports')).toHaveLength(2)
   expect(applied - before).toBe(2)
 })
 
@@ -153,4 +164,23 @@ test('a port has the status of its data plane in its own cell, in every state of
 
   world.cell.say([{ kind: 'port', portId, isUp: true }])
   await expect.poll(status).toBe('ACTIVE')
+})
+
+test('a metadata port cannot be deleted, and goes with the subnets and the network of which nothing else is left', async () => {
+  const { networks } = world.api.gateway
+  const requester = { projectId: 'x', isAdmin: true }
+  await active()
+  const port = metadataPort(world.networkId)
+  await expect.poll(() => all('ports').map((each) => each.id)).toContain(port.id)
+
+  await expect(deletePort(networks, requester, port.id)).rejects.toThrow('via the port API')
+
+  const { body } = await user.call<{ servers: { id: string }[] }>('listServers')
+  for (const server of body.servers)
+    await user.call('deleteServer', { params: { server_id: server.id } })
+  await expect.poll(() => kept.size).toBe(0)
+  for (const subnet of await subnetsOfNetworks(networks.db, [world.networkId]))
+    await deleteSubnet(networks, requester, subnet.id)
+  await deleteNetwork(networks, requester, world.networkId)
+  expect(await findPorts(networks.db, [port.id])).toEqual([])
 })

@@ -7,14 +7,8 @@ import {
   type NetworkId,
   newId,
 } from '#common/ids.ts'
-import type {
-  AskedOfGuest,
-  Driver,
-  FilterRule,
-  InstanceSpec,
-  NicSpec,
-  PortFilter,
-} from '#drivers/driver.ts'
+import type { AskedOfGuest, Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type { FilterRule, PortFilter } from '#drivers/firewall.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { createServer, untilStatus } from '../env/api/servers.ts'
 import { adoptionContract } from './driver-adoption.contract.ts'

@@ -10,7 +10,8 @@ import {
   newId,
   type PortId,
 } from '#common/ids.ts'
-import type { Driver, FilterRule, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { FilterRule } from '#drivers/firewall.ts'
 import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'

@@ -325,4 +325,37 @@ describe('a floating IP', () => {
     await apply(NONE)
     expect(await below()).toMatchObject({ routers: [], floatingIps: [], networks: [] })
   })
+
+  test('leaves nothing though its router went before it was on the network', async () => {
+    const one = await guest(driver, 9)
+    const admin = harness.child.as('admin')
+    type Networks = { readonly networks: readonly { readonly id: string; readonly name: string }[] }
+    const { networks } = (await admin.get<Networks>('/networking/v2.0/networks')).body
+    const network_id = networks.find(({ name }) => name === `weir-${networkId}`)!.id
+    const name = `weir-interface-${router.interfaces[0]!.portId}`
+    await admin.post('/networking/v2.0/ports', { port: { name, network_id } })
+
+    await driver.destroy(one.id, signal())
+    await apply(NONE)
+
+    const left = await below()
+    expect(left).toMatchObject({ routers: [], networks: [] })
+    expect(left.ports.filter((port) => port.name === name)).toEqual([])
+  })
+
+  test('leaves nothing though its last guest went while its router came', async () => {
+    const one = await guest(driver, 9)
+    await driver.destroy(one.id, signal())
+    const admin = harness.child.as('admin')
+    type Made = { readonly network: { readonly id: string } }
+    const network = { name: `weir-${networkId}` }
+    const made = await admin.post<Made>('/networking/v2.0/networks', { network })
+    const name = `weir-interface-${router.interfaces[0]!.portId}`
+    const port = { name, network_id: made.body.network.id }
+    await admin.post('/networking/v2.0/ports', { port })
+
+    await apply(NONE)
+
+    expect(await below()).toMatchObject({ routers: [], networks: [] })
+  })
 })

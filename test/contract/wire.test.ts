@@ -5,7 +5,13 @@ import { CELL_OPERATIONS } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { CONSOLE_OPERATIONS } from '#openapi/wire/console.ts'
 import { CellHeartbeat, FeedBatch } from '#openapi/wire/feed.ts'
-import { HOST_OPERATIONS, HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
+import {
+  GuestPassword,
+  HOST_OPERATIONS,
+  HostAlive,
+  HostReport,
+  InstancePower,
+} from '#openapi/wire/host.ts'
 import { LOOKUP_OPERATIONS } from '#openapi/wire/lookup.ts'
 import { NODE_OPERATIONS } from '#openapi/wire/node.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'
@@ -37,6 +43,7 @@ const OPERATIONS: Readonly<Record<'cell' | 'host' | 'console' | 'lookup' | 'node
 }
 const WORDS = {
   alive: HostAlive,
+  'guest-password': GuestPassword,
   power: InstancePower,
   report: HostReport,
   feed: FeedBatch,

@@ -76,8 +76,8 @@ const BARE_METAL = pageScript('docs/how-to/bare-metal.md', {
 })
 
 const NETWORKS = pageScript('docs/how-to/networks.md', {
-  './weir up --network ovn': {
-    typed: './weir up --driver libvirt --network ovn --cells 1',
+  './weir up': {
+    typed: './weir up --driver libvirt --cells 1',
     shows: /weir ssh first/,
   },
   './weir ssh first': { typed: './weir ssh first hostname', shows: /^first/m },
@@ -96,6 +96,14 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
         'openstack --os-cloud weir-admin network create --share --provider-network-type vlan --provider-physical-network public --provider-segment 7 site-7',
       shows: /site-7/,
     },
+  './weir cell verify': { shows: /no tunnels between cells to test/ },
+  './weir cell update south --transport-zone east': {
+    typed: './weir cell update north --transport-zone east',
+  },
+  './weir cell update edge-1 --transport-zone edge': {
+    typed: './weir cell update north --no-transport-zone',
+  },
+  './weir why SERVER': { typed: './weir why first', shows: /north/ },
 })
 
 // Its one command is a test.

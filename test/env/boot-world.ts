@@ -28,12 +28,16 @@ export interface BootWorld extends AsyncDisposable {
   until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord>
 }
 
-export async function bootWorld(name: string): Promise<BootWorld> {
+export async function bootWorld(
+  name: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<BootWorld> {
   await using parts = new AsyncDisposableStack()
   const cellId = newId<CellId>()
   const bus = parts.use(await freshBus([cellId]))
   const api = parts.use(
     await computeApi(name, [], {
+      ...settings,
       GATEWAY_NATS_URL: bus.url,
       GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
     }),

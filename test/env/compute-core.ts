@@ -28,7 +28,7 @@ const CONNECTIONS = 16
 
 /** Servers without any network: what the network service does is tested with it. */
 const NO_NETWORK: ServerNetwork = {
-  reachOf: async () => () => true,
+  networksOf: async () => [],
   bind: async () => {},
   nicOf: async () => undefined,
   bindNic: async () => {},
@@ -43,7 +43,7 @@ const NO_IMAGES: ServerImages = {
   tidy: async () => 0,
 }
 const NO_NICS: NicsPlan = {
-  reaches: () => true,
+  networks: [],
   needsFirewall: false,
   securityGroups: [],
   allocate: async () => ({ nics: [], addresses: {} }),
@@ -115,6 +115,7 @@ export class CoreEnv implements AsyncDisposable {
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       reclaimIntervalS: 0,
+      forcesConfigDrive: false,
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

@@ -100,7 +100,7 @@ export function notedNetwork() {
   const bound: string[] = []
   const released: string[] = []
   const network: ServerNetwork = {
-    reachOf: async () => () => true,
+    networksOf: async () => [],
     bind: async (_tx, _cell, views) => {
       bound.push(...views.map(({ serverId }) => serverId))
     },

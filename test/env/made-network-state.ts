@@ -1,8 +1,5 @@
-import {
-  METADATA,
-  ROUTER_GATEWAY,
-  ROUTER_INTERFACE,
-} from '#drivers/ovn/northbound/network-index.ts'
+import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { NetworkState, WirePort, WireSubnet } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
@@ -87,7 +84,7 @@ export function madeState(seed: number): NetworkState {
   )
   const metadata = subnets
     .filter(() => chance(0.5))
-    .map((subnet) => wirePort(subnet, addressIn(subnet, 2), { deviceOwner: METADATA }))
+    .map((subnet) => wirePort(subnet, addressIn(subnet, 2), { deviceOwner: METADATA_PORT_OWNER }))
   const routed = several(2, () => madeRouter(random, publicSubnet, subnets, guests))
   return {
     ...EMPTY_STATE,

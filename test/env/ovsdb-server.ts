@@ -11,6 +11,7 @@ import { run } from '#drivers/run.ts'
 
 const STEP_MS = 20_000
 const NAMES = { OVN_Northbound: 'ovn-nb', OVN_Southbound: 'ovn-sb' } as const
+const CLUSTERED = 'OVN_Northbound'
 
 /** Undefined where tests can have a database; with CI set, a reason is an error instead. */
 export function whyNoOvsdb(): string | undefined {
@@ -50,6 +51,28 @@ export class OvsdbServer implements AsyncDisposable {
     return server
   }
 
+  /** The members of one cluster of the northbound database, the first of which is its first leader. */
+  static async startCluster(size: number): Promise<OvsdbServer[]> {
+    const tool = findProgram('ovsdb-tool')
+    const schema = join(dirname(tool), `../share/ovn/${NAMES[CLUSTERED]}.ovsschema`)
+    const servers: OvsdbServer[] = []
+    for (let number = 1; number <= size; number += 1) {
+      const folder = await mkdtemp(join(tmpdir(), 'weir-raft-'))
+      const file = join(folder, 'database')
+      const own = `unix:${join(folder, 'raft')}`
+      const [first] = servers
+      const args =
+        first === undefined
+          ? ['create-cluster', file, schema, own]
+          : ['join-cluster', file, CLUSTERED, own, `unix:${join(first.folder, 'raft')}`]
+      await run(tool, args, { timeoutMs: STEP_MS })
+      const server = new OvsdbServer(folder, file, [])
+      await server.up()
+      servers.push(server)
+    }
+    return servers
+  }
+
   get socketPath(): string {
     return join(this.folder, 'socket')
   }
@@ -72,6 +95,18 @@ export class OvsdbServer implements AsyncDisposable {
       lifetime: 'with-parent',
     })
     await waitFor('the OVSDB server', () => accepts(this.socketPath), STEP_MS)
+  }
+
+  /** Of a member of a cluster, such as `leader` or `follower`. */
+  async role(): Promise<string> {
+    const command = ['-t', join(this.folder, 'ctl'), 'cluster/status', CLUSTERED]
+    const { stdout } = await run(findProgram('ovs-appctl'), command, { timeoutMs: STEP_MS })
+    return /^Role: (\w+)/m.exec(stdout)?.[1] ?? ''
+  }
+
+  /** Ends the server like a crash, freezes it, or lets it go on. */
+  signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.#process !== undefined) process.kill(this.#process.pid, name)
   }
 
   async down(): Promise<void> {

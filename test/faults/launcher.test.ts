@@ -78,9 +78,17 @@ describe('./weir', () => {
     expect(await checkout.succeed('cell', 'verify', 'north', '--boot')).toMatch(
       /^ok +host +north-\d takes m1\.tiny with tiny\nok +boot +active after .*\nok +delete +gone after .*\n$/,
     )
-    expect(await checkout.weir('cell', 'verify', 'north')).toMatchObject({
+    for (const cells of [[], ['north']])
+      expect(await checkout.succeed('cell', 'verify', ...cells)).toContain(
+        'there are no tunnels between cells to test',
+      )
+    expect(await checkout.weir('cell', 'verify', 'nowhere')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There is no cell nowhere. There are: north, south.'),
+    })
+    expect(await checkout.weir('cell', 'verify', '--boot')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('only --boot can check it'),
+      stderr: expect.stringContaining('Name a cell, with or without --boot'),
     })
     expect(await checkout.weir('cell', 'verify', 'nowhere', '--boot')).toMatchObject({
       code: 1,

@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)(
     beforeAll(async () => {
       before = await machineNetwork()
       checkout = new Checkout()
-      await checkout.succeed('up', '--driver', 'docker', '--cells', '1')
+      await checkout.succeed('up', '--driver', 'docker', '--network', 'host', '--cells', '1')
       engine = await startDockerEngine(join(checkout.home, 'hosts', 'north-1', 'docker'))
     }, 300_000)
     afterAll(() => checkout?.[Symbol.asyncDispose](), 60_000)

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { type HostId, type NetworkId, newId, type PortId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
+import { runInside } from '#deploy/namespace/namespace.ts'
 import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
 import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
@@ -230,14 +231,24 @@ describe.skipIf(why !== undefined)(
           network: 'ovn',
           ovsDatabase: `unix:${join(directory, 'nowhere.sock')}`,
           pluginDirectory: harness.running.pluginDirectory,
+          networkNamespace: `/proc/${harness.running.holder.pid}/ns/net`,
         },
       )
       const spec = instanceSpec(harness.image, { nics: [nicOf(open)] })
+      const links = async () => {
+        const brief = ['-br', 'link', 'show', 'type', 'veth']
+        const { stdout } = await runInside(harness.running.holder, 'ip', brief, {
+          timeoutMs: STEP_MS,
+        })
+        return stdout
+      }
+      const before = await links()
 
       await expect(lost.spawn(spec, signal())).rejects.toMatchObject({
         detail: expect.stringContaining('nowhere.sock cannot be reached') as unknown,
       })
       expect(await harness.leftovers(spec.id)).toEqual([])
+      expect(await links()).toBe(before)
       await lost[Symbol.asyncDispose]()
     })
   },

@@ -1,9 +1,11 @@
 import { appendFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RunningLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
+import { programPath } from '#deploy/process/find-program.ts'
 import { run } from '#drivers/run.ts'
 
 const COMMAND_MS = 20_000
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const SETTINGS = 'listen_tls = 0\nlisten_tcp = 1\nauth_tcp = "none"\n'
 
 /** Afterwards the two hosts have a line of their own between their namespaces, on which their daemons listen; returned are their addresses. */
@@ -30,6 +32,9 @@ async function listen(host: RunningLibvirtHost): Promise<void> {
   await appendFile(join(host.socketPath, '../../etc/libvirtd.conf'), SETTINGS)
   await host.stopDaemon()
   const pidFile = '/run/libvirt/libvirtd.pid'
-  const options = { timeoutMs: COMMAND_MS }
+  // The daemon plugs guests into Open vSwitch with its tools, which may be unpacked beside the checkout.
+  const tools = dirname(programPath('ovs-vsctl') ?? '/usr/bin/ovs-vsctl')
+  const env = { PATH: `${PATH}:${tools}`, LC_ALL: 'C' }
+  const options = { timeoutMs: COMMAND_MS, env }
   await host.run('libvirtd', ['--daemon', '--listen', '--pid-file', pidFile], options)
 }

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
+import { OUTSIDE } from '#deploy/ovn/underlay.ts'
 import { Checkout } from '../env/checkout.ts'
 import { machineNetwork } from './machine-network.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: servers of one network reach each other in whichever cell they are, before and after the deployment was down.
+// Goal: servers of one network reach each other and the outside in whichever cell they are, before and after the deployment
+// was down.
 
 const COMMANDS = [
   'libvirtd',
@@ -57,7 +59,7 @@ describe.skipIf(why !== undefined)(
       waitFor(
         `${name} to reach ${address}`,
         async () => {
-          const text = await openstack('console', 'log', 'show', '--lines', '3', name)
+          const text = await openstack('console', 'log', 'show', '--lines', '5', name)
           return text.includes(`weir-guest: ${address} answers`)
         },
         STATE_MS,
@@ -66,19 +68,30 @@ describe.skipIf(why !== undefined)(
     test('joins servers of two cells, and does so again once it was down', async () => {
       const first = await addressOf('first')
       const script = join(checkout.home, 'ping.sh')
-      const ping = `ping -c 1 -W 1 ${first} >/dev/null && echo "weir-guest: ${first} answers" >/dev/console`
-      writeFileSync(script, `#!/bin/sh\nwhile sleep 1; do ${ping}; done &\n`)
+      const ping = `ping -c 1 -W 1 $i >/dev/null && echo "weir-guest: $i answers" >/dev/console`
+      const both = `for i in ${first} ${OUTSIDE.address}; do ${ping}; done`
+      writeFileSync(script, `#!/bin/sh\nwhile sleep 1; do ${both}; done &\n`)
       const boot = ['--flavor', 'm1.tiny', '--image', 'tiny', '--network', 'private', '--wait']
       const hint = await openstack('server', 'show', 'first', '-f', 'value', '-c', 'id')
-      const apart = ['--hint', `different_host=${hint.trim()}`, '--config-drive', 'true']
+      const apart = ['--hint', `different_host=${hint.trim()}`]
       await openstack('server', 'create', ...boot, ...apart, '--user-data', script, 'second')
 
       await reaches('second', first)
+      // By an address of its own cell: the other one has that of the router.
+      await reaches('second', OUTSIDE.address)
 
       await checkout.succeed('down')
       await checkout.succeed('up')
       await reaches('second', first)
+      await reaches('second', OUTSIDE.address)
     }, 400_000)
+
+    test('tests the tunnels between its cells', async () => {
+      const said = await checkout.succeed('cell', 'verify')
+      expect(said).toMatch(/^ok +north to south: Packets of 1558 bytes from north-1 .* arrive\.$/m)
+      expect(said).toMatch(/^ok +south to north: /m)
+      expect(said).not.toContain('failed')
+    }, 120_000)
 
     test('opens a shell on its first server, and says why it opens none', async () => {
       expect((await checkout.succeed('ssh', 'first', 'hostname')).trim()).toMatch(/^first/)

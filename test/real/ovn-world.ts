@@ -16,6 +16,7 @@ import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
 import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
 import { run } from '#drivers/run.ts'
 import type { WirePort } from '#openapi/wire/network.ts'
+import { type PingStream, startPingStream } from './ping-stream.ts'
 
 const STEP_MS = 30_000
 /** What udhcpc calls with a lease. */
@@ -32,6 +33,8 @@ export interface OvnTestHost {
   readonly id: string
   readonly holder: Holder
   readonly ovn: RunningOvnHost
+  /** Where its tunnels end. */
+  readonly encapAddress: string
 }
 
 /** A network namespace whose interface is plugged into a port. */
@@ -39,44 +42,58 @@ export interface Endpoint {
   run(command: string, ...args: string[]): Promise<string>
   /** Takes an address by DHCP; returns what came with it. */
   lease(): Promise<string>
-  pings(address: string): Promise<boolean>
+  /** True if the address answers; `from`: one of its own addresses, or else the one its routes choose. */
+  pings(address: string, from?: string): Promise<boolean>
   /** The page at the address, or nothing. */
   fetch(address: string): Promise<string>
   /** Answers HTTP from now on with this page. */
   serve(page: string): Promise<void>
+  /** Pings the address from now on. */
+  stream(address: string): Promise<PingStream>
 }
 
-/** The network of one cell, two hosts and an outside, in namespaces of the test's own. */
+export interface OvnWorldOptions {
+  /** How many hosts it has beside its first two; absent: none. */
+  readonly moreHosts?: number
+  /** The first cell, whose underlay this one shares as a second cell; absent: it has its own. */
+  readonly beside?: OvnWorld
+}
+
+/** The network of one cell, its hosts and an outside, in namespaces of the test's own. */
 export class OvnWorld implements AsyncDisposable {
   readonly directory: string
   readonly underlay: RunningUnderlay
   readonly central: RunningOvnCentral
   readonly engine: OvnEngine
-  readonly hosts: readonly [OvnTestHost, OvnTestHost]
+  readonly hosts: readonly [OvnTestHost, OvnTestHost, ...OvnTestHost[]]
   /** The newest of each port. */
   readonly bindings: ReadonlyMap<string, PortBinding>
+  readonly #place: Place
   readonly #holders: Holder[] = []
 
-  private constructor(
-    parts: Pick<OvnWorld, 'directory' | 'underlay' | 'central' | 'engine' | 'hosts' | 'bindings'>,
-  ) {
-    this.directory = parts.directory
-    this.underlay = parts.underlay
-    this.central = parts.central
+  private constructor(place: Place, parts: Pick<OvnWorld, 'engine' | 'hosts' | 'bindings'>) {
+    this.directory = place.directory
+    this.underlay = place.underlay
+    this.central = place.central
+    this.#place = place
     this.engine = parts.engine
     this.hosts = parts.hosts
     this.bindings = parts.bindings
     this.#holders.push(...parts.hosts.map(({ holder }) => holder))
   }
 
-  static async start(): Promise<OvnWorld> {
+  static async start({ moreHosts = 0, beside }: OvnWorldOptions = {}): Promise<OvnWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'weir-ovn-'))
     const [underlay, central] = await Promise.all([
-      startUnderlay(join(directory, 'underlay')),
+      beside?.underlay ?? startUnderlay(join(directory, 'underlay')),
       startOvnCentral(join(directory, 'central')),
     ])
-    const place = { directory, underlay, central }
-    const hosts = await Promise.all([startHost(place, newId(), 1), startHost(place, newId(), 2)])
+    const cell = beside === undefined ? 0 : 1
+    const place: Place = { directory, underlay, central, cell }
+    const start = (number: number) => startHost(place, newId(), number)
+    const more = Array.from({ length: moreHosts }, (_, index) => start(3 + index))
+    const [one, two, ...others] = await Promise.all([start(1), start(2), ...more])
+    const hosts = [one, two, ...others] as const
     const bindings = new Map<string, PortBinding>()
     const engine = await OvnEngine.open({
       ...central,
@@ -85,7 +102,7 @@ export class OvnWorld implements AsyncDisposable {
       onPort: (binding) => bindings.set(binding.portId, binding),
     })
     await writeFile(join(directory, 'lease.sh'), LEASE_SCRIPT, { mode: 0o700 })
-    return new OvnWorld({ directory, underlay, central, engine, hosts, bindings })
+    return new OvnWorld(place, { engine, hosts, bindings })
   }
 
   /** Afterwards something is plugged into the port on this host. */
@@ -111,7 +128,7 @@ export class OvnWorld implements AsyncDisposable {
   /** The host again, in new namespaces, from what it left on its disk. */
   async returnHost({ id }: OvnTestHost): Promise<OvnTestHost> {
     const number = this.hosts.findIndex((host) => host.id === id) + 1
-    const host = await startHost(this, id, number)
+    const host = await startHost(this.#place, id, number)
     this.#holders.push(host.holder)
     return host
   }
@@ -135,13 +152,19 @@ export class OvnWorld implements AsyncDisposable {
     return {
       run: inside,
       lease: () => inside('busybox', ...lease, '-s', script),
-      pings: (address) =>
-        inside('busybox', 'ping', '-c', '1', '-W', '1', address).then(
+      pings: (address, from) => {
+        const source = from === undefined ? [] : ['-I', from]
+        return inside('busybox', 'ping', '-c', '1', '-W', '1', ...source, address).then(
           () => true,
           () => false,
-        ),
-      fetch: (address) =>
-        inside('curl', '-s', '--max-time', '2', `http://${address}/`).catch(() => ''),
+        )
+      },
+      fetch: (address) => {
+        const host = address.includes(':') ? `[${address}]` : address
+        return inside('curl', '-s', '--max-time', '2', `http://${host}/`).catch(() => '')
+      },
+      stream: async (address) =>
+        startPingStream(inside, await mkdtemp(join(this.directory, 'ping-')), address),
       serve: async (page) => {
         const folder = await mkdtemp(join(this.directory, 'www-'))
         await writeFile(join(folder, 'index.html'), page)
@@ -158,24 +181,35 @@ export class OvnWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.engine[Symbol.asyncDispose]()
     await Promise.all(this.#holders.map((holder) => endNamespace(holder)))
-    await Promise.all([this.central.stop(), this.underlay.stop()])
+    await this.central.stop()
+    if (this.#place.cell === 0) await this.underlay.stop()
     await rm(this.directory, { recursive: true, force: true })
   }
 }
 
+interface Place extends Pick<OvnWorld, 'directory' | 'underlay' | 'central'> {
+  /** Of the two on the underlay. */
+  readonly cell: 0 | 1
+}
+
 async function startHost(
-  { directory, underlay, central }: Pick<OvnWorld, 'directory' | 'underlay' | 'central'>,
+  { directory, underlay, central, cell }: Place,
   id: string,
   number: number,
 ): Promise<OvnTestHost> {
+  const encapAddress = tunnelAddress(cell, number)
   const holder = await startNamespace()
   const ovn = await startOvnHost({
     holder,
     directory: join(directory, `host-${number}`),
     chassis: id,
     southbound: central.southbound,
-    underlay: { ...underlay, address: `10.255.0.${number}` },
+    underlay: { ...underlay, address: encapAddress },
     physicalNetworks: { public: underlay.publicBridge },
   })
-  return { id, holder, ovn }
+  return { id, holder, ovn, encapAddress }
+}
+
+function tunnelAddress(cell: number, number: number): string {
+  return `10.255.${cell}.${number}`
 }

@@ -158,13 +158,19 @@ describe.skipIf(why !== undefined)(
     })
 
     test('names of ports are answered inside their network', async () => {
-      const script = `const dns = new (require('node:dns').Resolver)({ timeout: 2000 })
+      const script = `const dns = new (require('node:dns').Resolver)({ timeout: 2000, tries: 1 })
         dns.setServers(['10.71.0.1'])
-        dns.resolve4(process.argv[1], (error, found) => process.stdout.write(error?.code ?? found.join()))`
-      const resolve = (name: string) => ends.friend.run(process.execPath, '-e', script, name)
+        dns.resolve(process.argv[1], process.argv[2], (error, found) =>
+          process.stdout.write(error?.code ?? found.join()))`
+      const resolve = (name: string, type = 'A', by: keyof typeof ends = 'friend') =>
+        ends[by].run(process.execPath, '-e', script, name, type)
 
       expect(await resolve('web.blue.example')).toBe('10.71.0.11')
       expect(await resolve('WEB')).toBe('10.71.0.11')
+      expect(await resolve('11.0.71.10.in-addr.arpa', 'PTR')).toBe('web.blue.example')
+      expect(await resolve('web.blue.example', 'A', 'far'), 'it is on another network').toBe(
+        'ETIMEOUT',
+      )
     })
 
     test('a router joins two networks', async () => {

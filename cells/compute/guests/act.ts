@@ -7,7 +7,7 @@ import type { OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
-import { configDriveFiles } from './config-drive.ts'
+import { configDriveFiles } from '../metadata/config-drive.ts'
 import type { ImageTarget } from './image-client.ts'
 import { imageSpec, instanceSpec } from './instance-spec.ts'
 import { RANKS } from './instance-work-queue.ts'
@@ -76,6 +76,9 @@ async function outcomeOf(
   signal: AbortSignal,
 ): Promise<Moved> {
   const { graceMs, runs = true } = ask
+  // A rescue's image is not the guest's.
+  if ('build' in ask.act && ask.act.name !== 'rescue')
+    await compute.metadata?.put(id, ask.operation.attempt, ask.act.build)
   if (isPartOfMove(ask.act)) return moveAct(compute, id, ask.act, { graceMs, runs }, signal)
   const asked = { ...ask, act: ask.act }
   await perform(compute, id, asked, signal)
@@ -109,7 +112,7 @@ function powerAfter({ act: { name }, runs = true }: ActAsk<Act>): PowerState | u
   return AFTERWARDS[name]
 }
 
-function perform(
+async function perform(
   compute: Compute,
   id: InstanceId,
   { act: asked, graceMs, runs = true }: ActAsk<Act>,
@@ -155,7 +158,8 @@ function perform(
     case 'shelve':
       return shelve(compute, id, { target: asked.target, graceMs, runs }, signal)
     case 'shelve-offload':
-      return driver.destroy(id, signal)
+      await driver.destroy(id, signal)
+      return compute.metadata?.remove(id)
     case 'unshelve':
       return driver.spawn(instanceSpec(id, asked.build), signal)
     case 'rebuild': {

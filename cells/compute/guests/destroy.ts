@@ -11,7 +11,7 @@ import { RANKS } from './instance-work-queue.ts'
  * still on its way comes too late.
  */
 export function destroy(compute: Compute, operation: OperationRef): Promise<HostAnswer> {
-  const { attempts, driver, log, workQueue, answerWithinMs } = compute
+  const { attempts, driver, log, metadata, workQueue, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
     const newer = await attempts.begin(id, operation.attempt)
@@ -20,6 +20,7 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
     return answerOf(
       async () => {
         await driver.destroy(id, signal)
+        await metadata?.remove(id)
         return { state: 'done', powerState: POWER_STATES.nostate }
       },
       signal,

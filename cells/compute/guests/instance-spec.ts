@@ -1,7 +1,7 @@
 import type { ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
-import { configDriveFiles } from './config-drive.ts'
+import { configDriveFiles } from '../metadata/config-drive.ts'
 
 /** A NIC of the wire in the form of the drivers. */
 export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {

@@ -6,12 +6,15 @@ import type { Compute } from '../compute.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** Afterwards the backend shows those of these servers that are here, which the answer names, as they are called now. */
+/** Afterwards the backend and the metadata service show those of these servers that are here, which the answer names, as they are called now. */
 export async function label(
-  { driver, log }: Compute,
+  { driver, metadata, log }: Compute,
   { servers }: { readonly servers: readonly ServerLabels[] },
 ): Promise<{ applied: string[] }> {
   const { labels } = driver
+  for (const server of servers) await metadata?.label(server)
+  if (labels === undefined && metadata !== undefined)
+    return { applied: servers.map(({ serverId }) => serverId) }
   if (labels === undefined)
     throw new Failure(
       'unsupported',

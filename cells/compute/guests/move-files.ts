@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { SteerKind } from '#drivers/move.ts'
+import { MOVE_BYTES_MAX } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MoveProgress } from '#openapi/wire/migration.ts'
 import type { Compute } from '../compute.ts'
@@ -21,12 +22,13 @@ export async function listMoveFiles({ driver }: Compute, ask: { readonly serverI
   return { files: files.map((file) => ({ ...file })) }
 }
 
-/** The next bytes of one of its files, as base64. */
+/** The next bytes of one of its files, as base64, as many as one answer can have. */
 export async function readMoveFile(
   { driver }: Compute,
-  { serverId, ...part }: Place & { readonly serverId: string; readonly maxBytes: number },
+  { serverId, ...place }: Place & { readonly serverId: string; readonly maxBytes: number },
 ): Promise<{ bytes: string }> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const part = { ...place, maxBytes: Math.min(place.maxBytes, MOVE_BYTES_MAX) }
   const bytes = await driverPart(driver, 'move').read(serverId as InstanceId, part, signal)
   return { bytes: Buffer.from(bytes).toString('base64') }
 }

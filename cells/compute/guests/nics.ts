@@ -12,7 +12,7 @@ const TIMEOUT_MS = 30_000
 
 /** Afterwards the guest has the NIC, or does not have it. */
 export async function changeNic(
-  { driver, attempts }: Compute,
+  { driver, attempts, metadata }: Compute,
   { operation, attach, detach }: Ask,
 ): Promise<Record<string, never>> {
   const { interfaces } = driver
@@ -22,14 +22,20 @@ export async function changeNic(
   if ((await attempts.begin(id, operation.attempt)) !== undefined)
     throw new Failure('conflict', `The host knows a newer attempt of instance ${id}.`)
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  if (attach !== undefined) await interfaces.attach(id, nicSpec(attach), signal)
-  if (detach !== undefined) await interfaces.detach(id, nicSpec(detach), signal)
+  if (attach !== undefined) {
+    await metadata?.attach(id, attach)
+    await interfaces.attach(id, nicSpec(attach), signal)
+  }
+  if (detach !== undefined) {
+    await interfaces.detach(id, nicSpec(detach), signal)
+    await metadata?.detach(id, detach.portId)
+  }
   return {}
 }
 
 /** Afterwards those of these ports that are here, which the answer names, let through what they say. */
 export async function filterPorts(
-  { driver }: Compute,
+  { driver, metadata }: Compute,
   { ports }: { readonly ports: readonly PortFilter[] },
 ): Promise<Static<(typeof HOST_OPERATIONS)['filter-ports']['answer']>> {
   if (driver.firewall === undefined)
@@ -38,5 +44,7 @@ export async function filterPorts(
     return { instance: serverId as InstanceId, nic: nicSpec(nic), ...filter }
   })
   const applied = await driver.firewall.apply(filters, AbortSignal.timeout(TIMEOUT_MS))
+  for (const { serverId, nic } of ports)
+    if (applied.includes(nic.portId)) await metadata?.renew(serverId as InstanceId, nic)
   return { applied: [...applied] }
 }

@@ -25,6 +25,7 @@ export async function spawn(
     return answerOf(
       async () => {
         const spec = instanceSpec(id, build)
+        await compute.metadata?.put(id, operation.attempt, build)
         if (build.adopts === true) {
           const powerState = await driverPart(driver, 'adopt').adopt(spec, signal)
           return { state: 'done', powerState: POWER_STATES[powerState] }

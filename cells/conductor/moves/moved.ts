@@ -4,6 +4,7 @@ import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { MigrationStatus, MigrationType, MigrationView } from '#openapi/wire/migration.ts'
 import { queueFeedRow } from '../../db/feed.ts'
+import { touchNetworkState } from '../../db/network-objects.ts'
 import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
 import { release } from '../../placement/release.ts'
 import type { Instance, PlacedOn } from '../instance.ts'
@@ -29,7 +30,7 @@ export function stateByPower({ powerState }: Instance): 'active' | 'stopped' {
 /** Afterwards the move is on record. */
 export async function recordMigration(
   tx: Tx,
-  { operation, instance, order, at }: Moving,
+  { deps, operation, instance, order, at }: Moving,
   { source, dest }: Places,
   { type, status }: { readonly type: MigrationType; readonly status: MigrationStatus },
 ): Promise<void> {
@@ -52,12 +53,13 @@ export async function recordMigration(
   }
   await insertMigration(tx, view)
   queueFeedRow(tx, [{ kind: 'migration', view }])
+  await rebindPorts(tx, deps)
 }
 
 /** Afterwards the server's newest migration has the status. One that is `over` holds nothing any more. */
 export async function markMigration(
   tx: Tx,
-  { instance, at }: Moving,
+  { deps, instance, at }: Moving,
   status: MigrationStatus,
   { over }: { readonly over: boolean },
 ): Promise<void> {
@@ -67,4 +69,11 @@ export async function markMigration(
   const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
   await updateMigration(tx, view)
   queueFeedRow(tx, [{ kind: 'migration', view }])
+  await rebindPorts(tx, deps)
+}
+
+/** Afterwards the ports of the server are bound to its hosts soon, without waiting for the gateways to know them. */
+async function rebindPorts(tx: Tx, { networkChanged }: Moving['deps']): Promise<void> {
+  await touchNetworkState(tx)
+  tx.afterCommit(networkChanged)
 }

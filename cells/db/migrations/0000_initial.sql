@@ -196,4 +196,5 @@ CREATE INDEX `instances_host` ON `instances` (`host_id`);--> statement-breakpoin
 CREATE INDEX `operations_created` ON `operations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `server_migrations_server` ON `server_migrations` (`server_id`,`created_at`);--> statement-breakpoint
-CREATE INDEX `server_migrations_updated` ON `server_migrations` (`updated_at`);
+CREATE INDEX `server_migrations_updated` ON `server_migrations` (`updated_at`);--> statement-breakpoint
+CREATE INDEX `server_migrations_status` ON `server_migrations` (`status`);

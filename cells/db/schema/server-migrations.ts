@@ -25,5 +25,6 @@ export const serverMigrations = mysqlTable(
   (t) => [
     index('server_migrations_server').on(t.serverId, t.createdAt),
     index('server_migrations_updated').on(t.updatedAt),
+    index('server_migrations_status').on(t.status),
   ],
 )

@@ -7,7 +7,7 @@ import type { Session } from '../../api/session.ts'
 import { cloudAccount } from '../../deployment/clouds-file.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
-import { existingState } from '../../deployment/state.ts'
+import { existingState, loadState } from '../../deployment/state.ts'
 import type { CloudEntry } from '../../nested/cloud-entry.ts'
 import { progress, say } from '../say.ts'
 
@@ -23,10 +23,14 @@ export interface CloudFlags {
 export function addCloudCommands(cell: Command, operator: Operator): void {
   withExamples(
     withMaps(withSettings(cell.command('verify [name]'))),
+    './weir cell verify',
+    './weir cell verify north',
     './weir cell verify --cloud lab --set projects=any',
     './weir cell verify lab --boot',
   )
-    .description('Check whether a cloud of clouds.yaml can be a cell, or whether a cell works')
+    .description(
+      'Test the tunnels between the hosts of all cells, or check a cell, or whether a cloud of clouds.yaml can be one',
+    )
     .option('--cloud <name>', 'Entry of clouds.yaml')
     .option('--boot', 'Build a server of the smallest flavor in the cell, and delete it')
     .action((name: string | undefined, flags: VerifyFlags) => verify(operator, name, flags))
@@ -67,26 +71,31 @@ async function verify(
   { cloud, set, map, boot }: VerifyFlags,
 ): Promise<void> {
   const layout = layoutIn()
-  if ((name === undefined) === (cloud === undefined) || (name === undefined && boot === true))
+  if ((name !== undefined && cloud !== undefined) || (name === undefined && boot === true))
     throw new Failure(
       'invalid',
-      'Name a cell and --boot to check the cell, or --cloud to check a cloud. See: ./weir cell verify --help',
+      'Name a cell, with or without --boot, or --cloud to check a cloud. See: ./weir cell verify --help',
     )
+  if (name === undefined && cloud === undefined) return tunnels(operator, undefined)
   if (name === undefined) {
     const entry = await entryOf(operator, { cloud: cloud ?? '', set, map })
     return verified(layout, await known(layout, entry))
   }
   const { cloudSettings } = await import('../../nested/cloud-login.ts')
   const { verifyBoot } = await import('../../nested/verify-boot.ts')
-  const cell = existingState(layout).cells.find((each) => each.name === name)
+  const cell = loadState(layout)?.cells.find((each) => each.name === name)
   const settings = cell === undefined ? undefined : cloudSettings(layout, cell)
   if (cell !== undefined && settings !== undefined) {
     await verified(layout, { login: {}, settings }, name)
     const { refuseOtherProject } = await import('../../nested/same-project.ts')
     await refuseOtherProject(layout, cell, settings)
-  } else if (boot !== true)
-    throw new Failure('invalid', `Cell ${name} is not a cloud: only --boot can check it.`)
+  } else if (boot !== true) return tunnels(operator, name)
   if (boot === true) sayAll(await verifyBoot(await administrator(layout), name))
+}
+
+async function tunnels(operator: Operator, name: string | undefined): Promise<void> {
+  const { verifyTunnels } = await import('#gateway/cli/cells/verify-tunnels.ts')
+  await verifyTunnels(operator, name)
 }
 
 /** Afterwards a project of the cloud is a cell, if it was found to be able to. */

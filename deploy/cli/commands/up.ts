@@ -23,7 +23,7 @@ export function addUpCommand(program: Command): void {
     .addOption(
       new Option(
         '--network <name>',
-        'What joins servers: bridges of each host, or OVN across the hosts of a cell (default: host)',
+        'What joins servers: OVN across hosts and cells, or bridges of each host (default: ovn for libvirt and docker)',
       ).choices(['host', 'ovn']),
     )
     .option('--cells <n>', 'Number of cells (default: 2)', upTo(COUNT_MAX))

@@ -6,6 +6,7 @@ import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
 import type { IntegrationBridge } from '../../ovn/integration-bridge.ts'
+import { METADATA_ADDRESS } from '../../ovn/northbound/metadata-addresses.ts'
 import { run } from '../../run.ts'
 
 /** What an endpoint's options carry of its NIC. */
@@ -13,6 +14,9 @@ const NIC_OPTION = 'weir.nic'
 const STEP_MS = 10_000
 /** Of an interface in Linux. */
 const NAME_MAX = 15
+/** The kinds of routes of libnetwork's remote drivers. */
+const BY_NEXT_HOP = 0
+const CONNECTED = 1
 const CONTENT_TYPE = 'application/vnd.docker.plugins.v1.2+json'
 
 export interface OvnEndpointsOptions {
@@ -140,18 +144,28 @@ export class OvnEndpoints implements AsyncDisposable {
     await this.#remove(name, signal)
     const peer = ['peer', 'name', inside, ...mtu, 'address', nic.macAddress]
     await this.#inNetwork(signal, 'ip', 'link', 'add', name, ...mtu, 'type', 'veth', ...peer)
-    if (await this.#options.bridge.isInUserspace())
-      await this.#inNetwork(signal, 'ethtool', '-K', inside, 'tx', 'off')
-    await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
-    await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
+    try {
+      if (await this.#options.bridge.isInUserspace())
+        await this.#inNetwork(signal, 'ethtool', '-K', inside, 'tx', 'off')
+      await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
+      await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
+    } catch (error) {
+      await this.#remove(name, signal)
+      throw error
+    }
     const routes = nic.fixedIps.flatMap(({ hostRoutes = [] }) => hostRoutes)
+    // A container asks no DHCP server, from which other guests have this route.
+    const metadata = { Destination: `${METADATA_ADDRESS}/32`, RouteType: CONNECTED }
     return {
       InterfaceName: { SrcName: inside, DstPrefix: 'eth' },
       Gateway: gatewayOf(nic, false),
       GatewayIPv6: gatewayOf(nic, true),
-      StaticRoutes: routes.map(({ destination, nexthop }) => {
-        return { Destination: destination, RouteType: 0, NextHop: nexthop }
-      }),
+      StaticRoutes: [
+        ...(nic.isFirst ? [metadata] : []),
+        ...routes.map(({ destination, nexthop }) => {
+          return { Destination: destination, RouteType: BY_NEXT_HOP, NextHop: nexthop }
+        }),
+      ],
       // Without it the engine adds a bridge of its own where a network has no gateway.
       DisableGatewayService: true,
     }
@@ -159,8 +173,8 @@ export class OvnEndpoints implements AsyncDisposable {
 
   async #leave(endpointId: string, signal: AbortSignal): Promise<void> {
     const [name] = namesOf(endpointId)
-    await this.#options.bridge.unplug(name, signal)
     await this.#remove(name, signal)
+    await this.#options.bridge.unplug(name, signal)
   }
 
   /** It goes with its other end, too, when the container ends. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { NetworkId, PortId } from '#common/ids.ts'
-import type { FilterRule, NicSpec } from '../../driver.ts'
+import type { NicSpec } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { isBeyondLibvirt, filterXml as render } from './filter-xml.ts'
 
 const PORT = '5a3e0b7e-1111-4222-8333-444455556666' as PortId

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import type { FilterRule, NicSpec } from '../../driver.ts'
+import type { NicSpec } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { element, renderXml, type XmlElement } from '../xml/element.ts'
 import { filterName } from './filter-name.ts'
 

@@ -1,4 +1,4 @@
-import type { Firewall, PortFilter } from '../../driver.ts'
+import type { Firewall, PortFilter } from '../../firewall.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
 

@@ -1,5 +1,6 @@
 import type { NetworkId } from '#common/ids.ts'
-import type { FilterRule, NicSpec } from '../../driver.ts'
+import type { NicSpec } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { INTEGRATION_BRIDGE } from '../../ovn/integration-bridge.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FilterRule } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { type CloudRule, ruleBodies, rulesToChange } from './group-rules.ts'
 
 const ANY: FilterRule = {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '#openapi/wire/scalars.ts'
-import type { FilterRule } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { Id } from '../cloud/id.ts'
 
 /** A rule as Neutron has it. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isFailure } from '#common/errors.ts'
-import type { FilterRule } from '../../driver.ts'
+import type { FilterRule } from '../../firewall.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'

@@ -6,7 +6,7 @@ import { Nullable } from '#openapi/wire/scalars.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
 import { idsOf, interfaceName, routerName } from '../names.ts'
-import { isGuestPort, isInterface, type ListedPort, portsOn } from './topology.ts'
+import { isGuestPort, isInterface, isUnattached, type ListedPort, portsOn } from './topology.ts'
 
 const Gateway = Type.Object({ network_id: Id, enable_snat: Type.Optional(Type.Boolean()) })
 const Router = Type.Object({
@@ -138,6 +138,7 @@ export class CloudRouters {
   async leave(networkId: string, signal: AbortSignal): Promise<void> {
     const ports = await portsOn(this.#cloud, networkId, signal)
     if (ports.some(isGuestPort)) return
+    for (const port of ports) if (isUnattached(port)) await this.#removePort(port.id, signal)
     const interfaces = ports.filter(isInterface)
     if (interfaces.length === 0) return
     const ours = [...(await this.list(signal)).values()].flat()

@@ -5,7 +5,7 @@ import type { Routing } from '../../routing.ts'
 import type { NestedHost } from '../host.ts'
 import { portName } from '../names.ts'
 import type { CloudRouter } from './cloud-routers.ts'
-import { isGuestPort, isInterface, readTopology, type Topology } from './topology.ts'
+import { isGuestPort, isInterface, isUnattached, readTopology, type Topology } from './topology.ts'
 
 type RoutingHost = Pick<NestedHost, 'cloud' | 'floatingIps' | 'networks' | 'outsides' | 'routers'>
 
@@ -43,6 +43,7 @@ async function apply(
   const round: Round = { host, wanted, topology, routers, signal, problems: [] }
   await releaseFloatingIps(round)
   await removeExcess(round)
+  await removeUnattached(round)
   for (const router of wanted.routers)
     await noting(round, router.id, () => ensureRouter(round, router))
   await ensureFloatingIps(round)
@@ -129,6 +130,18 @@ async function removeExcess(round: Round): Promise<void> {
         const isUsed = excess.length < ports.length || (!isDouble && isRealised(round, ours))
         if (!isUsed) await host.routers.remove(router.id, signal)
       })
+  }
+}
+
+/** Networks that no guest is on go with a port of a router that was not attached to it: nobody else would remove them. */
+async function removeUnattached(round: Round): Promise<void> {
+  const { host, topology, signal } = round
+  for (const [ours, theirs] of topology.networks) {
+    const isLeft = topology.ports.some((port) => port.network_id === theirs && isUnattached(port))
+    if (!isLeft || hasGuests(round, ours)) continue
+    await noting(round, ours, () =>
+      host.networks.releaseNetwork(ours as NetworkId, () => false, signal),
+    )
   }
 }
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { NetworkId } from '#common/ids.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
-import { idsOf } from '../names.ts'
+import { idsOf, isInterfaceName } from '../names.ts'
 
 const ListedPort = Type.Object({
   id: Id,
@@ -25,6 +25,11 @@ export function isInterface({ device_owner: owner }: ListedPort): boolean {
     owner.startsWith('network:router_interface') ||
     owner === 'network:ha_router_replicated_interface'
   )
+}
+
+/** True of a port of ours for a router that was not attached to it, because the router went meanwhile. */
+export function isUnattached(port: ListedPort): boolean {
+  return isInterfaceName(port.name) && !isInterface(port)
 }
 
 /** True of a port that was made for a guest of some host of ours. */

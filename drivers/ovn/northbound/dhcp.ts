@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WirePort, WireSubnet } from '#openapi/wire/network.ts'
-import { isIpv6, METADATA, type NetworkIndex } from './network-index.ts'
+import { METADATA_ADDRESS } from './metadata-addresses.ts'
+import { isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, type WantedRow } from './rows.ts'
 
 /** Seconds; Neutron's `dhcp_lease_duration` is a day, its ML2/OVN driver's default half of that. */
 const LEASE_S = 43_200
-export const METADATA_ADDRESS = '169.254.169.254'
 
 type Options = Readonly<Record<string, string>>
 
@@ -191,12 +192,13 @@ function optionsV6(index: NetworkIndex, subnet: WireSubnet): Options | undefined
     server_id: serverMac(subnet.id),
     ...(ipv6AddressMode === 'dhcpv6-stateless' && { dhcpv6_stateless: 'true' }),
     ...(dnsServers.length > 0 && { dns_server: list(dnsServers) }),
-    ...(domain !== '' && { domain_search: quoted(domain) }),
+    // OVN writes the whole name as one label, and guests discard what has a dot in a label; the router advertises it, too.
+    ...(domain !== '' && !domain.includes('.') && { domain_search: quoted(domain) }),
   }
 }
 
 /** OVN answers queries for names of ports to any server; a guest without a server sends none. */
-function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
+export function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[] {
   const { dnsServers, gateway, networkId } = subnet
   const isTenants = index.networks.get(networkId)!.physicalNetwork === null
   return dnsServers.length === 0 && gateway !== null && isTenants ? [gateway] : dnsServers
@@ -205,7 +207,7 @@ function dnsServersOf(index: NetworkIndex, subnet: WireSubnet): readonly string[
 function metadataAddress(index: NetworkIndex, subnet: WireSubnet): string | undefined {
   return index
     .portsOf(subnet.networkId)
-    .find(({ deviceOwner }) => deviceOwner === METADATA)
+    .find(({ deviceOwner }) => deviceOwner === METADATA_PORT_OWNER)
     ?.fixedIps.find(({ subnetId }) => subnetId === subnet.id)?.address
 }
 

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type {
   NetworkState,
   WireNetwork,
@@ -19,9 +19,15 @@ export interface OvnHost {
   readonly isAlive: boolean
 }
 
+/** The networks of a cell, with what the cell alone knows of its servers. */
+export interface CellNetworks extends NetworkState {
+  /** By port, the host that its guest is moving to while it runs. Absent: none is. */
+  readonly destinations?: ReadonlyMap<string, string>
+}
+
 /** The state indexed by the keys of its look-ups. Objects that refer to missing ones are left out. */
 export interface NetworkIndex {
-  readonly state: NetworkState
+  readonly state: CellNetworks
   readonly hosts: readonly OvnHost[]
   readonly networks: ReadonlyMap<string, WireNetwork>
   readonly subnets: ReadonlyMap<string, WireSubnet>
@@ -35,13 +41,11 @@ export interface NetworkIndex {
 
 export const ROUTER_INTERFACE = 'network:router_interface'
 export const ROUTER_GATEWAY = 'network:router_gateway'
-/** The owner of the port that answers for the metadata service on each host, by Neutron's name. */
-export const METADATA = 'network:distributed'
 /** The owner of a port that only holds an address, for which a router answers. */
 const FLOATING_IP = 'network:floatingip'
 
 /** The state by the ids that the rows need, computed once for all rows. */
-export function indexNetworks(state: NetworkState, hosts: readonly OvnHost[]): NetworkIndex {
+export function indexNetworks(state: CellNetworks, hosts: readonly OvnHost[]): NetworkIndex {
   const networks = byId(state.networks)
   const subnets = byId(state.subnets.filter(({ networkId }) => networks.has(networkId)))
   const inDataPlane = ({ networkId, deviceOwner }: WirePort) =>
@@ -79,7 +83,7 @@ export function withPrefix(
   { subnetId, address }: WirePort['fixedIps'][number],
 ): string | undefined {
   const cidr = subnets.get(subnetId)?.cidr
-  return cidr === undefined ? undefined : `${address}/${ipaddr.parseCIDR(cidr)[1]}`
+  return cidr === undefined ? undefined : `${address}/${cidr.slice(cidr.indexOf('/') + 1)}`
 }
 
 export function isRouterPort({ deviceOwner }: WirePort): boolean {
@@ -88,5 +92,5 @@ export function isRouterPort({ deviceOwner }: WirePort): boolean {
 
 /** True for a port whose guest is restricted to its addresses and security groups; OVN's own ports are not. */
 export function isFiltered(port: WirePort): boolean {
-  return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA
+  return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA_PORT_OWNER
 }

@@ -165,6 +165,7 @@ describe('routers', () => {
       address_mode: 'dhcpv6_stateful',
       send_periodic: 'true',
       mtu: '1442',
+      rdnss: 'fd00::1',
     })
     expect(columnsOf(rows, 'Logical_Router_Port', inside.id)['ipv6_ra_configs']).toEqual({})
     expect(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
 import type { WireFloatingIp, WirePort, WireRouter, WireSubnet } from '#openapi/wire/network.ts'
+import { dnsServersOf } from './dhcp.ts'
 import { isIpv6, type NetworkIndex, withPrefix } from './network-index.ts'
 import {
   externalIds,
@@ -94,14 +95,19 @@ function routerPortRow(
 
 /** The advertisements of the router to IPv6 guests (RFC 4861); none if Neutron leaves them to another router. */
 function advertisements(index: NetworkIndex, port: WirePort): Readonly<Record<string, string>> {
-  const modes = port.fixedIps.flatMap(
-    ({ subnetId }) => index.subnets.get(subnetId)?.ipv6RaMode ?? [],
-  )
-  const [mode] = modes
-  if (mode === undefined) return {}
-  const { mtu } = index.networks.get(port.networkId)!
-  const address_mode = mode.replace('-', '_')
-  return { address_mode, send_periodic: 'true', mtu: String(mtu) }
+  const subnets = port.fixedIps.flatMap(({ subnetId }) => index.subnets.get(subnetId) ?? [])
+  const mode = subnets.find(({ ipv6RaMode }) => ipv6RaMode !== null)?.ipv6RaMode
+  if (mode === undefined || mode === null) return {}
+  const { mtu, dnsDomain } = index.networks.get(port.networkId)!
+  // OVN takes one.
+  const dnsServer = subnets.flatMap((subnet) => dnsServersOf(index, subnet)).find(isIpv6)
+  return {
+    address_mode: mode.replace('-', '_'),
+    send_periodic: 'true',
+    mtu: String(mtu),
+    ...(dnsServer !== undefined && { rdnss: dnsServer }),
+    ...(dnsDomain !== '' && { dnssl: dnsDomain }),
+  }
 }
 
 /**

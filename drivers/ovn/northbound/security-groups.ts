@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { WireRule, WireSecurityGroup } from '#openapi/wire/network.ts'
-import { METADATA_ADDRESS } from './dhcp.ts'
+import { METADATA_ADDRESS, METADATA_ADDRESS_V6 } from './metadata-addresses.ts'
 import { isFiltered, isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, refersTo, type WantedRow } from './rows.ts'
 
@@ -8,7 +8,6 @@ import { externalIds, type Reference, refersTo, type WantedRow } from './rows.ts
 const DROP_GROUP = 'neutron_pg_drop'
 const DROP_PRIORITY = 1001
 const ALLOW_PRIORITY = 1002
-const METADATA_ADDRESS_V6 = 'fe80::a9fe:a9fe'
 /** IANA's numbers. */
 const ICMP = 1
 const ICMP_V6 = 58

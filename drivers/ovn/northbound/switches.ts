@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WireNetwork, WirePort } from '#openapi/wire/network.ts'
 import { dhcpOf } from './dhcp.ts'
 import {
   isFiltered,
   isIpv6,
   isRouterPort,
-  METADATA,
   type NetworkIndex,
   ROUTER_GATEWAY,
   withPrefix,
@@ -88,7 +88,7 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
       port_security: isFiltered(port) ? allowedAddresses(port) : [],
       dhcpv4_options: served(4),
       dhcpv6_options: served(6),
-      options: optionsOf(port),
+      options: optionsOf(index, port),
       external_ids: externalIds(port.id, {
         cidrs: cidrs.join(' '),
         device_id: port.deviceId,
@@ -105,11 +105,11 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
 
 function typeOf(port: WirePort): string {
   if (isRouterPort(port)) return 'router'
-  if (port.deviceOwner === METADATA) return 'localport'
+  if (port.deviceOwner === METADATA_PORT_OWNER) return 'localport'
   return port.remoteHostId === null ? '' : 'remote'
 }
 
-function optionsOf(port: WirePort): Readonly<Record<string, string>> {
+function optionsOf({ state }: NetworkIndex, port: WirePort): Readonly<Record<string, string>> {
   const key = { 'requested-tnl-key': String(port.tunnelKey) }
   if (isRouterPort(port))
     return {
@@ -120,7 +120,12 @@ function optionsOf(port: WirePort): Readonly<Record<string, string>> {
     }
   // Since OVN 23.09 a port of another cell is bound by this, too.
   const hostId = port.remoteHostId ?? port.hostId
-  return { ...key, ...(hostId !== null && { 'requested-chassis': hostId }) }
+  if (hostId === null) return key
+  const destination = state.destinations?.get(port.id) ?? hostId
+  if (destination === hostId) return { ...key, 'requested-chassis': hostId }
+  // Both hosts have the port; the other sends nothing until the guest announces itself there, which QEMU does by RARP.
+  const both = `${hostId},${destination}`
+  return { ...key, 'requested-chassis': both, 'activation-strategy': 'rarp' }
 }
 
 /** The addresses for which OVN answers, and whose packets it delivers to the port. */
@@ -130,7 +135,9 @@ function addressesOf(port: WirePort): readonly string[] {
   const others = port.allowedPairs.flatMap(({ mac }) =>
     mac === null || mac === port.mac ? [] : [mac],
   )
-  const unknown = port.hasPortSecurity ? [] : ['unknown']
+  // OVN answers ARP only for ports whose every address it knows.
+  const isKnown = port.hasPortSecurity || port.deviceOwner === METADATA_PORT_OWNER
+  const unknown = isKnown ? [] : ['unknown']
   return [...new Set([own, ...others, ...unknown])]
 }
 

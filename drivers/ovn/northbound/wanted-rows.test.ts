@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { NetworkState, WirePort, WireRule } from '#openapi/wire/network.ts'
 import { madeState } from '#test/env/made-network-state.ts'
 import {
@@ -9,7 +10,7 @@ import {
   wireRule,
   wireSubnet,
 } from '#test/env/network-state.ts'
-import { METADATA, type OvnHost, ROUTER_INTERFACE } from './network-index.ts'
+import { type CellNetworks, type OvnHost, ROUTER_INTERFACE } from './network-index.ts'
 import { isReferences, type NorthboundTable, type WantedRow } from './rows.ts'
 import { portGroupName } from './security-groups.ts'
 import { wantedRows } from './wanted-rows.ts'
@@ -26,7 +27,7 @@ const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
 })
 
 function rowsOf(
-  parts: Partial<NetworkState>,
+  parts: Partial<CellNetworks>,
   hosts: readonly OvnHost[] = [],
 ): readonly WantedRow[] {
   const state = { ...EMPTY_STATE, networks: [network], subnets: [subnet], ...parts }
@@ -111,7 +112,12 @@ describe('ports', () => {
       [own, 'fa:16:3e:00:00:99 10.0.0.9 fd00::/64'],
     ],
     ['without port security', { hasPortSecurity: false }, [own, 'unknown'], []],
-    ['that answers for metadata', { deviceOwner: METADATA }, [own], []],
+    [
+      'that answers for metadata',
+      { deviceOwner: METADATA_PORT_OWNER, hasPortSecurity: false },
+      [own],
+      [],
+    ],
   ])('a port %s', (_, more, addresses, portSecurity) => {
     expect(columns(more)).toMatchObject({ addresses, port_security: portSecurity })
   })
@@ -121,11 +127,18 @@ describe('ports', () => {
     const hostId = wireNetwork().id
     expect(columns({})).toMatchObject({ type: '', enabled: true, options: key })
     expect(columns({ hostId })['options']).toEqual({ ...key, 'requested-chassis': hostId })
+    const destinations = new Map([[port.id, 'there']])
+    const moving = rowsOf({ ports: [{ ...port, hostId }], destinations })
+    expect(columnsOf(moving, 'Logical_Switch_Port', port.id)['options']).toEqual({
+      ...key,
+      'requested-chassis': `${hostId},there`,
+      'activation-strategy': 'rarp',
+    })
     expect(columns({ remoteHostId: hostId })).toMatchObject({
       type: 'remote',
       options: { ...key, 'requested-chassis': hostId },
     })
-    expect(columns({ deviceOwner: METADATA })['type']).toBe('localport')
+    expect(columns({ deviceOwner: METADATA_PORT_OWNER })['type']).toBe('localport')
     expect(columns({ isUp: false })['enabled']).toBe(false)
     const off = rowsOf({ networks: [{ ...network, isUp: false }], ports: [port] })
     expect(columnsOf(off, 'Logical_Switch_Port', port.id)['enabled']).toBe(false)
@@ -163,7 +176,7 @@ describe('DHCP', () => {
       router: '10.0.0.1',
       dns_server: '{10.0.0.1}',
     })
-    const metadata = { ...port, id: subnet.id, deviceOwner: METADATA }
+    const metadata = { ...port, id: subnet.id, deviceOwner: METADATA_PORT_OWNER }
     const hostRoutes = [{ destination: '192.0.2.0/24', nexthop: '10.0.0.9' }]
     const full = { ...subnet, hostRoutes, dnsServers: ['192.0.2.53', '192.0.2.54'] }
     const named = { ...network, dnsDomain: 'a"b.example' }
@@ -197,6 +210,16 @@ describe('DHCP', () => {
 
     if (options === undefined) expect(found).toBeUndefined()
     else expect(found).toMatchObject(options)
+  })
+
+  test.each([
+    ['lan', '"lan"'],
+    ['six.example', undefined],
+  ])('the domain %s is in the answers of DHCPv6 as %s', (dnsDomain, option) => {
+    const v6 = wireSubnet(network, 'fd00::/64', { ipv6AddressMode: 'dhcpv6-stateful' })
+    const found = optionsOf({ networks: [{ ...network, dnsDomain }], subnets: [v6] }, v6.id)
+
+    expect(found?.['domain_search']).toBe(option)
   })
 
   test('the DHCP options of a port are in a row of their own; unknown names are left out', () => {

@@ -1,11 +1,15 @@
 import type { Clock } from '#common/clock.ts'
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { OvsdbConnection, type TlsFiles } from './connection.ts'
+import { hasLostLead, requireLeader } from './leader.ts'
 import { changed, decode, type Row, readSchema, type Schema, type Value } from './values.ts'
 
 export interface OvsdbOptions {
-  /** An address as the tools of OVS write it: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`. */
+  /**
+   * Addresses as the tools of OVS write them: `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT`; with commas between those
+   * of the members of a cluster.
+   */
   readonly address: string
   readonly tls?: TlsFiles
   /** The name of the database: `OVN_Northbound`, … */
@@ -170,14 +174,29 @@ export class OvsdbDatabase implements AsyncDisposable {
     }
   }
 
-  /** Afterwards the replica is complete. */
+  /** Connects to the first server that can serve; of a cluster that is its leader. */
   async #connect(): Promise<Connected> {
-    const { address, tls, name, tables } = this.#options
+    const addresses = this.#options.address.split(',').map((address) => address.trim())
+    let failure: unknown
+    for (const address of addresses)
+      try {
+        return await this.#connectTo(address, addresses.length > 1)
+      } catch (error) {
+        if (!isFailure(error, 'unavailable')) throw error
+        failure = error
+      }
+    throw failure
+  }
+
+  /** Afterwards the replica is complete. */
+  async #connectTo(address: string, isMember: boolean): Promise<Connected> {
+    const { tls, name, tables } = this.#options
     const { promise, resolve } = Promise.withResolvers<void>()
     const connection = await OvsdbConnection.open({
       address,
       ...(tls && { tls }),
       onNotification: (method, params) => {
+        if (hasLostLead(method, params, name)) connection[Symbol.dispose]()
         if (method !== 'update3') return
         const change = [params[1], params[2]] as [string, TableUpdates]
         if (this.#connection === undefined) this.#early.push(change)
@@ -190,6 +209,7 @@ export class OvsdbDatabase implements AsyncDisposable {
     })
     this.#early = []
     try {
+      if (isMember) await requireLeader(connection, name)
       this.#schema = readSchema(await connection.call('get_schema', [name]))
       const wanted = Object.entries(tables).flatMap(([table, columns]) => {
         const known = this.#schema[table]

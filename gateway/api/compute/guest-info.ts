@@ -1,15 +1,19 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import type { WireTopology } from '#openapi/wire/lookup.ts'
 import { isAllowed } from '../../app/policy.ts'
-import { serverDiagnostics, serverTopology } from '../../app/servers/guest-info.ts'
-import { showServer } from '../../app/servers/list/show-server.ts'
+import {
+  clearServerPassword as clearServersPassword,
+  serverDiagnostics,
+  serverPassword,
+  serverTopology,
+} from '../../app/servers/guest-info.ts'
 import type { Handler } from '../../http/operation.ts'
 import { diagnosticsView } from '../../views/diagnostics.ts'
 import { isSince } from '../../views/since.ts'
 
-/** None is ever kept, see `showServerPassword`. */
 const clearServerPassword: Handler = async (call) => {
-  await showServer(call.app.db, call.context, call.params['server_id']!)
+  const { app, context, params } = call
+  await clearServersPassword(app.compute, context, params['server_id']!)
   return {}
 }
 
@@ -20,10 +24,10 @@ const showServerDiagnostics: Handler<operations['showServerDiagnostics']> = asyn
   return { body: isSince(context, '2.48') ? diagnosticsView(figures) : figures.own }
 }
 
-/** A guest hands its password to a metadata service. There is none here, so the password is never known. */
 const showServerPassword: Handler<operations['showServerPassword']> = async (call) => {
-  await showServer(call.app.db, call.context, call.params.server_id)
-  return { body: { password: '' } }
+  const { app, context, params } = call
+  const password = await serverPassword(app.compute, context, params.server_id)
+  return { body: { password: password ?? '' } }
 }
 
 const showServerTopology: Handler<operations['showServerTopology']> = async (call) => {

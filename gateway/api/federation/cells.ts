@@ -61,6 +61,7 @@ export const updateCell: Handler<operations['updateCell']> = async (call) => {
     isEnabled: body.is_enabled,
     disabledReason: body.disabled_reason,
     weight: body.weight,
+    transportZone: body.transport_zone,
   })
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }

@@ -33,6 +33,7 @@ import { explainPlacement } from './placements.ts'
 import { showProjectQuota } from './projects.ts'
 import { listOperatedServers, repairServer, showChain, showTrace, verifyServer } from './servers.ts'
 import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
+import { testTunnels } from './tunnels.ts'
 import { listVersions } from './versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
@@ -81,6 +82,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showProjectQuota,
   showTrace,
   shutOutHost,
+  testTunnels,
   updateCell,
   updateHost,
   updateNode,

@@ -6,7 +6,10 @@ import type { Handler } from '../../http/operation.ts'
 /** GET /v1/network-path */
 export const explainNetworkPath: Handler<operations['explainNetworkPath']> = async (call) => {
   const { app, query } = call
-  const { from, to, checks, trace } = await explainPath(app.db, query)
+  const { from, to, checks, trace } = await explainPath(
+    { db: app.db, cells: app.compute.cells },
+    query,
+  )
   return {
     body: {
       reaches: checks.every(({ holds }) => holds),

@@ -10,7 +10,8 @@ import { listRouters, ownRouter } from '../../app/networks/routers/find-routers.
 import { addInterface, type RouterInterface } from '../../app/networks/routers/interfaces.ts'
 import { removeInterface } from '../../app/networks/routers/remove-interface.ts'
 import type { Requester } from '../../app/requester.ts'
-import type { Router } from '../../db/routers.ts'
+import type { FixedIp } from '../../db/network.ts'
+import type { Router, RouterCellGateway } from '../../db/routers.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
@@ -100,7 +101,7 @@ export const routerHandlers = {
   removeRouterRoutes: removeSome,
 }
 
-/** A router; that it is highly available, as all of OVN's are, is shown to administrators. */
+/** A router; that it is highly available, as all of OVN's are, and its addresses in cells are shown to administrators. */
 function routerView(router: Router, requester: Requester) {
   return {
     ...describedView(router),
@@ -111,7 +112,9 @@ function routerView(router: Router, requester: Requester) {
     availability_zone_hints: [],
     availability_zones: [],
     flavor_id: null,
-    ...(requester.isAdmin ? { ha: true } : {}),
+    ...(requester.isAdmin
+      ? { ha: true, 'weir:gateways': router.cellGateways.map(cellGatewayView) }
+      : {}),
   }
 }
 
@@ -120,11 +123,16 @@ function gatewayView({ gateway, hasSnat }: Router) {
   return {
     network_id: gateway.networkId,
     enable_snat: hasSnat,
-    external_fixed_ips: gateway.fixedIps.map(({ subnetId, address }) => ({
-      subnet_id: subnetId,
-      ip_address: address,
-    })),
+    external_fixed_ips: gateway.fixedIps.map(fixedIpView),
   }
+}
+
+function cellGatewayView({ cellId, portId, fixedIps }: RouterCellGateway) {
+  return { cell_id: cellId, port_id: portId, external_fixed_ips: fixedIps.map(fixedIpView) }
+}
+
+function fixedIpView({ subnetId, address }: FixedIp) {
+  return { subnet_id: subnetId, ip_address: address }
 }
 
 function interfaceView({ routerId, port, subnetIds }: RouterInterface) {

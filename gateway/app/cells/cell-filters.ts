@@ -1,5 +1,7 @@
 import type { Cell, Resources } from '../../cell-client/cell.ts'
-import type { Reach } from '../servers/boot/server-network.ts'
+import type { Network } from '../../db/network.ts'
+import { networksReach } from '../networks/cells-reaching.ts'
+import { type NetworkSpans, whyApart } from './tunnels.ts'
 
 /** What a server needs of the cell it is to be built in. */
 export interface CellRequest {
@@ -10,8 +12,10 @@ export interface CellRequest {
     readonly diskFormat: string
     readonly properties: Readonly<Record<string, string>>
   }
-  /** Whether a cell reaches all of the server's networks. */
-  readonly reaches: Reach
+  /** Of the server's NICs. */
+  readonly networks: readonly Network[]
+  /** Where other servers are on these networks. */
+  readonly spans: NetworkSpans
   /** Cells that have the requested host; null: none was requested. */
   readonly withHost: ReadonlySet<string> | null
   /** Cells that have one of the servers it is to share a host with; null: it is to share none. */
@@ -49,11 +53,13 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withServers === null || withServers.has(id)
       ? undefined
       : 'has none of the servers it is to be beside',
+  TunnelFilter: (cell, { spans }) => whyApart(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'not heard of lately',
   ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,
-  NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
+  NetworkFilter: ({ id }, { networks }) =>
+    networksReach(networks, id) ? undefined : 'does not reach all networks',
   CapacityFilter: capacityReason,
 }
 

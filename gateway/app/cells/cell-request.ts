@@ -2,11 +2,13 @@ import type { Executor } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId } from '#common/ids.ts'
 import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
+import type { Network } from '../../db/network.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
-import type { Reach } from '../servers/boot/server-network.ts'
 import type { CellRequest } from './cell-filters.ts'
+import { networkSpans } from './tunnels.ts'
 
 /** What of a server decides where it can go. */
 export interface CellRequirements {
@@ -14,26 +16,31 @@ export interface CellRequirements {
   readonly image: CellRequest['image']
   readonly zone: string | null
   readonly requestedHost: string | null
-  readonly reaches: Reach
+  /** Of its NICs. */
+  readonly networks: readonly Network[]
+  /** The server itself, if it may be in a cell already. */
+  readonly serverId?: string
   /** The group the server is a member of; null: none. */
   readonly group: Pick<ServerGroup, 'policy' | 'cellId'> | null
   /** Servers it is to share a host with, one of them at least; undefined: none. */
   readonly sameHost: readonly string[] | undefined
 }
 
-/** The request that cells are filtered by, with what the database knows of hosts. */
+/** The request that these cells are filtered by, with what the database knows of hosts and networks. */
 export async function cellRequest(
   db: Executor,
   required: CellRequirements,
-  tried: readonly string[],
+  cells: readonly Cell[],
+  tried: readonly string[] = [],
 ): Promise<CellRequest> {
-  const { flavor, image, zone, requestedHost, reaches, group, sameHost } = required
+  const { flavor, image, zone, requestedHost, networks, group, sameHost, serverId } = required
   return {
     resources: flavorResources(flavor),
     zone,
     requestedHost,
     image,
-    reaches,
+    networks,
+    spans: await networkSpans(db, cells, networks, serverId),
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),

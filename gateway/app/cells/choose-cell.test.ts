@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import type { Network } from '../../db/network.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
+import { NO_SPANS } from './tunnels.ts'
 
 const SUMMARY: CellSummary = {
   hostsUp: 2,
@@ -23,12 +25,14 @@ const REQUEST: CellRequest = {
   zone: null,
   requestedHost: null,
   image: { diskFormat: 'qcow2', properties: {} },
-  reaches: () => true,
+  networks: [],
+  spans: NO_SPANS,
   withHost: null,
   withServers: null,
   tried: new Set(),
   group: null,
 }
+const NETWORK = { id: 'blue', name: 'blue', isEverywhere: true, cellIds: [] }
 const SOURCES = { now: () => 1_000, random: () => 0.5 }
 
 function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<Cell> = {}): Cell {
@@ -37,6 +41,8 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     name,
     isEnabled: true,
     weight: 1,
+    transportZone: null,
+    cannotTunnelTo: new Set(),
     isReachable: true,
     isLost: false,
     lostAt: undefined,
@@ -89,7 +95,16 @@ test.each<[string, Cell, Partial<CellRequest>]>([
     { image: { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } } },
   ],
   ['ServerGroupAffinityFilter', cell('a'), { group: { cellId: 'b', isBinding: true } }],
-  ['NetworkFilter', cell('a'), { reaches: () => false }],
+  [
+    'NetworkFilter',
+    cell('a'),
+    { networks: [{ ...NETWORK, isEverywhere: false } as unknown as Network] },
+  ],
+  [
+    'TunnelFilter',
+    cell('a', {}, { transportZone: 'east' }),
+    { spans: { joined: new Set(['a', 'b']), networks: [{ ...NETWORK, cells: [cell('b')] }] } },
+  ],
 ])('chooseCell() names %s when it leaves no cell', (filter, only, change) => {
   const { chosen, emptiedBy, trace } = chooseCell([only], { ...REQUEST, ...change }, SOURCES)
 

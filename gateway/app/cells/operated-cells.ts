@@ -1,5 +1,6 @@
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import {
   type CellChoices,
@@ -7,12 +8,22 @@ import {
   listCellMappings,
   updateCellMapping,
 } from '../../db/cell-mappings.ts'
+import { listTunnels } from '../../db/cell-tunnels.ts'
 import type { Cells } from '../hosts/host-state.ts'
 
 /** A cell as an operator sees it: its settings, and the state that it reports. */
 export interface OperatedCell extends CellMapping {
   /** Undefined during the second before this gateway has noticed the cell. */
   readonly heard: Cell | undefined
+  /** The other cells with which the last test of the tunnels between their hosts failed. */
+  readonly failedTunnels: readonly FailedTunnel[]
+}
+
+export interface FailedTunnel {
+  readonly cellId: CellId
+  readonly cell: string
+  readonly failure: string
+  readonly testedAt: Date
 }
 
 /** By name. */
@@ -20,8 +31,18 @@ export async function listOperatedCells(
   db: Executor,
   cells: Cells,
 ): Promise<readonly OperatedCell[]> {
-  const mappings = await listCellMappings(db)
-  return mappings.map((mapping) => ({ ...mapping, heard: cells.cell(mapping.id) }))
+  const [mappings, tunnels] = await Promise.all([listCellMappings(db), listTunnels(db)])
+  const names = new Map(mappings.map(({ id, name }) => [id, name]))
+  const failedOf = (id: CellId) =>
+    tunnels.flatMap(({ cellIds, failure, testedAt }): FailedTunnel[] => {
+      const [cellId] = cellIds.filter((each) => each !== id)
+      if (failure === null || !cellIds.includes(id) || cellId === undefined) return []
+      return [{ cellId, cell: names.get(cellId) ?? cellId, failure, testedAt }]
+    })
+  return mappings.map((mapping) => {
+    const { id } = mapping
+    return { ...mapping, heard: cells.cell(id), failedTunnels: failedOf(id) }
+  })
 }
 
 /** The cell of this id or name. Throws `not-found`, saying which there are. */
@@ -42,6 +63,8 @@ export interface CellChange {
   readonly isEnabled?: boolean | undefined
   readonly disabledReason?: string | null | undefined
   readonly weight?: number | undefined
+  /** Null: the one of all cells for which none is named. */
+  readonly transportZone?: string | null | undefined
 }
 
 /**
@@ -64,5 +87,11 @@ function choices(cell: CellMapping, change: CellChange): CellChoices {
   if (!isDisabled && typeof change.disabledReason === 'string')
     throw new Failure('invalid', 'Only a cell that is not enabled has a disabled_reason.')
   const { disabledReason = cell.disabledReason, weight = cell.weight } = change
-  return { isDisabled, disabledReason: isDisabled ? disabledReason : null, weight }
+  const { transportZone = cell.transportZone } = change
+  return {
+    isDisabled,
+    disabledReason: isDisabled ? disabledReason : null,
+    weight,
+    transportZone,
+  }
 }

@@ -1,12 +1,12 @@
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import type { Network } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
 import { imageForBoot } from '../images/image-for-boot.ts'
-import { nicsReach } from '../networks/cells-reaching.ts'
 import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { CELLS_TRIED_MAX } from '../sagas/next-cell.ts'
@@ -14,7 +14,6 @@ import { groupForBoot, ruleOf } from '../server-groups/members.ts'
 import type { Boot } from '../servers/boot/boot.ts'
 import { neighbourHints } from '../servers/boot/hints.ts'
 import { refuseImageAgainstFlavor } from '../servers/boot/refuse-image-against-flavor.ts'
-import type { Reach } from '../servers/boot/server-network.ts'
 import { cellsForPlace, placeOf } from '../servers/boot/server-place.ts'
 import { idOf } from './named.ts'
 import type { Decision } from './trace.ts'
@@ -53,8 +52,8 @@ export async function explainPlacement(
   const tried: string[] = []
   while (tried.length < CELLS_TRIED_MAX) {
     const attempt = tried.length + 1
-    const request = await cellRequest(db, required, tried)
     const heard = await cellsAsIndexed(db, cells.cells())
+    const request = await cellRequest(db, required, heard, tried)
     const { chosen, trace } = chooseCell(heard, request, { now: () => clock.now(), random })
     decisions.push({ attempt, trace })
     if (chosen === undefined) break
@@ -89,9 +88,9 @@ async function planned(
   const group = await groupForBoot(db, context, hints['group'])
   const neighbours = await neighbourHints(db, context, hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
-  const reaches = networks === undefined ? () => true : await reachOf(compute.db, networks)
+  const on = await namedNetworks(compute.db, networks ?? [])
   return {
-    required: { ...where, reaches, group, sameHost: neighbours.sameHost },
+    required: { ...where, networks: on, group, sameHost: neighbours.sameHost },
     ask: {
       ...where,
       projectId: context.projectId ?? '',
@@ -101,8 +100,9 @@ async function planned(
   }
 }
 
-async function reachOf(db: Boot['compute']['db'], names: readonly string[]): Promise<Reach> {
-  const ids = await Promise.all(names.map((name) => idOf(db, 'network', name)))
-  const nics = (await findNetworks(db, ids)).map((network) => ({ network }))
-  return (cellId) => nicsReach(nics, cellId)
+async function namedNetworks(
+  db: Boot['compute']['db'],
+  names: readonly string[],
+): Promise<readonly Network[]> {
+  return findNetworks(db, await Promise.all(names.map((name) => idOf(db, 'network', name))))
 }

@@ -5,6 +5,7 @@ export const FEDERATION_POLICY = {
   'federation:cells:list': 'system-reader',
   'federation:cells:lost': 'admin',
   'federation:cells:show': 'system-reader',
+  'federation:cells:test-tunnels': 'admin',
   'federation:cells:update': 'admin',
   'federation:depth:show': 'reader',
   'federation:drivers:list': 'system-reader',

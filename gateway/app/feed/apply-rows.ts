@@ -6,6 +6,7 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { queueFloatingIpStatus } from '../../db/floating-ips.ts'
+import { queueGuestPasswords } from '../../db/guest-passwords.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
@@ -31,6 +32,7 @@ interface Batch {
   readonly events: readonly ActionEvent[]
   readonly migrations: readonly MigrationView[]
   readonly ports: readonly Body<'port'>[]
+  readonly passwords: readonly Body<'guest-password'>[]
   readonly floatingIps: readonly Body<'floating-ip'>[]
 }
 
@@ -59,6 +61,7 @@ export async function applyRows(
   queuePasswordErasure(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
   queueDataPlaneStatus(tx, cell, batch.ports)
+  queueGuestPasswords(tx, cell, batch.passwords)
   queueFloatingIpStatus(tx, cell, batch.floatingIps)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
@@ -143,6 +146,7 @@ function newest(rows: readonly FeedRow[]): Batch {
       ({ id }) => id,
     ),
     ports: last(bodies('port'), ({ portId }) => portId),
+    passwords: last(bodies('guest-password'), ({ serverId }) => serverId),
     floatingIps: last(bodies('floating-ip'), ({ id }) => id),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
       return `${serverId} ${attempt} ${trace.level} ${trace.at}`

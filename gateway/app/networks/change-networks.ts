@@ -17,6 +17,7 @@ import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { requireNetworkEngine, requireRouting } from './engine.ts'
 import type { Networks } from './list-networks.ts'
+import { removeMetadataPort } from './metadata-ports.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
 import { charge, refund } from './quotas.ts'
@@ -272,6 +273,7 @@ export async function deleteNetwork(
 
 /** Afterwards the network and its subnets are gone. Part of a transaction that holds it. Throws `conflict` while ports are on it. */
 export async function dropNetwork(tx: Tx, { id, projectId }: Network): Promise<void> {
+  await removeMetadataPort(tx, id)
   const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
   if (ports.length > 0)
     throw new Failure(

@@ -2,18 +2,20 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import { isUuid } from '#common/ids.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { joinedHosts, placedPorts } from '../../db/cell-networks.ts'
 import { floatingIpWith } from '../../db/floating-ips.ts'
 import { hostHasCapability } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { findPorts, portsWithAddress } from '../../db/ports.ts'
-import { attachedSubnets, findRouter, routersOfSubnets } from '../../db/routers.ts'
+import { attachedSubnets, findRouter, type Router, routersOfSubnets } from '../../db/routers.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
 import { OVN, ROUTING } from './engine.ts'
 import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
+import { cellsReaching } from './routers/cell-gateways.ts'
 import { protocolNumber } from './rule-of.ts'
 
 /** The two ends of a path, each a fixed or floating address, or the id of a port. */
@@ -36,17 +38,23 @@ export interface PathExplanation {
   readonly trace: string | null
 }
 
+export interface PathDeps {
+  readonly db: Executor
+  readonly cells: { cell(id: string): Cell | undefined }
+}
+
 /**
  * The conditions for packets to reach one end from the other. Throws `invalid` for an end that is neither an address
  * nor the id of a port, `not-found` for a missing port, and `conflict` for an address of several ports.
  */
 export async function explainPath(
-  db: Executor,
+  deps: PathDeps,
   { from: first, to: second, protocol, port }: PathQuestion,
 ): Promise<PathExplanation> {
   if (port !== undefined && protocol === undefined)
     throw new Failure('invalid', 'A port belongs to a protocol. Name it, such as protocol=tcp.')
-  const [from, to] = [await endOf(db, first, 'from'), await endOf(db, second, 'to')]
+  const [from, to] = [await endOf(deps, first, 'from'), await endOf(deps, second, 'to')]
+  const { db } = deps
   const ports = [from, to].flatMap(({ port: end }) => end ?? [])
   const routerIds = await routersOfSubnets(
     db,
@@ -55,7 +63,7 @@ export async function explainPath(
   const routers = await Promise.all(
     routerIds.map(async (id) => {
       const router = await findRouter(db, id)
-      return router && { ...router, attached: await attachedSubnets(db, id) }
+      return router && (await withSurroundings(db, router))
     }),
   )
   const groups = await findSecurityGroups(db, [
@@ -73,14 +81,28 @@ export async function explainPath(
   return { from, to, checks, trace: traceOf(from.port, to.port) }
 }
 
-async function endOf(db: Executor, given: string, field: string): Promise<PathEnd> {
+async function withSurroundings(db: Executor, router: Router) {
+  const [attached, [external], hosts] = await Promise.all([
+    attachedSubnets(db, router.id),
+    findNetworks(db, router.gateway === null ? [] : [router.gateway.networkId]),
+    joinedHosts(db),
+  ])
+  return {
+    ...router,
+    attached,
+    reachedFrom: cellsReaching(hosts, external?.physicalNetwork ?? null),
+  }
+}
+
+async function endOf(deps: PathDeps, given: string, field: string): Promise<PathEnd> {
+  const { db } = deps
   if (isUuid(given)) {
     const [port] = await findPorts(db, [given])
     const address = port?.fixedIps[0]?.address
     if (port === undefined) throw new Failure('not-found', `There is no port ${given}.`)
     if (address === undefined)
       throw new Failure('invalid', `Port ${given} has no address: openstack port set --fixed-ip.`)
-    return { address, port: await portAt(db, port, address) }
+    return { address, port: await portAt(deps, port, address) }
   }
   const address = canonicalIp(given, field)
   const floating = await floatingIpWith(db, null, address)
@@ -96,7 +118,7 @@ async function endOf(db: Executor, given: string, field: string): Promise<PathEn
     const isMissing = reportedStatus !== null && reportedStatus !== 'ACTIVE'
     return {
       address,
-      port: await portAt(db, port, fixedAddress),
+      port: await portAt(deps, port, fixedAddress),
       ...(isMissing && { problem: problem ?? 'It is not there yet.' }),
     }
   }
@@ -107,10 +129,14 @@ async function endOf(db: Executor, given: string, field: string): Promise<PathEn
       'conflict',
       `Several ports have ${address}: ${[port, ...more].map(({ id }) => id).join(', ')}. Give the id of one.`,
     )
-  return { address, port: await portAt(db, port, address) }
+  return { address, port: await portAt(deps, port, address) }
 }
 
-async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<PathPort> {
+async function portAt(
+  { db, cells }: PathDeps,
+  port: Port,
+  fixedAddress: string,
+): Promise<PathPort> {
   const subnetId = port.fixedIps.find(({ address }) => address === fixedAddress)?.subnetId ?? ''
   const [[network], subnet, [placed]] = await Promise.all([
     findNetworks(db, [port.networkId]),
@@ -131,7 +157,10 @@ async function portAt(db: Executor, port: Port, fixedAddress: string): Promise<P
     fixedAddress,
     network,
     subnet,
-    place: { cellId, host: port.hostName, hasOvn, isCloud, encapAddress },
+    place: {
+      ...{ cellId, host: port.hostName, cell: cells.cell(cellId) ?? null },
+      ...{ hasOvn, isCloud, encapAddress },
+    },
   }
 }
 

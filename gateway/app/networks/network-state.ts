@@ -12,7 +12,6 @@ import type {
 import {
   type CellRouter,
   floatingIpsThrough,
-  type JoinedHost,
   joinedHosts,
   networksOfRouters,
   networksOfServersIn,
@@ -20,8 +19,9 @@ import {
   placedPorts,
   routersOnNetworks,
 } from '../../db/cell-networks.ts'
-import type { Network, SecurityGroupRule, Subnet } from '../../db/network.ts'
+import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
+import { cellGateways } from '../../db/router-gateways.ts'
 import { routingHosts } from '../../db/routing-hosts.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
@@ -41,9 +41,14 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
   const gateways = found.filter((router) => router.gatewayNetworkId !== null)
   const external = gateways.map((router) => router.gatewayNetworkId!)
   const networkIds = [...new Set([...inner, ...external])].toSorted()
-  const gatewayPorts = gateways.map((router) => router.gatewayPortId!)
+  const leading = await gatewaysIn(db, cellId, gateways)
+  const gatewayPorts = gateways.map(
+    (router) => leading.get(router.id)?.portId ?? router.gatewayPortId!,
+  )
   const placed = await placedPorts(db, inner, gatewayPorts)
-  const ports = placed.filter(({ port }) => port.deviceOwner !== FLOATING_IP)
+  const ports = placed.filter(
+    ({ port }) => port.deviceOwner !== FLOATING_IP && !isOfOtherCell(port, found, gatewayPorts),
+  )
   const groupIds = ports.flatMap(({ port }) => port.securityGroupIds)
   const floating = await floatingIpsThrough(
     db,
@@ -52,8 +57,7 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
   const cellOf = new Map(placed.map(({ port, cellId: of }) => [port.id, of]))
   const joined = await joinedHosts(db)
   const networks = await findNetworks(db, networkIds)
-  const homes = homeCells(found, { placed, joined, networks })
-  const isHome = (routerId: string) => (homes.get(routerId) ?? cellId) === cellId
+  const isHome = (routerId: string) => leading.get(routerId)?.isHome === true
   const clouds = (await routingHosts(db)).map((host) => host.cellId)
   const engines = new Set(joined.map((host) => host.cellId))
   const able = new Set<string | null | undefined>([...engines, ...clouds])
@@ -67,11 +71,11 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
     subnets: (await subnetsOfNetworks(db, networkIds)).map(wireSubnet).toSorted(byId),
     ports: ports
       .map((port) => wirePort(port, cellId))
-      .map((port) => (isHome(port.deviceId) ? port : gatewayElsewhere(port, cellId)))
+      .map((port) => (isLed(port, found, leading) ? port : gatewayElsewhere(port, cellId)))
       .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
     routers: found
-      .map((router) => wireRouter(router, isByClouds || isHome(router.id)))
+      .map((router) => wireRouter(router, leading.get(router.id), isByClouds))
       .toSorted(byId),
     floatingIps: floating
       // Two cells that answered for one address would disturb each other.
@@ -96,40 +100,50 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : 1
 }
 
-/**
- * By router, the cell that has its external address: of the cells with servers on these networks and a host that reaches
- * its external network the one with the lowest id. All cells of these networks choose the same.
- */
-function homeCells(
+/** How a router leads outside in a cell. */
+interface Leading {
+  readonly portId: string
+  /** True in the cell with the router's own address. */
+  readonly isHome: boolean
+}
+
+/** By router, how it leads outside in this cell; nothing for one that does not. */
+async function gatewaysIn(
+  db: Executor,
+  cellId: CellId,
   routers: readonly CellRouter[],
-  {
-    placed,
-    joined,
-    networks,
-  }: {
-    readonly placed: readonly PlacedPort[]
-    readonly joined: readonly JoinedHost[]
-    readonly networks: readonly Network[]
-  },
-): ReadonlyMap<string, string> {
-  const cells = [...new Set(placed.flatMap(({ cellId }) => cellId ?? []))].toSorted()
+): Promise<ReadonlyMap<string, Leading>> {
+  const ids = routers.map(({ id }) => id)
+  const own = new Set(routers.map(({ gatewayPortId }) => gatewayPortId))
+  const here = (await cellGateways(db, ids)).filter((each) => each.cellId === cellId)
   return new Map(
-    routers.flatMap(({ id, gatewayNetworkId }) => {
-      const external = networks.find((network) => network.id === gatewayNetworkId)
-      const wire = external?.physicalNetwork ?? null
-      const reaching = joined.filter(
-        ({ physicalNetworks }) => wire === null || physicalNetworks.includes(wire),
-      )
-      const able = new Set(reaching.map(({ cellId }) => cellId))
-      const home = cells.find((cellId) => able.has(cellId)) ?? cells[0]
-      return home === undefined ? [] : [[id, home] as const]
-    }),
+    here.map(({ routerId, portId }) => [routerId, { portId, isHome: own.has(portId) }]),
   )
 }
 
+/** True for a gateway by which one of these routers leads outside in another cell. */
+function isOfOtherCell(
+  { id, deviceOwner, deviceId }: Port,
+  routers: readonly CellRouter[],
+  here: readonly string[],
+): boolean {
+  if (deviceOwner !== ROUTER_GATEWAY || here.includes(id)) return false
+  return routers.some((router) => router.id === deviceId)
+}
+
+/** False for the gateway of a router that does not lead outside in this cell. */
+function isLed(
+  { deviceOwner, deviceId }: WirePort,
+  routers: readonly CellRouter[],
+  leading: ReadonlyMap<string, Leading>,
+): boolean {
+  if (deviceOwner !== ROUTER_GATEWAY || leading.has(deviceId)) return true
+  return !routers.some(({ id }) => id === deviceId)
+}
+
 /**
- * A router's gateway in a cell that is not its home: it leads floating IPs of the cell's own ports, and never answers
- * for the router's external address, which is at home. Its own is one of the link (RFC 3927), which no one asks for.
+ * A router's gateway in a cell in which it has no address outside: it leads floating IPs of the cell's own ports, and never
+ * answers for the router's own address. Its own is one of the link (RFC 3927), which no one asks for.
  */
 function gatewayElsewhere(port: WirePort, cellId: CellId): WirePort {
   if (port.deviceOwner !== ROUTER_GATEWAY) return port
@@ -230,10 +244,11 @@ function wireRule(rule: SecurityGroupRule): WireRule {
 
 function wireRouter(
   { id, revision, name, isUp, ...router }: CellRouter,
-  isHome: boolean,
+  leading: Leading | undefined,
+  isByClouds: boolean,
 ): WireRouter {
-  const { gatewayPortId: portId } = router
-  const hasSnat = router.hasSnat && isHome
+  const portId = leading?.portId ?? router.gatewayPortId
+  const hasSnat = router.hasSnat && (leading !== undefined || isByClouds)
   return {
     ...{ id, revision, name, isUp },
     gateway: portId === null ? null : { portId, hasSnat },

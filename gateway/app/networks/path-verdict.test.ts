@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { CellId } from '#common/ids.ts'
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { type PathEnd, type PathFacts, type PathPort, pathChecks } from './path-verdict.ts'
 
@@ -13,6 +14,15 @@ const network = (name: string, more: Partial<Network> = {}) =>
 const subnet = (cidr: string, more: Partial<Subnet> = {}) =>
   ({ id: cidr, cidr, gatewayIp: cidr.replace('0/24', '1'), ...more }) as Subnet
 
+const cellOf = (name: string, transportZone: string | null = null) => ({
+  ...{ id: name as CellId, name, transportZone },
+  cannotTunnelTo: new Set<string>(),
+})
+const placeIn = (cellId: string) => ({
+  isCloud: false,
+  ...{ cellId, host: 'two', hasOvn: true, encapAddress: '10.9.0.2' },
+  cell: cellOf(cellId),
+})
 function portOf(
   cidr: string,
   last: number,
@@ -24,7 +34,7 @@ function portOf(
     fixedAddress,
     network: network(cidr === BLUE ? 'blue' : 'red'),
     subnet: subnet(cidr),
-    place: { cellId: 'north', host: 'one', hasOvn: true, isCloud: false, encapAddress: '10.9.0.1' },
+    place: { ...placeIn('north'), host: 'one', encapAddress: '10.9.0.1' },
     ...rest,
     port: {
       id: `port-${fixedAddress}`,
@@ -58,6 +68,8 @@ function router(cidrs: readonly string[], more: object = {}): PathFacts['routers
       networkId: 'public',
       fixedIps: [{ subnetId: 'p', address: '203.0.113.5' }],
     },
+    cellGateways: [{ cellId: 'north', portId: 'g', fixedIps: [{ address: '203.0.113.5' }] }],
+    reachedFrom: new Set(['north', 'south']),
     attached: cidrs.map((cidr) => ({
       subnet: subnet(cidr),
       portId: cidr,
@@ -162,6 +174,38 @@ test('outside is reached by a router with SNAT, or with a floating IP', () => {
   expect(missing({ from: end(known), to: OUTSIDE, routers: noSnat })).toEqual([])
 })
 
+test('servers of a further cell go outside by its own address, if there is one', () => {
+  const there = end(portOf(BLUE, 12, { place: placeIn('south') }))
+  const south = { cellId: 'south', portId: 's', fixedIps: [{ address: '203.0.113.6' }] }
+  const out = (more: object) => ({ from: there, to: OUTSIDE, routers: [router([BLUE], more)] })
+
+  expect(verdict(out({ cellGateways: [south] }))).toContainEqual({
+    ...{ name: 'route', holds: true },
+    reason: 'Router edge leads outside, as its address 203.0.113.6.',
+  })
+  expect(missing(out({}))).toEqual([
+    expect.stringContaining('Router edge has no address for the servers of cell south'),
+  ])
+  const narrow = { cellGateways: [south], reachedFrom: new Set(['north']) }
+  expect(missing(out(narrow))).toEqual([
+    expect.stringContaining('No host of cell south has a bridge for the external network'),
+  ])
+  const known = end(
+    portOf(BLUE, 12, {
+      place: placeIn('south'),
+      port: { floatingIps: [{ fixedAddress: '10.1.0.12', address: '203.0.113.9' }] },
+    }),
+  )
+  expect(missing({ ...out({}), from: known })).toEqual([])
+  expect(
+    missing({
+      from: OUTSIDE,
+      to: { ...known, address: '203.0.113.9' },
+      routers: [router([BLUE], narrow)],
+    }),
+  ).toEqual([expect.stringContaining('No host of cell south has a bridge')])
+})
+
 test('from outside a port is reached by its floating IP alone', () => {
   const routers = [router([RED])]
   expect(missing({ from: OUTSIDE, to: floating, routers })).toEqual([])
@@ -184,8 +228,9 @@ test('behind a floating IP a sender is known by the address of its router', () =
 })
 
 test('servers on two hosts need OVN, and in two cells tunnels between the hosts', () => {
-  const at = (cellId: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
-    end(portOf(BLUE, 12, { place: { cellId, host: 'two', hasOvn, isCloud: false, encapAddress } }))
+  const at = (name: string, hasOvn: boolean, encapAddress: string | null = '10.9.0.2') =>
+    end(portOf(BLUE, 12, { place: { ...placeIn(name), hasOvn, encapAddress } }))
+  const edge = { ...placeIn('edge'), cell: cellOf('edge', 'far') }
 
   expect(missing({ from, to: at('north', true) })).toEqual([])
   expect(missing({ from, to: at('south', true) })).toEqual([])
@@ -195,11 +240,15 @@ test('servers on two hosts need OVN, and in two cells tunnels between the hosts'
   expect(missing({ from, to: at('south', true, null) })).toEqual([
     expect.stringMatching(/^host: The cell of host two has not said where its tunnels end/),
   ])
+  expect(missing({ from, to: end(portOf(BLUE, 12, { place: edge })) })).toEqual([
+    "host: Hosts one and two do not tunnel: north is in no named transport zone, and edge is in transport zone 'far'.",
+  ])
 })
 
 test('servers of another cloud are reached by their floating IPs, once these are there', () => {
   const place = {
-    ...{ cellId: 'north', host: 'lab-1', hasOvn: false, isCloud: true, encapAddress: null },
+    ...placeIn('north'),
+    ...{ host: 'lab-1', hasOvn: false, isCloud: true, encapAddress: null },
   }
   const port = portOf(RED, 12, { place })
   const floatingThere = end(port, '203.0.113.9')

@@ -1,5 +1,6 @@
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import type { AttachedSubnet, Router } from '../../db/routers.ts'
+import { type Tunnelling, whyNoTunnel } from '../cells/tunnels.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
@@ -24,6 +25,8 @@ export interface PathPort {
 export interface Place {
   readonly cellId: string
   readonly host: string
+  /** What is known of the tunnels of its cell; null: the cell has left. */
+  readonly cell: Tunnelling | null
   /** True if its networks span the hosts of its cell. */
   readonly hasOvn: boolean
   /** True of another cloud: it routes its servers itself. */
@@ -44,7 +47,11 @@ export interface PathFacts {
   readonly from: PathEnd
   readonly to: PathEnd
   /** Those with an interface on a subnet of either end. */
-  readonly routers: readonly (Router & { readonly attached: readonly AttachedSubnet[] })[]
+  readonly routers: readonly (Router & {
+    readonly attached: readonly AttachedSubnet[]
+    /** Ids of the cells with hosts that reach its external network. */
+    readonly reachedFrom: ReadonlySet<string>
+  })[]
   /** By security group. */
   readonly rules: ReadonlyMap<string, readonly SecurityGroupRule[]>
   readonly traffic: Traffic
@@ -111,6 +118,9 @@ function hostCheck(from: PathEnd, to: PathEnd): readonly PathCheck[] {
     return [check('host', true, `Host ${cloud.host} is another cloud, which routes its servers.`)]
   if (one.cellId === two.cellId)
     return [check('host', true, `OVN joins hosts ${one.host} and ${two.host}.`)]
+  const apart = one.cell && two.cell && whyNoTunnel(one.cell, two.cell)
+  if (apart != null)
+    return [check('host', false, `Hosts ${one.host} and ${two.host} do not tunnel: ${apart}.`)]
   const silent = [one, two].find(({ encapAddress }) => encapAddress === null)
   return [
     silent === undefined
@@ -164,8 +174,34 @@ function wayOut({ routers }: PathFacts, from: PathPort): PathCheck {
       false,
       `Router ${router.name} has no SNAT and ${from.fixedAddress} no floating IP: no answer finds the way back.`,
     )
-  const as = hasFloating ? 'its floating IP' : "the router's address"
+  const hindrance = whyNotOutside(router, from, hasFloating)
+  if (hindrance !== undefined) return check('route', false, hindrance)
+  const own = addressOutside(router, from.place)
+  const as = hasFloating ? 'its floating IP' : `its address ${own ?? 'on the external network'}`
   return check('route', true, `Router ${router.name} leads outside, as ${as}.`)
+}
+
+/** The address by which servers of a cell without a floating IP are known outside. */
+function addressOutside(
+  { gateway, cellGateways }: Router,
+  place: Place | null,
+): string | undefined {
+  const here = cellGateways.find(({ cellId }) => cellId === place?.cellId)
+  return (here ?? gateway)?.fixedIps[0]?.address
+}
+
+/** Why the cell of a server has no way outside; undefined if it has one, or the server is in no cell with OVN. */
+function whyNotOutside(
+  { name, cellGateways, reachedFrom }: PathFacts['routers'][number],
+  { place }: PathPort,
+  hasFloating: boolean,
+): string | undefined {
+  if (place?.hasOvn !== true) return undefined
+  const cell = place.cell?.name ?? place.cellId
+  if (!reachedFrom.has(place.cellId))
+    return `No host of cell ${cell} has a bridge for the external network of router ${name}, so its servers do not reach outside. Map the physical network on a host (ovn-bridge-mappings).`
+  if (hasFloating || cellGateways.some(({ cellId }) => cellId === place.cellId)) return undefined
+  return `Router ${name} has no address for the servers of cell ${cell}: its external network has none that is free. Give it a further subnet, or give the server a floating IP.`
 }
 
 /** From outside to a port. */
@@ -180,6 +216,8 @@ function wayIn({ routers }: PathFacts, to: PathPort, { address, problem }: PathE
     )
   const router = gatewayOf(routers, to)
   if (router === undefined) return check('route', false, noGateway(to))
+  const hindrance = whyNotOutside(router, to, true)
+  if (hindrance !== undefined) return check('route', false, hindrance)
   if (problem !== undefined)
     return check('route', false, `Floating IP ${address} is not in the server's cloud: ${problem}`)
   return check(
@@ -264,7 +302,8 @@ function addressSeen({ routers }: PathFacts, own: PathPort, other: PathEnd): str
     ({ fixedAddress }) => fixedAddress === other.port!.fixedAddress,
   )
   const router = gatewayOf(routers, other.port)
-  return floating?.address ?? router?.gateway?.fixedIps[0]?.address ?? other.port.fixedAddress
+  const outside = router && addressOutside(router, other.port.place)
+  return floating?.address ?? outside ?? other.port.fixedAddress
 }
 
 function lets(

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
+import { metadataPort } from '#openapi/wire/metadata-port.ts'
 import { holdsFloatingIp } from '../../db/floating-ips.ts'
 import type { Port } from '../../db/network.ts'
 import { holdsRouter } from '../../db/routers.ts'
@@ -26,12 +27,16 @@ export function isNetworkOwned({ deviceOwner }: Pick<Port, 'deviceOwner'>): bool
 }
 
 /**
- * Throws `conflict` for a port of a router or a floating IP, which is removed and changed with its owner. An
+ * Throws `conflict` for a port of a router, a floating IP or the metadata service, which is removed and changed with its owner. An
  * administrator's port may have such an owner by name alone.
  */
 export async function refuseServicePort(db: Executor, port: Port): Promise<void> {
   if (!isNetworkOwned(port)) return
-  if (!(await holdsRouter(db, port.id)) && !(await holdsFloatingIp(db, port.id))) return
+  const isInUse =
+    port.id === metadataPort(port.networkId).id ||
+    (await holdsRouter(db, port.id)) ||
+    (await holdsFloatingIp(db, port.id))
+  if (!isInUse) return
   throw new NetworkFailure(
     'conflict',
     'ServicePortInUse',

@@ -23,6 +23,7 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
+import { releaseMetadataAddress } from './metadata-ports.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { checkedPools } from './pools.ts'
 import { refund } from './quotas.ts'
@@ -135,6 +136,7 @@ export async function deleteSubnet(
     // Addresses that guests make by themselves end with the prefix.
     if (isAutoAddressed(subnet) && !(await isOnRouter(tx, id)))
       await removeAutoAddresses(tx, subnet)
+    await releaseMetadataAddress(tx, subnet)
     if ((await portsOnSubnet(tx, id, 1)).length > 0)
       throw new Failure(
         'conflict',

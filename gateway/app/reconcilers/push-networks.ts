@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { workContext } from '#common/context.ts'
+import type { Executor } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
@@ -12,14 +13,19 @@ import {
   type NetworkState,
 } from '#openapi/wire/network.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import { networksOfServersIn } from '../../db/cell-networks.ts'
 import { hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { OVN, ROUTING } from '../networks/engine.ts'
+import { MetadataPorts } from '../networks/metadata-ports.ts'
 import { networkState } from '../networks/network-state.ts'
+import { CellGateways } from '../networks/routers/cell-gateways.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'clock' | 'log'>
 type ObjectOf = NetworkState[NetworkKind][number]
 
+/** The capability of a host that serves metadata to its guests. */
+const METADATA = 'guestMetadata'
 /** A change is a commit, which nudges this reconciler. */
 const EVERY_MS = 10_000
 /** While some cell has not taken a change. */
@@ -52,7 +58,9 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
   const { db, cells, clock, log } = deps
   const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
   const lease = new HeldLease(db, clock, terms)
+  const gateways = new CellGateways({ db, clock, log })
   const known = new Map<CellId, Known>()
+  const metadata = new MetadataPorts(deps)
   let isBehind = false
   return {
     name: 'networks of cells',
@@ -60,8 +68,8 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
       return isBehind ? RETRY_MS : EVERY_MS
     },
     round: async (signal) => {
-      const hosts = [...(await hostsAbleTo(db, OVN)), ...(await hostsAbleTo(db, ROUTING))]
-      const able = new Set(hosts.map(({ cellId }) => cellId))
+      const able = new Set([...(await cellsAbleTo(db, OVN)), ...(await cellsAbleTo(db, ROUTING))])
+      const withMetadata = await cellsAbleTo(db, METADATA)
       const due = cells.cells().filter(({ id, isLost }) => able.has(id) && !isLost)
       for (const id of known.keys()) if (!due.some((cell) => cell.id === id)) known.delete(id)
       if (due.length === 0) return { cells: 0 }
@@ -71,7 +79,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
         return { holder: 0 }
       }
       isBehind = true
-      let changed = 0
+      let changed = await gateways.place()
       let unreachable = 0
       const each = { log, signal, nameOf: ({ name }: Cell) => name }
       const failed = await forEachRow(due, each, async (cell) => {
@@ -80,12 +88,18 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
           known.delete(cell.id)
           return
         }
+        const reached = await networksOfServersIn(db, cell.id)
+        if (withMetadata.has(cell.id)) await metadata.ensure(reached)
         changed += await push(deps, cell, held.generation, known)
       })
       isBehind = failed + unreachable > 0
       return { holder: 1, cells: due.length, changed }
     },
   }
+}
+
+async function cellsAbleTo(db: Executor, capability: string): Promise<ReadonlySet<CellId>> {
+  return new Set((await hostsAbleTo(db, capability)).map(({ cellId }) => cellId))
 }
 
 /** Returns the number of objects sent to the cell. After a failed message its objects are listed again. */

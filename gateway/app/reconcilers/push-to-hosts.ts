@@ -6,7 +6,7 @@ import type { PortFilter } from '#openapi/wire/firewall.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
-import { labelsOnHost } from '../../db/server-labels.ts'
+import { guestLabelsOnHost, labelsOnHost } from '../../db/server-labels.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { hostFilters } from '../networks/host-filters.ts'
 
@@ -58,25 +58,37 @@ export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
  * Pushes names and labels of servers to every host whose backend shows servers to others, after any change of them,
  * and to hosts that were unreachable meanwhile.
  */
-export function labelServers({ db, askCell, ...deps }: Deps): Reconciler {
-  return pushToHosts<ServerLabels>(
-    { db, askCell, ...deps },
-    {
-      name: 'label servers',
-      capability: 'labels',
-      itemsMax: SERVERS_MAX,
-      idOf: ({ serverId }) => serverId,
-      wanted: async (hosts) => {
-        const labels = new Map<string, readonly ServerLabels[]>()
-        for (const { view } of hosts) labels.set(view.hostId, await labelsOnHost(db, view))
-        return labels
-      },
-      tell: async (cell, hostId, servers) => {
-        const work = workContext({})
-        return (await askCell(cell, 'host.label', { hostId, servers }, { work })).applied
-      },
+export function labelServers(deps: Deps): Reconciler {
+  return pushLabels(deps, 'label servers', 'labels', labelsOnHost)
+}
+
+/** The same, with what only guests are told, to every host that has a metadata service. */
+export function labelGuests(deps: Deps): Reconciler {
+  return pushLabels(deps, 'label guests', 'guestMetadata', guestLabelsOnHost)
+}
+
+function pushLabels(
+  deps: Deps,
+  name: string,
+  capability: string,
+  read: typeof labelsOnHost,
+): Reconciler {
+  const { db, askCell } = deps
+  return pushToHosts<ServerLabels>(deps, {
+    name,
+    capability,
+    itemsMax: SERVERS_MAX,
+    idOf: ({ serverId }) => serverId,
+    wanted: async (hosts) => {
+      const labels = new Map<string, readonly ServerLabels[]>()
+      for (const { view } of hosts) labels.set(view.hostId, await read(db, view))
+      return labels
     },
-  )
+    tell: async (cell, hostId, servers) => {
+      const work = workContext({})
+      return (await askCell(cell, 'host.label', { hostId, servers }, { work })).applied
+    },
+  })
 }
 
 /**

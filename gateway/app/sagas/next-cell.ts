@@ -11,6 +11,7 @@ import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
+import { holdTogether } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
@@ -47,16 +48,18 @@ export async function assignNextCell(
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) return undefined
   const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
-  const reaches = await deps.network.reachOf(tx, serverId)
+  const networks = await deps.network.networksOf(tx, serverId)
   const isAnew = cellId === null
   const tried = isAnew ? [] : [...mapping.triedCells, cellId]
   const mayLeave = isAnew || (await mayLeaveCell(tx, group, serverId))
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
   const near = isAnew ? await placeOfGroup(tx, group) : null
-  const required = { flavor, image, zone, requestedHost, reaches, group: near, sameHost }
+  const where = { flavor, image, zone, requestedHost, networks, serverId }
+  const required = { ...where, group: near, sameHost }
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
-  const choice = chooseCell(cells, await cellRequest(tx, required, tried), sources)
+  await holdTogether(tx, cells, networks)
+  const choice = chooseCell(cells, await cellRequest(tx, required, cells, tried), sources)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
     serverId,

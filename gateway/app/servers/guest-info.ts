@@ -1,10 +1,12 @@
 import type { HostId } from '#common/ids.ts'
 import type { GuestFigures } from '#openapi/wire/diagnostics.ts'
 import type { WireTopology } from '#openapi/wire/lookup.ts'
+import { clearGuestPassword, findGuestPassword } from '../../db/guest-passwords.ts'
 import { findHost } from '../../db/host-list.ts'
 import type { Compute } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
 import type { RequestContext } from '../request-context.ts'
+import type { Requester } from '../requester.ts'
 import { placedServer } from './boot/placed-server.ts'
 import { showServer } from './list/show-server.ts'
 
@@ -63,4 +65,26 @@ function lastLines(text: string, count: number): string {
   const end = text.endsWith('\n') ? '\n' : ''
   const all = text.slice(0, text.length - end.length).split('\n')
   return count === 0 ? '' : all.slice(-count).join('\n') + end
+}
+
+/**
+ * The password that the guest published, encrypted with its owner's key; null: it has published none. Throws
+ * `not-found`.
+ */
+export async function serverPassword(
+  { db }: Pick<Compute, 'db'>,
+  requester: Requester,
+  id: string,
+): Promise<string | null> {
+  return findGuestPassword(db, (await showServer(db, requester, id)).id)
+}
+
+/** Afterwards none is kept, and the guest may publish another; what it uses stays. Throws `not-found`. */
+export async function clearServerPassword(
+  { db }: Pick<Compute, 'db'>,
+  requester: Requester,
+  id: string,
+): Promise<void> {
+  const server = await showServer(db, requester, id)
+  await db.transaction((tx) => clearGuestPassword(tx, server.id))
 }

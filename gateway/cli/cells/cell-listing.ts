@@ -32,6 +32,12 @@ export function cellListing(now: number): Listing<Cell> {
       { head: 'FREE DISK GB', of: ({ summary }) => summary && summary.free.disk_gb, isWide: true },
       { head: 'WEIGHT', of: ({ weight }) => weight, isWide: true },
       {
+        head: 'NO TUNNEL TO',
+        of: ({ failed_tunnels }) => failed_tunnels.map(({ cell }) => cell).join(','),
+        isWide: true,
+      },
+      { head: 'TRANSPORT ZONE', of: ({ transport_zone }) => transport_zone, isWide: true },
+      {
         head: 'ARCH',
         of: ({ summary }) => summary && summary.architectures.join(','),
         isWide: true,

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { Failure } from '#common/errors.ts'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { LeaveOptions, LoseOptions } from '../cells/cells.ts'
 import type { DrainCellOptions } from '../cells/drain-cell.ts'
@@ -11,6 +12,12 @@ import type { ViewOptions } from '../output/present.ts'
 import { addTokenCommands } from './token.ts'
 
 const WEIGHT_MAX = 1_000
+
+interface CellOptions extends ViewOptions {
+  readonly weight?: number
+  /** False: none. */
+  readonly transportZone?: string | false
+}
 
 export function addCellCommands(program: Command, operator: Operator): void {
   const cell = noun(program, 'cell', 'Cells: sites that schedule and run servers')
@@ -79,12 +86,26 @@ function addDeciding(cell: Command, operator: Operator): void {
       const { reason: disabled_reason = null } = options
       await updateCell(operator, name, { is_enabled: false, disabled_reason }, options)
     })
-  withExamples(withView(cell.command('update <cell>')), './weir cell update north --weight 2')
-    .description('Set the scheduling weight of a cell')
-    .requiredOption('--weight <number>', 'Weight (default of a new cell: 1)', weight)
-    .action(async (name: string, options: ViewOptions & { readonly weight: number }) => {
+  withExamples(
+    withView(cell.command('update <cell>')),
+    './weir cell update north --weight 2',
+    './weir cell update north --transport-zone east',
+  )
+    .description('Set the scheduling weight and the transport zone of a cell')
+    .option('--weight <number>', 'Weight (default of a new cell: 1)', weight)
+    .option(
+      '--transport-zone <name>',
+      'Zone of cells whose hosts tunnel to each other (default: the one of all cells without a named one)',
+    )
+    .option('--no-transport-zone', 'Put it back into the zone of all cells without a named one')
+    .action(async (name: string, options: CellOptions) => {
       const { updateCell } = await import('../cells/cells.ts')
-      await updateCell(operator, name, { weight: options.weight }, options)
+      const { weight: given, transportZone } = options
+      if (given === undefined && transportZone === undefined)
+        throw new Failure('invalid', 'Give --weight, --transport-zone or both.')
+      const zone = transportZone === undefined ? {} : { transport_zone: transportZone || null }
+      const change = { ...(given === undefined ? {} : { weight: given }), ...zone }
+      await updateCell(operator, name, change, options)
     })
 }
 

@@ -59,6 +59,7 @@ CREATE TABLE `cell_mappings` (
 	`is_disabled` boolean NOT NULL DEFAULT false,
 	`disabled_reason` varchar(255),
 	`weight` double NOT NULL DEFAULT 1,
+	`transport_zone` varchar(64) character set ascii collate ascii_bin,
 	`revision` int NOT NULL DEFAULT 0,
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
@@ -72,6 +73,14 @@ CREATE TABLE `cell_mappings` (
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
 	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `cell_tunnels` (
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`other_cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`failure` text,
+	`tested_at` datetime(3) NOT NULL,
+	CONSTRAINT `cell_tunnels_cell_id_other_cell_id_pk` PRIMARY KEY(`cell_id`,`other_cell_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `host_index` (
@@ -786,6 +795,14 @@ CREATE TABLE `floating_ips` (
 	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `router_gateways` (
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `router_gateways_router_id_cell_id_pk` PRIMARY KEY(`router_id`,`cell_id`),
+	CONSTRAINT `router_gateways_by_port` UNIQUE(`port_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `router_interfaces` (
 	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -893,6 +910,8 @@ CREATE TABLE `request_specs` (
 	`sealed_user_data` mediumtext,
 	`sealed_files` mediumtext,
 	`sealed_password` text,
+	`guest_password` text,
+	`password_clears` int NOT NULL DEFAULT 0,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
@@ -1016,6 +1035,7 @@ CREATE INDEX `audit_records_action` ON `audit_records` (`action`);--> statement-
 CREATE INDEX `bus_keys_by_cell` ON `bus_keys` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `bus_keys_by_host` ON `bus_keys` (`host_id`);--> statement-breakpoint
 CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `cell_tunnels_by_other` ON `cell_tunnels` (`other_cell_id`);--> statement-breakpoint
 CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `traces_created` ON `traces` (`created_at`);--> statement-breakpoint
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint

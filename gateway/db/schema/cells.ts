@@ -20,6 +20,8 @@ export const cellMappings = mysqlTable('cell_mappings', {
   disabledReason: text255('disabled_reason'),
   /** By which its free room counts when a cell is chosen. */
   weight: double('weight').notNull().default(1),
+  /** Hosts tunnel to those of cells in the same zone only; null: the zone of all cells for which none is named. */
+  transportZone: token('transport_zone'),
   /** Grows with every change an operator makes. */
   revision: int('revision').notNull().default(0),
   /** Of the cell's database, as last seen in its feed; null before the first contact. */
@@ -39,6 +41,23 @@ export const cellMappings = mysqlTable('cell_mappings', {
   lostStatement: text('lost_statement'),
   createdAt: time('created_at').notNull(),
 })
+
+/** The last test of the network between the hosts of two cells. */
+export const cellTunnels = mysqlTable(
+  'cell_tunnels',
+  {
+    /** The one with the lower id. */
+    cellId: uuid('cell_id').notNull(),
+    otherCellId: uuid('other_cell_id').notNull(),
+    /** What did not work; null: everything did. */
+    failure: text('failure'),
+    testedAt: time('tested_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.cellId, t.otherCellId] }),
+    index('cell_tunnels_by_other').on(t.otherCellId),
+  ],
+)
 
 /** The bus account of every cell that ever was: what a credential of the cell descends from. */
 export const cellAccounts = mysqlTable(

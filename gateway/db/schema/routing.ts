@@ -45,6 +45,20 @@ export const routerInterfaces = mysqlTable(
   ],
 )
 
+/** The port by which a router leads outside in a cell; that of one cell is the router's own (`gateway_port_id`). */
+export const routerGateways = mysqlTable(
+  'router_gateways',
+  {
+    routerId: uuid('router_id').notNull(),
+    cellId: uuid('cell_id').notNull(),
+    portId: uuid('port_id').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.routerId, t.cellId] }),
+    uniqueIndex('router_gateways_by_port').on(t.portId),
+  ],
+)
+
 /** What was made for a project that asked for some network; the key makes it be made once. */
 export const autoAllocatedTopologies = mysqlTable(
   'auto_allocated_topologies',

@@ -68,6 +68,10 @@ export const requestSpecs = mysqlTable('request_specs', {
   sealedFiles: mediumtext('sealed_files'),
   /** Erased once the guest has run: it is needed no more. */
   sealedPassword: text('sealed_password'),
+  /** What the guest published, encrypted with its owner's key; null: nothing, or it was cleared. */
+  guestPassword: text('guest_password'),
+  /** How often it was cleared: a password that was published before the last time does not count. */
+  passwordClears: int('password_clears').notNull().default(0),
 })
 
 /**

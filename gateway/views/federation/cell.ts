@@ -13,6 +13,11 @@ export function cellView(cell: OperatedCell) {
     is_enabled: !cell.isDisabled,
     disabled_reason: cell.disabledReason,
     weight: cell.weight,
+    transport_zone: cell.transportZone,
+    failed_tunnels: cell.failedTunnels.map(({ cellId, cell: name, failure, testedAt }) => ({
+      ...{ cell_id: cellId, cell: name, failure },
+      tested_at: testedAt.toISOString(),
+    })),
     is_reachable: heard?.isReachable ?? false,
     is_alive: heard?.isReachable ?? false,
     last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),

@@ -111,6 +111,12 @@ const EXTENSIONS: readonly Extension[] = [
 /** What has effect only in cells with the network engine OVN. */
 const ENGINE_EXTENSIONS: readonly Extension[] = [
   extension(
+    'weir-gateways',
+    'Gateways of a router by cell',
+    'weir:gateways says by which addresses a router leads outside in each cell',
+    '2026-11-23',
+  ),
+  extension(
     'allowed-address-pairs',
     'Allowed Address Pairs',
     'What a port may send from besides',

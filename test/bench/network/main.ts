@@ -21,6 +21,6 @@ function report({ networks, ports, plugged, all, ...one }: NetworkResults): read
     `  all in force     ${seconds(all.inForceMs)}`,
     `  nothing differs  ${one.noChangeMs.toFixed(0)} ms`,
     `  one more port    ${times(one.onePort)} until it is up`,
-    `  one more rule    ${times(one.oneRule)} until it is in force on both hosts`,
+    `  one more rule    ${times(one.oneRule)} until its packets pass on both hosts`,
   ]
 }

@@ -10,6 +10,7 @@ import {
 } from '#test/env/network-state.ts'
 import { type OvnTestHost, OvnWorld } from '#test/real/ovn-world.ts'
 import { percentile } from '../statistics.ts'
+import { answerOn, untilAnswered } from './first-packet.ts'
 import type { Options } from './options.ts'
 
 /** In milliseconds. */
@@ -24,8 +25,9 @@ export interface NetworkResults {
   readonly plugged: number
   /** Until the northbound database has all objects, and until every host has carried them out. */
   readonly all: { readonly writtenMs: number; readonly inForceMs: number; readonly upMs: number }
-  /** One port more, which is plugged in already, until it is up; one rule more, until it is in force on both hosts. */
+  /** One port more, which is plugged in already, until it is up. */
   readonly onePort: Times
+  /** One rule more, until packets that it allows arrive on both hosts. */
   readonly oneRule: Times
   /** Of what has to be written where nothing differs. */
   readonly noChangeMs: number
@@ -34,6 +36,11 @@ export interface NetworkResults {
 const LIMIT_MS = 120_000
 const POLL_MS = 5
 const PER_BYTE = 250
+/** In the first network, above the others: with more than that many ports of one network addresses meet. */
+const WATCHED = 3
+const FIRST_WATCHED = 140
+const UDP = 17
+const FIRST_PORT = 2_000
 
 /** Afterwards the figures are known, and nothing that was started for them runs. */
 export async function measureNetwork(
@@ -43,7 +50,7 @@ export async function measureNetwork(
 ): Promise<NetworkResults> {
   progress('Starting OVN with two hosts ...')
   const world = owned.use(await OvnWorld.start())
-  const { state, groupIds } = stateOf(networks, ports)
+  const { state, groupIds, watched } = withWatched(stateOf(networks, ports))
   const spare = Array.from({ length: rounds }, (_, round) => sparePort(state, groupIds, round))
   progress(`Plugging ${plugged} ports into each host ...`)
   for (const [place, host] of world.hosts.entries()) {
@@ -60,11 +67,7 @@ export async function measureNetwork(
   const portTimes: number[] = []
   for (const [round, next] of grown.entries())
     portTimes.push(await elapsed(() => applyUntilUp(world, next, [spare[round]!])))
-  const ruleTimes: number[] = []
-  for (let round = 0; round < rounds; round += 1) {
-    const next = withRules(grown.at(-1) ?? state, round + 1)
-    ruleTimes.push(await elapsed(() => applyInForce(world, next)))
-  }
+  const ruleTimes = await measureRules(world, grown.at(-1) ?? state, watched, rounds)
   return {
     ...{ networks, ports, plugged, all, noChangeMs },
     ...{ onePort: timesOf(portTimes), oneRule: timesOf(ruleTimes) },
@@ -110,11 +113,49 @@ function addressIn(cidr: string, number: number): string {
   return cidr.replace('0/24', String(2 + (number % PER_BYTE)))
 }
 
+/** Two ports of the first network, to which packets are sent, and one from which. */
+function withWatched({ state, groupIds }: ReturnType<typeof stateOf>) {
+  const watched = Array.from({ length: WATCHED }, (_, place) =>
+    wirePort(state.subnets[0]!, addressIn(state.subnets[0]!.cidr, FIRST_WATCHED + place), {
+      securityGroupIds: [groupIds[0]!],
+    }),
+  )
+  return { state: { ...state, ports: [...state.ports, ...watched] }, groupIds, watched }
+}
+
+/** The time of one more rule, again and again. */
+async function measureRules(
+  world: OvnWorld,
+  state: NetworkState,
+  watched: readonly WirePort[],
+  rounds: number,
+) {
+  const { hosts } = world
+  const ends = await Promise.all(
+    watched.map(async (port, place) => {
+      const endpoint = await world.plug(hosts[place % 2]!, port)
+      const { address } = port.fixedIps[0]!
+      await endpoint.run('ip', 'address', 'add', `${address}/24`, 'dev', 'eth0')
+      return { endpoint, address }
+    }),
+  )
+  const [from, ...to] = ends
+  await untilUp(world, watched)
+  for (const each of to) await answerOn(each, FIRST_PORT, rounds)
+  const times: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const next = withRules(state, round + 1)
+    const asked = { from: from!.endpoint, to, port: FIRST_PORT + round }
+    times.push(await untilAnswered(world, asked, () => apply(world, next)))
+  }
+  return times
+}
+
 /** The state with so many more rules of its first group. */
 function withRules(state: NetworkState, count: number): NetworkState {
   const [first, ...others] = state.securityGroups
   const more: WireRule[] = Array.from({ length: count }, (_, place) =>
-    wireRule({ protocol: 6, portMin: 1_000 + place, portMax: 1_000 + place }),
+    wireRule({ protocol: UDP, portMin: FIRST_PORT + place, portMax: FIRST_PORT + place }),
   )
   const group = { ...first!, revision: first!.revision + count, rules: [...first!.rules, ...more] }
   return { ...state, securityGroups: [group, ...others] }
@@ -146,11 +187,6 @@ function apply({ engine }: OvnWorld, state: NetworkState): Promise<void> {
 async function applyUntilUp(world: OvnWorld, state: NetworkState, ports: readonly WirePort[]) {
   await apply(world, state)
   await untilUp(world, ports)
-}
-
-async function applyInForce(world: OvnWorld, state: NetworkState) {
-  await apply(world, state)
-  await inForce(world)
 }
 
 async function untilUp({ bindings }: OvnWorld, ports: readonly WirePort[]): Promise<void> {

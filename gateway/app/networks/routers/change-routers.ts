@@ -91,6 +91,7 @@ export function newRouter({ clock }: Networks, requester: Requester, draft: Rout
     isUp: true,
     hasSnat: true,
     gateway: null,
+    cellGateways: [],
     routes: [],
     createdAt: now,
     updatedAt: now,
@@ -141,12 +142,19 @@ async function changeRouter(
     const fields = fieldsFor(router)
     const info = fields.external_gateway_info
     const gateway = await changeGateway(tx, { networks, requester, router, info })
-    const after = { ...withFields(router, fields), gateway }
+    const after = { ...withFields(router, fields), gateway, cellGateways: inCells(router, gateway) }
     await refuseUnreachable(tx, after, await attachedSubnets(tx, id))
     const now = new Date(networks.clock.now())
     await writeRouter(tx, after, now)
     return { ...after, updatedAt: now, revision: after.revision + 1 }
   })
+}
+
+/** Of a router that has this gateway now: with another one it leads outside in no cell yet. */
+function inCells({ cellGateways }: Router, gateway: Router['gateway']): Router['cellGateways'] {
+  const own = cellGateways.find(({ portId }) => portId === gateway?.portId)
+  if (gateway === null || own === undefined) return []
+  return cellGateways.map((each) => (each === own ? { ...each, fixedIps: gateway.fixedIps } : each))
 }
 
 /** Afterwards the router is gone, and its gateway with it. Throws `conflict` while it has interfaces. */

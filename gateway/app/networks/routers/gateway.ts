@@ -15,6 +15,7 @@ import { type AddressRequest, placePort } from '../place-port.ts'
 import { removePort } from '../release-port.ts'
 import { NO_PROJECT, ROUTER_GATEWAY, servicePort } from '../service-ports.ts'
 import { visibleNetwork } from '../visible.ts'
+import { removeCellGateways } from './cell-gateways.ts'
 import type { RouterFields } from './change-routers.ts'
 import { refuseOverlap } from './routes.ts'
 
@@ -145,6 +146,7 @@ export async function removeGateway(tx: Tx, { id, gateway }: Router): Promise<vo
       'RouterExternalGatewayInUseByFloatingIp',
       `Gateway cannot be updated for router ${id}, since a gateway to external network ${gateway.networkId} is required by one or more floating IPs.`,
     )
+  await removeCellGateways(tx, id, gateway.portId)
   const [port] = await findPorts(tx, [gateway.portId])
   if (port !== undefined) await removePort(tx, port)
 }

@@ -2,9 +2,11 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { Cell, Resources } from '../../../cell-client/cell.ts'
+import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsComingBack, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'
+import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 
 type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
@@ -68,18 +70,28 @@ async function chooseAmong(
     readonly count: number
   },
 ): Promise<readonly CellChoice[]> {
-  let request = await cellRequest(db, required, [])
+  let request = await cellRequest(db, required, cells)
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const choices: CellChoice[] = []
   let left = cells
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
     choices.push(choice)
-    if (choice.chosen !== undefined && required.group !== null && request.group === null)
-      request = { ...request, group: nearGroup(required.group.policy, choice.chosen.id) }
+    if (choice.chosen !== undefined) request = withServerIn(request, required, choice.chosen)
     left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, required) : cell))
   }
   return choices
+}
+
+/** What the next server of the request needs, after one went to this cell. */
+function withServerIn(
+  request: CellRequest,
+  { group }: CellRequirements,
+  chosen: Cell,
+): CellRequest {
+  const spans = spansWith(request.spans, chosen)
+  if (group === null || request.group !== null) return { ...request, spans }
+  return { ...request, spans, group: nearGroup(group.policy, chosen.id) }
 }
 
 /** Throws `unavailable` when every cell is unreachable. */

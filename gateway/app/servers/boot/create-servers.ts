@@ -5,6 +5,7 @@ import type { IdempotencyKey, MadeServers } from '../../../db/idempotency-keys.t
 import { usagesOf } from '../../../db/quota-usages.ts'
 import { type ProjectUser, userLimits } from '../../../db/user-quota-limits.ts'
 import { usagesOfUser } from '../../../db/user-usages.ts'
+import { NetworkPlacedElsewhere } from '../../cells/tunnels.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
 import { madeBefore } from '../../once-per-key.ts'
 import { quotaLimits } from '../../quotas/quota-limits.ts'
@@ -83,8 +84,8 @@ async function accept(
       const { securityGroups } = order.nics
       return { serverIds: serverIds(order), reservationId, adminPassword, securityGroups }
     } catch (error) {
-      // Others chose the group's cell meanwhile: the next plan goes there.
-      if (error instanceof GroupPlacedElsewhere && tries < TRIES_MAX) continue
+      // Others chose the cell of the group or network meanwhile: the next plan goes there.
+      if (isPlacedElsewhere(error) && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
       const fitting = await fittingCount(boot.compute.db, context, flavor)
@@ -92,6 +93,10 @@ async function accept(
       count = Math.min(fitting, count)
     }
   }
+}
+
+function isPlacedElsewhere(error: unknown): boolean {
+  return error instanceof GroupPlacedElsewhere || error instanceof NetworkPlacedElsewhere
 }
 
 /** As many as the quota seems to leave room for; one server is simply tried. */

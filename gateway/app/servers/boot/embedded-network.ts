@@ -1,7 +1,7 @@
 import { isDuplicate } from '#common/db/failures.ts'
+import type { Network } from '../../../db/network.ts'
 import { findSecurityGroups } from '../../../db/security-groups.ts'
 import { bindPortToHost, queuePortBindings } from '../../../db/server-ports.ts'
-import { nicsReach } from '../../networks/cells-reaching.ts'
 import type { Networks } from '../../networks/list-networks.ts'
 import { showMachineNics } from '../../networks/machine-nics.ts'
 import type { NicPlan, NicRequest, ServerNic } from '../../networks/nic-request.ts'
@@ -16,10 +16,7 @@ import type { NicsPlan, QuickNicsPlan, ServerNetwork, ServerNics } from './serve
 /** The network service of this gateway, as servers need it. */
 export function embeddedNetwork(networks: Networks): ServerNetwork {
   return {
-    reachOf: async (db, serverId) => {
-      const nics = await serverNics(db, serverId)
-      return (cellId) => nicsReach(nics, cellId)
-    },
+    networksOf: async (db, serverId) => networksOfNics(await serverNics(db, serverId)),
     bind: async (tx, cellId, views) => {
       queuePortBindings(tx, cellId, views)
       await showMachineNics(tx, cellId, views)
@@ -43,13 +40,17 @@ export async function planEmbeddedNics(
 ): Promise<NicsPlan> {
   const plan = await planNics(networks, requester, request)
   return {
-    reaches: (cellId) => nicsReach(plan.nics, cellId),
+    networks: networksOfNics(plan.nics),
     securityGroups: plan.securityGroups.map(({ name }) => name),
     needsFirewall: await needsFirewall(networks, plan),
     allocate: async (tx, serverId, zone) =>
       serverNicsOf(await allocatePorts(tx, serverForPorts(networks, serverId, zone), plan)),
     quick: await quickPlan(networks, plan, request.serversMax),
   }
+}
+
+function networksOfNics(nics: readonly { readonly network: Network }[]): readonly Network[] {
+  return [...new Map(nics.map(({ network }) => [network.id, network])).values()]
 }
 
 async function quickPlan(

@@ -45,6 +45,10 @@ export function failedChoice(
   return { serverId, requestId, event: CHOICE, ...times, host: null, result: 'Error', details }
 }
 
+/** Without the names of cells, which users do not learn. */
+const NOT_TOGETHER =
+  'a network of the server is in another part of the cloud, to which that has no connection'
+
 /** A cell that was asked knows better than the choice after it, which only finds that cell tried. */
 function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
   const refusal = lastRefusal(lastInCell ?? choice)
@@ -54,7 +58,8 @@ function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
   const all = considered === 1 ? level.slice(0, -1) : `of ${considered} ${level}`
   if (considered === 0) return `There are no ${level}.`
   if (filter === null) return `The last ${all} filled up while it was claimed.`
-  return `${filter} removed the last ${all}.`
+  const more = filter === 'TunnelFilter' ? `: ${NOT_TOGETHER}` : ''
+  return `${filter} removed the last ${all}${more}.`
 }
 
 /** The fault of a server that ran in a lost cell. */

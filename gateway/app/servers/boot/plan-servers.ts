@@ -37,6 +37,7 @@ interface Common {
   readonly reservationId: string
   readonly group: ServerGroup | null
   readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
+  readonly forcesConfigDrive: boolean
 }
 
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
@@ -75,7 +76,8 @@ export async function planServers(
   const { zone, host: requestedHost } = place
   const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
-  const required = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
+  const where = { flavor, image, zone, requestedHost, networks: nics.networks }
+  const required = { ...where, group, sameHost }
   const choices = await chooseCells(compute, db, required, count)
   const { projectId, userId } = context
   const { securityGroups, needsFirewall } = nics
@@ -93,6 +95,7 @@ export async function planServers(
     reservationId,
     group,
     neighbours,
+    forcesConfigDrive: compute.forcesConfigDrive,
   }
   const now = compute.clock.now()
   return {
@@ -100,6 +103,14 @@ export async function planServers(
     groupId: group?.id ?? null,
     servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
   }
+}
+
+/** True if the user or the image asks for one. The drive is the only way by which a file reaches a guest. */
+function hasConfigDrive(
+  { configDrive, files }: Common['request'],
+  { properties }: Common['image'],
+): boolean {
+  return configDrive || files.length > 0 || properties['img_config_drive'] === 'mandatory'
 }
 
 function newReservationId(): string {
@@ -120,9 +131,8 @@ function plan(
   const id = newId<InstanceId>()
   const { name, hostname } = serverName(request, id, launchIndex, count)
   const isPlaced = choice.chosen !== undefined
-  const { metadata, files, tags, diskConfig, accessIPv4, accessIPv6 } = request
-  // The drive is the only way by which a file reaches a guest.
-  const configDrive = request.configDrive || files.length > 0
+  const { metadata, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  const configDrive = common.forcesConfigDrive || hasConfigDrive(request, image)
   const canonicalIPv6 = accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6')
   return {
     row: {

@@ -1,12 +1,10 @@
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceBuild, InstanceView } from '#openapi/wire/instance.ts'
+import type { Network } from '../../../db/network.ts'
 import type { ServerAddress } from '../list/server-record.ts'
 
 export type Nic = InstanceBuild['nics'][number]
-
-/** Which cells reach all networks of a server. */
-export type Reach = (cellId: string) => boolean
 
 /** The NICs of a server, once its ports exist. */
 export interface ServerNics {
@@ -16,7 +14,7 @@ export interface ServerNics {
 
 /** The NICs that every server of one request is to have, decided and not yet made. */
 export interface NicsPlan {
-  readonly reaches: Reach
+  readonly networks: readonly Network[]
   /** Names, as the server shows them. */
   readonly securityGroups: readonly string[]
   /** True when some of them, or of a user's ports, is not the project's `default`. */
@@ -38,7 +36,8 @@ export interface QuickNicsPlan {
 
 /** The network service, as far as servers that exist need it. */
 export interface ServerNetwork {
-  reachOf(db: Executor, serverId: string): Promise<Reach>
+  /** The networks of the server's NICs, each once. */
+  networksOf(db: Executor, serverId: string): Promise<readonly Network[]>
   /**
    * Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts, and show what
    * NICs they are there.

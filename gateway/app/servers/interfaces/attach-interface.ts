@@ -2,8 +2,9 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Port } from '../../../db/network.ts'
 import { portsOfServer } from '../../../db/ports.ts'
+import { keepTogether, networkSpans, whyApart } from '../../cells/tunnels.ts'
 import type { Compute } from '../../compute.ts'
-import { nicsReach } from '../../networks/cells-reaching.ts'
+import { networksReach } from '../../networks/cells-reaching.ts'
 import type { Networks } from '../../networks/list-networks.ts'
 import { showServerNics } from '../../networks/machine-nics.ts'
 import type { NicPlan } from '../../networks/nic-request.ts'
@@ -46,8 +47,13 @@ export async function attachInterface(
     refuseAction(record, context, 'attach-interface'),
   )
   const plan = await planned(networks, server, wanted)
-  if (!nicsReach(plan.nics, cell.id))
+  const on = plan.nics.map(({ network }) => network)
+  if (!networksReach(on, cell.id))
     throw new Failure('invalid', `The network does not reach cell ${cell.name} of instance ${id}.`)
+  const cells = compute.cells.cells()
+  const apart = whyApart(await networkSpans(db, cells, on), cell)
+  if (apart !== undefined)
+    throw new Failure('invalid', `Instance ${id} is in cell ${cell.name}, which ${apart}.`)
   const before = await portsOfServer(db, server.id)
   const nicsBefore = Math.max(-1, ...before.map(({ nicIndex }) => nicIndex)) + 1
   const portId = plan.nics[0]?.kind === 'existing' ? plan.nics[0].port.id : newId<string>()
@@ -59,6 +65,7 @@ export async function attachInterface(
     action: 'attach-interface',
     portId,
     before: async (tx) => {
+      await keepTogether(tx, cells, on, [cell.id])
       await allocatePorts(tx, place, plan)
       await showServerNics(tx, server.id)
     },

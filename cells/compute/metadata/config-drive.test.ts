@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
-import { sampleBuild } from '../../../test/env/sample-build.ts'
+import { sampleBuild } from '#test/env/sample-build.ts'
 import { configDriveFiles } from './config-drive.ts'
 
 test('a file of the user is on the drive, and its path in the metadata', () => {

@@ -6,34 +6,48 @@ import type { InstanceBuild } from '#openapi/wire/instance.ts'
 
 /** Nova's default `dhcp_domain`: guests whose host name has no domain know themselves as <hostname>.novalocal. */
 const DOMAIN = 'novalocal'
-/** The dated folder is the newest that Nova writes; cloud-init reads the newest it knows, else `latest`. */
-const FOLDERS = ['latest', '2018-08-27']
 const SEED_BYTES = 512
 
-/** Path inside the drive -> content, in OpenStack's layout (nova: user/metadata). */
-export function configDriveFiles(
+/** The part of a build that its guest is told. */
+export type ToldBuild = Pick<
+  InstanceBuild,
+  | 'hostname'
+  | 'keypair'
+  | 'launchIndex'
+  | 'metadata'
+  | 'name'
+  | 'nics'
+  | 'projectId'
+  | 'userData'
+  | 'zone'
+>
+
+/** The files of one version in OpenStack's format, by name (nova: user/metadata). */
+export function openstackFiles(
   id: InstanceId,
-  build: InstanceBuild,
+  build: ToldBuild,
+  ofDrive: object = {},
 ): Readonly<Record<string, Uint8Array>> {
-  const files: Record<string, Uint8Array> = {}
-  for (const [index, { contents }] of (build.files ?? []).entries())
-    files[`openstack${contentPath(index)}`] = Buffer.from(contents, 'base64')
-  for (const folder of FOLDERS) {
-    files[`openstack/${folder}/meta_data.json`] = json(metaData(id, build))
-    files[`openstack/${folder}/network_data.json`] = json(networkData(build.nics))
-    files[`openstack/${folder}/vendor_data.json`] = json({})
-    if (build.userData !== null)
-      files[`openstack/${folder}/user_data`] = Buffer.from(build.userData, 'base64')
+  return {
+    'meta_data.json': json({ ...metaData(id, build), ...ofDrive }),
+    'network_data.json': json(networkData(build.nics)),
+    'vendor_data.json': json({}),
+    'vendor_data2.json': json({}),
+    ...(build.userData !== null && { user_data: Buffer.from(build.userData, 'base64') }),
   }
-  return files
 }
 
-function metaData(id: InstanceId, build: InstanceBuild): object {
-  const { keypair, adminPassword } = build
+/** The name by which a guest knows itself. */
+export function fullHostname({ hostname }: Pick<InstanceBuild, 'hostname'>): string {
+  return hostname.includes('.') ? hostname : `${hostname}.${DOMAIN}`
+}
+
+function metaData(id: InstanceId, build: ToldBuild): object {
+  const { keypair } = build
   return {
     uuid: id,
     name: build.name,
-    hostname: build.hostname.includes('.') ? build.hostname : `${build.hostname}.${DOMAIN}`,
+    hostname: fullHostname(build),
     project_id: build.projectId,
     availability_zone: build.zone,
     launch_index: build.launchIndex,
@@ -44,18 +58,9 @@ function metaData(id: InstanceId, build: InstanceBuild): object {
           public_keys: { [keypair.name]: keypair.publicKey },
           keys: [{ name: keypair.name, type: keypair.type, data: keypair.publicKey }],
         }),
-    ...(adminPassword === null ? {} : { admin_pass: adminPassword }),
-    ...(build.files === undefined
-      ? {}
-      : { files: build.files.map(({ path }, i) => ({ content_path: contentPath(i), path })) }),
     random_seed: randomBytes(SEED_BYTES).toString('base64'),
     devices: build.nics.flatMap(taggedDevice),
   }
-}
-
-/** Of a file that the user sent, below `openstack` on the drive (nova/api/metadata/base.py). */
-function contentPath(index: number): string {
-  return `/content/${String(index).padStart(4, '0')}`
 }
 
 /** Where it is plugged in, its driver decides. */

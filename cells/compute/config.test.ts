@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
+import { configFromEnv } from './config.ts'
+
+const least = {
+  COMPUTE_CELL_ID: newId(),
+  COMPUTE_HOST_ID: newId(),
+  COMPUTE_HOST_NAME: 'one',
+  COMPUTE_NATS_URL: 'nats://127.0.0.1:4222',
+  COMPUTE_IMAGE_URL: 'http://127.0.0.1:8774/image',
+  COMPUTE_STATE_DIRECTORY: '/var/lib/weir',
+  COMPUTE_DRIVER: 'fake',
+}
+const metricsOf = (settings: Readonly<Record<string, string>>) =>
+  configFromEnv({ ...least, ...settings }).metrics
+
+test('metrics are served where a port says so, on the machine alone unless an address and a token are given', () => {
+  expect(metricsOf({})).toBeUndefined()
+  expect(metricsOf({ COMPUTE_METRICS_PORT: '9100' })).toEqual({
+    port: 9100,
+    address: '127.0.0.1',
+    token: undefined,
+  })
+  const elsewhere = { COMPUTE_METRICS_PORT: '0', COMPUTE_METRICS_ADDRESS: '0.0.0.0' }
+  expect(() => metricsOf(elsewhere)).toThrow('COMPUTE_METRICS_TOKEN is not set')
+  expect(metricsOf({ ...elsewhere, COMPUTE_METRICS_TOKEN: 'long' })).toMatchObject({
+    address: '0.0.0.0',
+    token: 'long',
+  })
+  expect(() => metricsOf({ COMPUTE_METRICS_PORT: '65536' })).toThrow('65536 is not an integer')
+})
