@@ -5,6 +5,7 @@ import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { offerRouting } from '../env/network-objects.ts'
+import { WeirCommand } from '../env/weir-command.ts'
 
 // Goal: routers and floating IPs of a user at the top lead to servers in the cloud below, by that cloud's own, and nothing of them stays.
 
@@ -106,6 +107,13 @@ test('routers are refused, with the reason, while the cloud below has none', asy
   expect(JSON.stringify(body)).toMatch(
     /Host nested-\S+ cannot route: The cloud below has no routers/,
   )
+  type Findings = readonly { readonly check: string; readonly detail: string }[]
+  expect(await new WeirCommand(top, 'admin').json<Findings>('verify')).toContainEqual({
+    ...{ check: `host ${host.name}`, result: 'ok' },
+    detail: expect.stringMatching(
+      /^servers: 0, without floating IPs: The cloud below has no routers/,
+    ),
+  })
 
   await offerRouting(child)
   await host.stop()

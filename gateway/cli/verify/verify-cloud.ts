@@ -28,7 +28,7 @@ function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }:
 }
 
 function ofHost(
-  { name, cell_id, is_up, down_reason, is_cordoned, servers }: Host,
+  { name, cell_id, is_up, down_reason, is_cordoned, servers, routing_problem }: Host,
   cells: readonly Cell[],
 ): Finding {
   const cell = cells.find(({ id }) => id === cell_id)
@@ -37,6 +37,10 @@ function ofHost(
     return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
   if (!is_up)
     return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
-  const what = `servers: ${servers}`
-  return { check, result: 'ok', detail: is_cordoned ? `${what}, cordoned` : what }
+  const detail = [
+    `servers: ${servers}`,
+    ...(is_cordoned ? ['cordoned'] : []),
+    ...(routing_problem === null ? [] : [`without floating IPs: ${routing_problem}`]),
+  ].join(', ')
+  return { check, result: 'ok', detail }
 }
