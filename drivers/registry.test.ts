@@ -30,6 +30,8 @@ describe('createDriver()', () => {
           'firewall',
           'routing',
           'labels',
+          'guestMetadata',
+          'networkStatistics',
           'machineNics',
           'nodes',
           'consoleKinds',
