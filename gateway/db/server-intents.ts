@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { WorkContext } from '#common/context.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { IntentAction } from '#common/states/intent-actions.ts'
@@ -78,12 +79,20 @@ export async function lockIntent(tx: Tx, server: string): Promise<Intent | undef
   return row === undefined ? undefined : intentOf(row)
 }
 
-/** Adds the intent, the server having none, and shows it. False when the server is gone or going. */
-export async function addIntent(tx: Tx, intent: Intent): Promise<boolean> {
+/**
+ * Adds the intent and shows it. `gone`: the server is gone or going; `taken`: the server has one, from a request at the
+ * same moment, and this one was not added.
+ */
+export async function addIntent(tx: Tx, intent: Intent): Promise<'added' | 'gone' | 'taken'> {
   const { affectedRows } = await tx.run(SHOW, { serverId: intent.serverId, action: intent.action })
-  if (affectedRows !== 1) return false
-  tx.queue(INSERT, { ...intent })
-  return true
+  if (affectedRows !== 1) return 'gone'
+  try {
+    await tx.run(INSERT, { ...intent })
+    return 'added'
+  } catch (error) {
+    if (isDuplicate(error, 'server_intents_server')) return 'taken'
+    throw error
+  }
 }
 
 /** Afterwards the intent is gone, and not shown. False when it was gone before: another request has taken it. */

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
@@ -6,7 +6,7 @@ import { waitFor } from '#common/wait-for.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
-import { instanceMappings } from '../../db/schema/servers.ts'
+import { instanceMappings, serverIndex } from '../../db/schema/servers.ts'
 import { listActionEvents, listActions } from '../../db/server-action-list.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { ANONYMOUS, type RequestContext } from '../request-context.ts'
@@ -85,6 +85,14 @@ const messages = async (id: string) => {
   return actions.toReversed().map(({ action, message }) => `${action} ${message}`)
 }
 
+/** How many statements wait for a row of a server. */
+async function heldUp(): Promise<number> {
+  const found = await env.db.orm.execute(
+    sql`select count(*) as n from information_schema.processlist where db = database() and time_ms > 200 and info like 'update%server_index%'`,
+  )
+  return Number((found as unknown as [readonly { n: number }[]])[0][0]!.n)
+}
+
 const done = (id: string) =>
   waitFor('no intent to be left', async () => (await waiting(id)).length === 0, LIMIT_MS)
 
@@ -143,6 +151,29 @@ test('servers are seen to in the order in which they were asked for, and a delet
   expect(cell.deletes.filter(({ operation }) => operation.serverId === third)).toMatchObject([
     { hostId: host },
   ])
+})
+
+test('of two deletes at the same moment one waits, and the other is told so', async () => {
+  const id = await active()
+  await becomeUnreachable()
+  const requests = await Promise.all([core, other].map(async () => by(id)))
+
+  // Both have seen that nothing waits yet, and are held up at the server.
+  const asked = await env.db.transaction(async (tx) => {
+    await tx.orm.select().from(serverIndex).where(eq(serverIndex.serverId, id)).for('update')
+    const both = [core, other].map((each, index) => deleteServer(each, requests[index]!, id))
+    const settled = Promise.allSettled(both)
+    await waitFor('both to be held up', async () => (await heldUp()) === 2, LIMIT_MS)
+    return { settled }
+  })
+
+  const outcomes = (await asked.settled).map((outcome) =>
+    outcome.status === 'fulfilled' ? 'accepted' : String((outcome.reason as Failure).kind),
+  )
+  expect(outcomes.toSorted()).toEqual(['accepted', 'conflict'])
+  expect(await waiting(id)).toEqual(['delete'])
+  cell.appear()
+  await done(id)
 })
 
 test('a cancelled intent is not carried out, and its server shows its former state', async () => {

@@ -86,9 +86,13 @@ export async function acceptIntent(
   const work = { requestId, traceparent, via }
   const intent = { id: newId<string>(), serverId, action, projectId, userId, work }
   await db.transaction(async (tx) => {
-    await supersede(tx, serverId)
-    if (!(await addIntent(tx, intent)))
-      throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
+    let outcome: Awaited<ReturnType<typeof addIntent>>
+    do {
+      await supersede(tx, serverId)
+      await tx.flush()
+      outcome = await addIntent(tx, intent)
+    } while (outcome === 'taken')
+    if (outcome === 'gone') throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
     queueActions(tx, [{ serverId, requestId, action, message: null, ...requester }])
   })
 }
