@@ -247,6 +247,9 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   },
   './weir cell orphans CELL': { typed: './weir cell orphans north' },
   './weir request show ID': { typed: './weir request show REQUEST_ID' },
+  './weir network why': {
+    notTyped: 'It stands for the command with two addresses, which the page on networks has.',
+  },
 })
 
 const BACKUP = pageScript('docs/how-to/backup.md', {
