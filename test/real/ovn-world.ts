@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
 import {
   endNamespace,
   type Holder,
@@ -14,6 +15,7 @@ import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { computeChecksums, type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
 import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
 import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
+import { INTEGRATION_BRIDGE } from '#drivers/ovn/integration-bridge.ts'
 import { run } from '#drivers/run.ts'
 import type { WirePort } from '#openapi/wire/network.ts'
 import { type PingStream, startPingStream } from './ping-stream.ts'
@@ -207,6 +209,10 @@ async function startHost(
     underlay: { ...underlay, address: encapAddress },
     physicalNetworks: { public: underlay.publicBridge },
   })
+  // ovn-controller makes it a moment after its start.
+  const hasBridge = async () =>
+    (await ovn.vsctl('list-br')).split('\n').includes(INTEGRATION_BRIDGE)
+  await waitFor(`the integration bridge of host ${number}`, hasBridge, STEP_MS)
   return { id, holder, ovn, encapAddress }
 }
 
