@@ -75,10 +75,22 @@ async function outcomeOf(
   ask: ActAsk,
   signal: AbortSignal,
 ): Promise<Moved> {
-  const { graceMs, runs = true } = ask
+  const { metadata } = compute
+  const { operation, act: asked } = ask
   // A rescue's image is not the guest's.
-  if ('build' in ask.act && ask.act.name !== 'rescue')
-    await compute.metadata?.put(id, ask.operation.attempt, ask.act.build)
+  if (metadata === undefined || !('build' in asked) || asked.name === 'rescue')
+    return workOf(compute, id, ask, signal)
+  const work = () => workOf(compute, id, ask, signal)
+  return metadata.during(id, operation.attempt, asked.build, work)
+}
+
+async function workOf(
+  compute: Compute,
+  id: InstanceId,
+  ask: ActAsk,
+  signal: AbortSignal,
+): Promise<Moved> {
+  const { graceMs, runs = true } = ask
   if (isPartOfMove(ask.act)) return moveAct(compute, id, ask.act, { graceMs, runs }, signal)
   const asked = { ...ask, act: ask.act }
   await perform(compute, id, asked, signal)

@@ -23,8 +23,8 @@ export async function changeNic(
     throw new Failure('conflict', `The host knows a newer attempt of instance ${id}.`)
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   if (attach !== undefined) {
-    await metadata?.attach(id, attach)
     await interfaces.attach(id, nicSpec(attach), signal)
+    await metadata?.attach(id, attach)
   }
   if (detach !== undefined) {
     await interfaces.detach(id, nicSpec(detach), signal)

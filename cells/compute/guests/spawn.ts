@@ -16,7 +16,7 @@ export async function spawn(
   operation: OperationRef,
   build: InstanceBuild,
 ): Promise<HostAnswer> {
-  const { attempts, driver, fence, log, workQueue, answerWithinMs } = compute
+  const { attempts, fence, log, workQueue, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
     fence.assertOpen()
@@ -24,15 +24,9 @@ export async function spawn(
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        const spec = instanceSpec(id, build)
-        await compute.metadata?.put(id, operation.attempt, build)
-        if (build.adopts === true) {
-          const powerState = await driverPart(driver, 'adopt').adopt(spec, signal)
-          return { state: 'done', powerState: POWER_STATES[powerState] }
-        }
-        await driver.spawn(spec, signal)
-        const nics = await machineNics(driver, spec, signal)
-        return { state: 'done', powerState: POWER_STATES.running, ...nics }
+        const { metadata } = compute
+        const work = () => built(compute, id, build, signal)
+        return metadata === undefined ? work() : metadata.during(id, operation.attempt, build, work)
       },
       signal,
       log.child({ server_id: id }),
@@ -43,6 +37,23 @@ export async function spawn(
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workQueue.ask(job, answerWithinMs)
+}
+
+/** Afterwards the guest is built, or taken in. */
+async function built(
+  { driver }: Compute,
+  id: InstanceId,
+  build: InstanceBuild,
+  signal: AbortSignal,
+): Promise<HostAnswer> {
+  const spec = instanceSpec(id, build)
+  if (build.adopts === true) {
+    const powerState = await driverPart(driver, 'adopt').adopt(spec, signal)
+    return { state: 'done', powerState: POWER_STATES[powerState] }
+  }
+  await driver.spawn(spec, signal)
+  const nics = await machineNics(driver, spec, signal)
+  return { state: 'done', powerState: POWER_STATES.running, ...nics }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -227,6 +227,25 @@ test('changed labels, NICs and ends of guests show at once, and after a restart'
   await expect.poll(() => networks.listening.has(red)).toBe(false)
   await store.remove(id)
   await expect.poll(() => networks.listening.size).toBe(0)
+})
+
+test('work that fails leaves what was told before, and work of unknown outcome what is wanted', async () => {
+  const id = newId<InstanceId>()
+  const build = buildAt(blue, FIRST, 'one')
+  const failing = (kind: 'invalid' | 'unavailable') => () =>
+    Promise.reject(new Failure(kind, 'It failed.'))
+  const told = () => store.at(blue, FIRST)?.build.name
+
+  await expect(store.during(id, 1, build, failing('invalid'))).rejects.toThrow('It failed.')
+  expect(told()).toBeUndefined()
+  expect(await readdir(folder)).toEqual([])
+
+  expect(await store.during(id, 1, build, async () => told())).toBe('one')
+  const renamed = { ...build, name: 'other' }
+  await expect(store.during(id, 1, renamed, failing('invalid'))).rejects.toThrow('It failed.')
+  expect(told()).toBe('one')
+  await expect(store.during(id, 1, renamed, failing('unavailable'))).rejects.toThrow('It failed.')
+  expect(told()).toBe('other')
 })
 
 test('a password is taken once, reported until the cell has it, and may be published again when it was cleared', async () => {

@@ -2,8 +2,10 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import ipaddr from 'ipaddr.js'
+import { isFailure } from '#common/errors.ts'
 import type { InstanceId, NetworkId } from '#common/ids.ts'
 import { KeyedLock } from '#drivers/keyed-lock.ts'
+import { storageFailure } from '#drivers/storage-failure.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { GuestLabels, ServerLabels } from '#openapi/wire/labels.ts'
 
@@ -60,6 +62,27 @@ export class MetadataStore {
       ...before,
       ...{ id, attempt, build: { ...rest, imageId: image.id } },
     }))
+  }
+
+  /**
+   * Does work that builds the guest so: the guest may ask before the work ends. After a failure it is shown as before,
+   * unless the outcome is unknown (`unavailable`) and the work will be repeated.
+   */
+  async during<T>(
+    id: InstanceId,
+    attempt: number,
+    build: InstanceBuild,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const before = this.#guests.get(id)
+    await this.put(id, attempt, build)
+    try {
+      return await work()
+    } catch (thrown) {
+      const error = storageFailure(thrown)
+      if (isFailure(error) && error.kind !== 'unavailable') await this.#change(id, () => before)
+      throw thrown
+    }
   }
 
   /** Afterwards the guest is not shown. */
