@@ -5,9 +5,9 @@ import { json } from 'node:stream/consumers'
 import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
+import { HostLinks } from '../../ovn/host-links.ts'
 import type { IntegrationBridge } from '../../ovn/integration-bridge.ts'
 import { METADATA_ADDRESS } from '../../ovn/northbound/metadata-addresses.ts'
-import { run } from '../../run.ts'
 
 /** What an endpoint's options carry of its NIC. */
 const NIC_OPTION = 'weir.nic'
@@ -51,12 +51,14 @@ export class OvnEndpoints implements AsyncDisposable {
   /** What the networks of this host name as their driver. */
   readonly name: string
   readonly #options: OvnEndpointsOptions
+  readonly #links: HostLinks
   readonly #server: Server
   /** Between an endpoint's creation and its first use, a moment later. */
   readonly #nics = new Map<string, EndpointNic>()
 
   private constructor(options: OvnEndpointsOptions) {
     this.#options = options
+    this.#links = new HostLinks(options.networkNamespace)
     this.name = pluginName(options.owner)
     this.#server = createServer((request, response) => {
       const answer = json(request)
@@ -141,16 +143,16 @@ export class OvnEndpoints implements AsyncDisposable {
   async #join(endpointId: string, nic: EndpointNic, signal: AbortSignal): Promise<object> {
     const [name, inside] = namesOf(endpointId)
     const mtu = ['mtu', String(nic.mtu)]
-    await this.#remove(name, signal)
+    await this.#links.remove(name, signal)
     const peer = ['peer', 'name', inside, ...mtu, 'address', nic.macAddress]
-    await this.#inNetwork(signal, 'ip', 'link', 'add', name, ...mtu, 'type', 'veth', ...peer)
+    await this.#links.run(signal, 'ip', 'link', 'add', name, ...mtu, 'type', 'veth', ...peer)
     try {
       if (await this.#options.bridge.isInUserspace())
-        await this.#inNetwork(signal, 'ethtool', '-K', inside, 'tx', 'off')
-      await this.#inNetwork(signal, 'ip', 'link', 'set', name, 'up')
+        await this.#links.run(signal, 'ethtool', '-K', inside, 'tx', 'off')
+      await this.#links.run(signal, 'ip', 'link', 'set', name, 'up')
       await this.#options.bridge.plug({ name, portId: nic.portId }, signal)
     } catch (error) {
-      await this.#remove(name, signal)
+      await this.#links.remove(name, signal)
       throw error
     }
     const routes = nic.fixedIps.flatMap(({ hostRoutes = [] }) => hostRoutes)
@@ -173,24 +175,8 @@ export class OvnEndpoints implements AsyncDisposable {
 
   async #leave(endpointId: string, signal: AbortSignal): Promise<void> {
     const [name] = namesOf(endpointId)
-    await this.#remove(name, signal)
+    await this.#links.remove(name, signal)
     await this.#options.bridge.unplug(name, signal)
-  }
-
-  /** It goes with its other end, too, when the container ends. */
-  async #remove(name: string, signal: AbortSignal): Promise<void> {
-    await this.#inNetwork(signal, 'ip', 'link', 'delete', name).catch((error: unknown) => {
-      if (!(error instanceof Failure && /Cannot find device/.test(error.detail ?? ''))) throw error
-    })
-  }
-
-  async #inNetwork(signal: AbortSignal, ...command: [string, ...string[]]): Promise<void> {
-    const { networkNamespace } = this.#options
-    const [program, ...args] =
-      networkNamespace === undefined
-        ? command
-        : (['nsenter', `--net=${networkNamespace}`, ...command] as const)
-    await run(program, args, { timeoutMs: STEP_MS, signal })
   }
 }
 

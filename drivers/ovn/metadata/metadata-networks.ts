@@ -7,6 +7,7 @@ import { metadataPort } from '#openapi/wire/metadata-port.ts'
 import type { GuestMetadata, ServedNetworks } from '../../guest-metadata.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import { run } from '../../run.ts'
+import { HostLinks } from '../host-links.ts'
 import type { OvnHostSettings } from '../host-settings.ts'
 import { IntegrationBridge, OVS_DATABASE } from '../integration-bridge.ts'
 import { METADATA_ADDRESS, METADATA_ADDRESS_V6 } from '../northbound/metadata-addresses.ts'
@@ -29,7 +30,7 @@ export function ovnGuestMetadata(
 }
 
 class MetadataNetworks implements ServedNetworks {
-  readonly #networkNamespace: string | undefined
+  readonly #links: HostLinks
   readonly #onConnection: (connection: Socket, networkId: NetworkId) => void
   readonly #bridge: IntegrationBridge
   readonly #lock = new KeyedLock<'networks'>()
@@ -40,7 +41,7 @@ class MetadataNetworks implements ServedNetworks {
     log: Logger,
     onConnection: (connection: Socket, networkId: NetworkId) => void,
   ) {
-    this.#networkNamespace = networkNamespace
+    this.#links = new HostLinks(networkNamespace)
     this.#onConnection = onConnection
     this.#bridge = new IntegrationBridge({ address, clock: systemClock, log })
   }
@@ -88,7 +89,7 @@ class MetadataNetworks implements ServedNetworks {
 
   async #end(networkId: NetworkId, servers: readonly Server[], signal: AbortSignal): Promise<void> {
     for (const server of servers) server.close()
-    await this.#remove(interfaceOf(networkId), signal)
+    await this.#links.remove(interfaceOf(networkId), signal)
     this.#servers.delete(networkId)
   }
 
@@ -101,10 +102,10 @@ class MetadataNetworks implements ServedNetworks {
   async #addInterface(networkId: NetworkId, pid: number, signal: AbortSignal): Promise<void> {
     const name = interfaceOf(networkId)
     const { macAddress } = metadataPort(networkId)
-    await this.#remove(name, signal)
+    await this.#links.remove(name, signal)
     const peer = ['peer', 'name', INSIDE, 'address', macAddress, 'netns', String(pid)]
-    await this.#onHost(signal, 'ip', 'link', 'add', name, 'type', 'veth', ...peer)
-    await this.#onHost(signal, 'ip', 'link', 'set', name, 'up')
+    await this.#links.run(signal, 'ip', 'link', 'add', name, 'type', 'veth', ...peer)
+    await this.#links.run(signal, 'ip', 'link', 'set', name, 'up')
     const inside = (...command: readonly string[]) =>
       run('nsenter', [`--net=/proc/${pid}/ns/net`, ...command], { timeoutMs: STEP_MS, signal })
     if (await this.#bridge.isInUserspace()) await inside('ethtool', '-K', INSIDE, 'tx', 'off')
@@ -113,21 +114,6 @@ class MetadataNetworks implements ServedNetworks {
     await inside('ip', 'link', 'set', INSIDE, 'up')
     // Guests of all subnets are neighbours.
     await inside('ip', 'route', 'add', 'default', 'dev', INSIDE)
-  }
-
-  async #remove(name: string, signal: AbortSignal): Promise<void> {
-    await this.#onHost(signal, 'ip', 'link', 'delete', name).catch((error: unknown) => {
-      if (!(error instanceof Failure && /Cannot find device/.test(error.detail ?? ''))) throw error
-    })
-  }
-
-  async #onHost(signal: AbortSignal, ...command: [string, ...string[]]): Promise<void> {
-    const networkNamespace = this.#networkNamespace
-    const [program, ...args] =
-      networkNamespace === undefined
-        ? command
-        : (['nsenter', `--net=${networkNamespace}`, ...command] as const)
-    await run(program, args, { timeoutMs: STEP_MS, signal })
   }
 }
 
