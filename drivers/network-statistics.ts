@@ -22,7 +22,7 @@ export interface TunnelStatistics extends Counted {
   readonly remoteHost: string
   /** Where the tunnel ends. */
   readonly address: string
-  /** True if the other host answers; null where nobody asks it. */
+  /** True if the other host answers; null for a tunnel that OVN does not probe. */
   readonly isUp: boolean | null
 }
 

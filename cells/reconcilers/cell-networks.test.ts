@@ -34,7 +34,7 @@ const begin = (operation: OperationRef, name: 'migrate' | 'live-migrate') => {
   return cell.ask('instance.act', { operation: { ...operation, id: newId() }, act })
 }
 
-/** A server with a port that the gateway knows to be on its host, and one port of nobody. */
+/** A server with a port that the gateway knows to be on its host, and one port without a server. */
 async function serverWithPort() {
   const operation = await cell.activeServer()
   const from = (await placeOf(operation))!

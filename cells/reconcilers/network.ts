@@ -92,7 +92,7 @@ export class NetworkWriter implements AsyncDisposable {
     return { holder: 1, version, ports: state.ports.length }
   }
 
-  /** Without floating IPs of hosts that have routers of their own: nobody else may answer for them. */
+  /** The state without floating IPs of hosts that have routers of their own: OVN must not answer for these addresses, too. */
   #ofEngine(state: CellNetworks): CellNetworks {
     const { hosts } = this.#parts
     const elsewhere = new Set(

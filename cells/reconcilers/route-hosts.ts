@@ -17,7 +17,7 @@ import { hostRouting } from '../hosts/host-routing.ts'
 const EVERY_MS = 1_000
 const LEASE_NAME = 'routing'
 const LEASE_TTL_MS = 5_000
-/** What nobody changed here is compared again so often: others may have changed it in the host's cloud. */
+/** The interval after which a host compares again without a change here: someone may have changed its cloud. */
 const AGAIN_MS = 60_000
 /** After a problem sooner, and each time later. */
 const RETRY_MS = 1_000

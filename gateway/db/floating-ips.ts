@@ -170,7 +170,7 @@ export async function holdsFloatingIp(db: Executor, portId: string): Promise<boo
 }
 
 const REPORT = sqlStatement(sql`
-  update json_table(${sql.placeholder('said')}, '$[*]' columns (
+  update json_table(${sql.placeholder('reports')}, '$[*]' columns (
     id ${ascii(36)} path '$.id', port_id ${ascii(36)} path '$.portId',
     fixed_address ${ascii(45)} path '$.fixedAddress', status ${ascii(6)} path '$.status',
     problem varchar(1000) path '$.problem')) v
@@ -184,15 +184,15 @@ const REPORT = sqlStatement(sql`
 export function queueFloatingIpStatus(
   tx: Tx,
   cellId: CellId,
-  said: readonly (Pick<FloatingIp, 'id' | 'problem'> & {
+  reports: readonly (Pick<FloatingIp, 'id' | 'problem'> & {
     readonly portId: string
     readonly fixedAddress: string
     readonly status: FloatingIpStatus
   })[],
 ): void {
-  if (said.length === 0) return
-  const ordered = said.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  tx.queue(REPORT, { said: JSON.stringify(ordered), cellId })
+  if (reports.length === 0) return
+  const ordered = reports.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  tx.queue(REPORT, { reports: JSON.stringify(ordered), cellId })
 }
 
 async function withPorts(

@@ -139,7 +139,7 @@ describe.skipIf(why !== undefined)(
     const forgetNeighbours = () => end(server).run('ip', 'neighbour', 'flush', 'dev', 'eth0')
     const enters = (port: WirePort, address = SERVER) => end(port).fetch(address)
 
-    test('a rule for a group lets in its members of every host and cell, and nobody else', async () => {
+    test('a rule for a group lets in its members of every host and cell, and no other sender', async () => {
       for (const member of [near, over, far])
         for (const address of [SERVER, SERVER_V6])
           await expect.poll(() => enters(member, address)).toBe('served')

@@ -53,7 +53,7 @@ export class Outsides {
     }
   }
 
-  /** Throws `unsupported` if there is none, `invalid` for a name in the settings that none has. */
+  /** Throws `unsupported` for a cloud without an external network, `invalid` for a name in the settings that no such network has. */
   async list(signal: AbortSignal): Promise<readonly Outside[]> {
     const now = performance.now()
     if (this.#seen === undefined || now - this.#seen.at > KEPT_MS)

@@ -133,7 +133,7 @@ async function removeExcess(round: Round): Promise<void> {
   }
 }
 
-/** Networks that no guest is on go with a port of a router that was not attached to it: nobody else would remove them. */
+/** Removes networks without guests on which an interrupted round left a port of a router: no other step removes them. */
 async function removeUnattached(round: Round): Promise<void> {
   const { host, topology, signal } = round
   for (const [ours, theirs] of topology.networks) {
