@@ -31,6 +31,29 @@ test('a host may have 50 instances, or the number of the setting, which is at le
     expect(() => maxWith(value)).toThrow(`CELL_MAX_INSTANCES_PER_HOST: ${value} is not an integer`)
 })
 
+test('an image cache needs gateways to fetch from', () => {
+  const folder = { CELL_IMAGE_CACHE_DIRECTORY: '/var/cache/weir' }
+  expect(() => configWith(folder)).toThrow('CELL_IMAGE_URL is not set')
+  expect(configWith({ ...folder, CELL_IMAGE_URL: 'http://a/image,http://b/image' })).toMatchObject({
+    imageCache: {
+      own: {
+        directory: '/var/cache/weir',
+        address: '127.0.0.1',
+        port: 0,
+        bytesMax: 50 * 2 ** 30,
+        tls: undefined,
+      },
+      urls: [],
+      gatewayUrls: ['http://a/image', 'http://b/image'],
+    },
+  })
+  expect(configWith({}).imageCache.own).toBeUndefined()
+  expect(() => configWith({ CELL_IMAGE_CACHE_TLS_CERTIFICATE_FILE: 'a.crt' })).toThrow(
+    'CELL_IMAGE_CACHE_TLS_KEY_FILE is not set',
+  )
+  expect(() => configWith({ CELL_IMAGE_CACHE_URLS: 'here' })).toThrow('here is not an http(s) URL')
+})
+
 test('an ssl: address of OVN needs the files with which the cell authenticates itself', () => {
   const ovn = {
     CELL_OVN_NORTHBOUND: 'ssl:192.0.2.1:6641',

@@ -1,6 +1,9 @@
+import { databaseUrls } from '#common/db/database-url.ts'
+import { RETRY_MS } from '#common/db/retry.ts'
 import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import { type ImageCacheSettings, readImageCache } from './image-cache/settings.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
 import type { OvnSettings } from './reconcilers/network.ts'
 import { type Retention, readRetention } from './retention.ts'
@@ -19,8 +22,11 @@ export interface CellConfig {
   readonly processName: string
   readonly databaseUrl: string
   readonly databaseConnectionsMax: number
+  /** How long work that had no effect is repeated while the database cannot serve. */
+  readonly databaseRetryMs: number
   /** Hexadecimal; what the key of sealed secrets is derived from. The same for all processes of the cell. */
   readonly secretKey: string
+  /** Of each server of the bus, with commas between them. */
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
   /** The account that signed the credential, with which it is renewed; undefined: another process renews it. */
@@ -47,11 +53,13 @@ export interface CellConfig {
   readonly ovn: OvnSettings | undefined
   /** How long a boot waits until its ports work in OVN; 0: it does not. */
   readonly portsUpTimeoutS: number
+  readonly imageCache: ImageCacheSettings
 }
 
 const FENCE_AFTER_S_MIN = 30
 /** Nova's vif_plugging_timeout. */
 const PORTS_UP_TIMEOUT_S = 300
+const BUS_SCHEMES = ['nats', 'tls']
 /** Where NATS usually takes leaf nodes. */
 const UPLINK_PORT = 7_422
 
@@ -66,10 +74,11 @@ export function configFromEnv(env: Env): CellConfig {
     cellName: read.text('NAME'),
     zone: read.text('ZONE', 'nova'),
     processName: read.text('PROCESS'),
-    databaseUrl: read.secret('DATABASE_URL'),
+    databaseUrl: read.secretOf('DATABASE_URL', databaseUrls),
     databaseConnectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', 16, 2, 500),
+    databaseRetryMs: read.integer('DATABASE_RETRY_MS', RETRY_MS.usual, 0, RETRY_MS.max),
     secretKey: read.secret('SECRET_KEY'),
-    natsUrl: read.text('NATS_URL'),
+    natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
     uplink: readUplink(read),
@@ -93,6 +102,7 @@ export function configFromEnv(env: Env): CellConfig {
     retention: readRetention(read),
     ovn: readOvn(read),
     portsUpTimeoutS: read.integer('PORTS_UP_TIMEOUT_S', PORTS_UP_TIMEOUT_S),
+    imageCache: readImageCache(read),
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))
@@ -105,12 +115,16 @@ export function configFromEnv(env: Env): CellConfig {
 }
 
 function readUplink(read: EnvReader): UplinkSettings | undefined {
-  const url = read.optionalText('UPLINK_URL')
+  const url = read.optionalUrls('UPLINK_URL', ['wss', 'ws'])
   if (url === undefined) return undefined
   const port = read.integer('UPLINK_PORT', UPLINK_PORT, 1, 65_535)
   const file = read.optionalText('UPLINK_CREDENTIALS_FILE')
   if (file === undefined) return { url, port }
-  return { url, port, credential: { file, gatewayUrl: read.text('UPLINK_GATEWAY_URL') } }
+  return {
+    url,
+    port,
+    credential: { file, gatewayUrl: read.urls('UPLINK_GATEWAY_URL', ['https', 'http']) },
+  }
 }
 
 function readOvn(read: EnvReader): OvnSettings | undefined {

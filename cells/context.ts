@@ -24,6 +24,7 @@ import { FeedRelay } from './feed/feed-relay.ts'
 import { GatewayContact } from './hosts/gateway-contact.ts'
 import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
+import { openImageCache } from './image-cache/open-image-cache.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
 import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
@@ -54,13 +55,14 @@ export async function startCell(
   apart?: Apart,
 ): Promise<RunningCell> {
   const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
+  const { databaseRetryMs: retryMs } = config
   const log = createLogger('cell', config.logLevel).child({
     cell: config.cellName,
     process: processName,
   })
   await migrateDatabase(databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
-  const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
+  const db = owned.use(new Database({ url: databaseUrl, connectionsMax, retryMs }))
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
   let listener: HostListener | undefined
@@ -88,6 +90,7 @@ export async function startCell(
     log,
     feedChanged,
     networkChanged,
+    imageCaches: await openImageCache(owned, config, { clock, log }),
   })
   const { hosts } = conductor
   const sagas = owned.use(await openSagas(conductor, processName, apart))
@@ -130,7 +133,10 @@ function openSagas(
 /** What sagas of the cell are done with, here or apart: with the hosts as the database has them. */
 export async function openConductor(
   config: CellConfig,
-  parts: Pick<Conductor, 'nats' | 'clock' | 'log' | 'feedChanged' | 'networkChanged'> & {
+  parts: Pick<
+    Conductor,
+    'nats' | 'clock' | 'log' | 'feedChanged' | 'networkChanged' | 'imageCaches'
+  > & {
     readonly db: Database
   },
 ): Promise<Conductor> {

@@ -14,6 +14,7 @@ import { reportSubject } from '#openapi/wire.ts'
 import type { Conductor } from './conductor/conductor.ts'
 import { type CellConfig, configFromEnv } from './config.ts'
 import { busOptions, CELL_SAGAS, openConductor } from './context.ts'
+import { openImageCache } from './image-cache/open-image-cache.ts'
 
 const CONNECTIONS_MAX = 8
 const REFRESH_MS = 1_000
@@ -27,7 +28,8 @@ export async function runApart(env: Env): Promise<void> {
 
 async function open(config: CellConfig, log: Logger) {
   await using parts = new AsyncDisposableStack()
-  const db = parts.use(new Database({ url: config.databaseUrl, connectionsMax: CONNECTIONS_MAX }))
+  const { databaseUrl: url, databaseRetryMs: retryMs } = config
+  const db = parts.use(new Database({ url, connectionsMax: CONNECTIONS_MAX, retryMs }))
   const nats = await connectBus(
     busOptions(config, () => undefined),
     log,
@@ -43,6 +45,12 @@ async function open(config: CellConfig, log: Logger) {
     log,
     feedChanged,
     networkChanged,
+    // A process apart has no cache of its own, only those that the settings name.
+    imageCaches: await openImageCache(
+      parts,
+      { ...config, imageCache: { ...config.imageCache, own: undefined } },
+      { clock, log },
+    ),
   })
   parts.use(knowHosts(conductor))
   const work = (task: Json, signal: AbortSignal): Promise<Json> =>

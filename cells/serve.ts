@@ -21,6 +21,7 @@ import {
   hostUnmanagedGuests,
   hostUptime,
 } from './handlers/host.ts'
+import { imageCached, imagePreload } from './handlers/image-cache.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
@@ -61,6 +62,8 @@ const HANDLERS: Handlers = {
   'host.unmanaged-guests': hostUnmanagedGuests,
   'host.strangers': hostUnmanagedGuests,
   'host.uptime': hostUptime,
+  'image.cached': imageCached,
+  'image.preload': imagePreload,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,

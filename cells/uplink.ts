@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { createWebSocketStream, WebSocket } from 'ws'
+import { addressesIn } from '#common/addresses.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 
 /** How a cell's own bus reaches that of its deployment. */
 export interface UplinkSettings {
-  /** `wss://…` of a gateway, or `ws://` within one machine. */
+  /** `wss://…` of a gateway, or `ws://` within one machine; of several gateways with commas between them. */
   readonly url: string
   /** Of loopback, where the cell's bus dials. */
   readonly port: number
@@ -27,7 +28,7 @@ const REFUSALS_MIN = 3
 /**
  * Carries what the cell's bus says to the gateway's, over a WebSocket, until disposed. The bus could dial WebSockets
  * itself, but the server of NATS 2.9 ends at a frame whose length is made up, also where it is the one that dialled.
- * `onRefused` is called at each connection that the gateway does not let in, after a few in a row.
+ * Each dial goes to the next of the gateways. `onRefused` is called at each connection that the gateway does not let in, after a few in a row.
  */
 export async function openUplink(
   { url, port }: UplinkSettings,
@@ -40,11 +41,17 @@ export async function openUplink(
     short = isShort ? short + 1 : 0
     if (isRefused()) onRefused()
   }
+  const urls = addressesIn(url)
+  let dials = 0
   const open = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
-    const carried = carry(socket, url, { log, level: isRefused() ? 'debug' : 'info' }).then(judge)
+    const gateway = urls[dials % urls.length] ?? url
+    dials += 1
+    const carried = carry(socket, gateway, { log, level: isRefused() ? 'debug' : 'info' }).then(
+      judge,
+    )
     open.add(carried)
     void carried.finally(() => {
       open.delete(carried)
@@ -83,6 +90,10 @@ async function carry(
   for (const end of [inner, outer]) end.on('error', () => {})
   // By itself the stream of a connection that was cut waits for what it had yet to send.
   socket.once('close', () => outer.destroy())
+  // The bus gives up on a gateway that hangs sooner than the handshake does.
+  inner.once('close', () => {
+    if (socket.readyState === WebSocket.CONNECTING) socket.terminate()
+  })
   try {
     await once(socket, 'open')
     const since = performance.now()

@@ -19,6 +19,36 @@ test('finish() names every problem at once, a typo among our variables included'
   )
 })
 
+test('urls() takes one address or several, and names each that is none', () => {
+  const schemes = ['nats', 'wss']
+  const given = {
+    X_ONE: 'nats://127.0.0.1:4222',
+    X_SOME: 'nats://10.0.0.1:4222, nats://[fd00::1]',
+    X_OUTER: 'wss://a.example/bus,wss://b.example:8443/bus',
+  }
+  const good = new EnvReader(given, 'X_')
+
+  expect(good.urls('ONE', schemes)).toBe('nats://127.0.0.1:4222')
+  expect(good.urls('SOME', schemes)).toBe('nats://10.0.0.1:4222,nats://[fd00::1]')
+  expect(good.optionalUrls('OUTER', schemes)).toBe('wss://a.example/bus,wss://b.example:8443/bus')
+  expect(good.optionalUrls('ABSENT', schemes)).toBeUndefined()
+  expect(() => good.finish()).not.toThrow()
+
+  const wrong = { X_A: 'nats://a:1,,b:2', X_B: 'nats://a/x', X_C: 'nats://a,wss://b' }
+  const bad = new EnvReader(wrong, 'X_')
+  for (const name of ['A', 'B', 'C', 'D']) bad.urls(name, schemes)
+  expect(() => bad.finish()).toThrow(
+    [
+      'Configuration:',
+      "  X_A: '' is not an address; give nats:// or wss:// with a host and a port, several with commas between them",
+      "  X_A: 'b:2' is not an address; give nats:// or wss:// with a host and a port, several with commas between them",
+      "  X_B: 'nats://a/x' may have a scheme, a host and a port only",
+      '  X_C: WebSockets and other addresses cannot be mixed; give one kind',
+      '  X_D is not set',
+    ].join('\n'),
+  )
+})
+
 test('values are read, and fall back where they may', () => {
   const read = new EnvReader({ X_PORT: '80', X_LIST: 'a, b,,', X_ON: 'true', X_EMPTY: '' }, 'X_')
 

@@ -49,6 +49,17 @@ export class EnvReader {
     }
   }
 
+  /** As `secret`, of a form that `parse` accepts: it throws an error whose message has none of the value. */
+  secretOf(name: string, parse: (value: string) => unknown): string {
+    const value = this.secret(name)
+    try {
+      if (value !== '') parse(value)
+    } catch (error) {
+      this.#problems.push(`${this.#prefix}${name}: ${(error as Error).message}`)
+    }
+    return value
+  }
+
   /** As `secret`; undefined where neither is set. */
   optionalSecret(name: string): string | undefined {
     const isSet = this.#raw(name) !== undefined || this.#raw(fileSetting(name)) !== undefined
@@ -101,6 +112,20 @@ export class EnvReader {
       .filter((part) => part !== '')
   }
 
+  /**
+   * One URL of these schemes, or several with commas between them and no spaces. WebSockets are not mixed with other
+   * schemes; addresses of the bus itself have no path.
+   */
+  urls(name: string, schemes: readonly string[]): string {
+    return this.#checkedUrls(name, schemes, this.text(name))
+  }
+
+  /** As `urls`; undefined where it is not set. */
+  optionalUrls(name: string, schemes: readonly string[]): string | undefined {
+    const raw = this.#raw(name)
+    return raw === undefined ? undefined : this.#checkedUrls(name, schemes, raw)
+  }
+
   /** Throws one error naming every problem met, unknown variables of our prefix included. */
   finish(): void {
     const unknown = Object.keys(this.#env).filter(
@@ -108,6 +133,19 @@ export class EnvReader {
     )
     const problems = [...this.#problems, ...unknown.map((name) => this.#unknown(name))]
     if (problems.length > 0) throw new SettingsError(problems)
+  }
+
+  #checkedUrls(name: string, schemes: readonly string[], raw: string): string {
+    const urls = raw.split(',').map((each) => each.trim())
+    for (const url of raw === '' ? [] : urls) {
+      const reason = urlProblem(url, schemes)
+      if (reason !== undefined) this.#problems.push(`${this.#prefix}${name}: '${url}' ${reason}`)
+    }
+    if (new Set(urls.map((url) => url.startsWith('ws'))).size > 1)
+      this.#problems.push(
+        `${this.#prefix}${name}: WebSockets and other addresses cannot be mixed; give one kind`,
+      )
+    return urls.join(',')
   }
 
   #unknown(name: string): string {
@@ -122,6 +160,17 @@ export class EnvReader {
     const value = this.#env[full]
     return value === '' ? undefined : value
   }
+}
+
+function urlProblem(text: string, schemes: readonly string[]): string | undefined {
+  const url = URL.parse(text)
+  const known = schemes.map((scheme) => `${scheme}://`).join(' or ')
+  if (url === null || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1)))
+    return `is not an address; give ${known} with a host and a port, several with commas between them`
+  const isPlain = url.search === '' && url.hash === '' && url.username === ''
+  const mayHavePath = /^(?:ws|http)s?:$/.test(url.protocol)
+  if (isPlain && (mayHavePath || url.pathname === '' || url.pathname === '/')) return undefined
+  return `may have a scheme, a host and a port${mayHavePath ? ' and a path' : ''} only`
 }
 
 /** The setting that names a file to read another from, spelled as that one. */

@@ -1,18 +1,22 @@
 import { join } from 'node:path'
 import { CREDENTIAL_LIFETIME_S } from '#common/bus/credential.ts'
+import { databaseUrls } from '#common/db/database-url.ts'
+import { RETRY_MS } from '#common/db/retry.ts'
 import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import type { CertificateFiles } from '#common/tls/certificate.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
 import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
+import type { UploadLimits } from './app/images/upload-slots.ts'
 import type { Retention } from './app/purge.ts'
 import type { DueTimes } from './app/reconcilers/due-acts.ts'
 import { type ExternalIdentity, readExternalIdentity } from './external-identity.ts'
-import type { CertificateFiles } from './http/certificate.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
+import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -31,6 +35,8 @@ export interface GatewayConfig {
   readonly trustedProxies: readonly string[]
   readonly databaseUrl: string
   readonly databaseConnections: number
+  /** How long work that had no effect is repeated while the database cannot serve. */
+  readonly databaseRetryMs: number
   readonly region: string
   /** Undefined where users are kept here. */
   readonly externalIdentity: ExternalIdentity | undefined
@@ -46,12 +52,15 @@ export interface GatewayConfig {
   readonly metricsToken: string | undefined
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
-  /** Where image contents are kept; shared by all gateways. */
+  /** Where image contents are kept, shared by all gateways; empty where only an S3 has them. */
   readonly imageDirectory: string
+  /** Has the contents instead of the directory; undefined: there is none. */
+  readonly imageS3: S3Settings | undefined
   /** Where audit records are kept until the database has them; gateways may share it. */
   readonly auditDirectory: string
   readonly imageSizeMaxBytes: number
   readonly imageFormatsUnchecked: boolean
+  readonly imageUploads: UploadLimits
   /** Of each project. */
   readonly imageLimits: ImageLimits
   readonly imageImport: ImportRules
@@ -59,11 +68,12 @@ export interface GatewayConfig {
   readonly networkMtuMax: number
   /** The name of this process among all gateways; the same after a restart, so that it continues its own work at once. */
   readonly processName: string
+  /** Of each server of the bus, with commas between them. */
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
   /** The gateways' account, with which the credential is renewed; undefined: another process renews it. */
   readonly natsAccountSeed: string | undefined
-  /** Where the bus takes leaf nodes; undefined: cells elsewhere cannot reach it. */
+  /** Where the servers of the bus take leaf nodes, with commas between them; undefined: cells elsewhere cannot reach it. */
   readonly natsLeafUrl: string | undefined
   /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
   readonly natsOperator: NatsOperator | undefined
@@ -105,6 +115,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
+const BUS_SCHEMES = ['nats', 'tls']
 /** Programs check every ten minutes whether half of the lifetime has passed. */
 const CREDENTIAL_LIFETIME = { usual: CREDENTIAL_LIFETIME_S, min: 3_600 } as const
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
@@ -130,8 +141,9 @@ export function configFromEnv(env: Env): GatewayConfig {
     joinUrl: read.optionalText('JOIN_URL'),
     tls: readTls(read),
     trustedProxies: read.list('TRUSTED_PROXIES'),
-    databaseUrl: read.secret('DATABASE_URL'),
+    databaseUrl: read.secretOf('DATABASE_URL', databaseUrls),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 16, 1, 1_000),
+    databaseRetryMs: read.integer('DATABASE_RETRY_MS', RETRY_MS.usual, 0, RETRY_MS.max),
     region: read.text('REGION', 'RegionOne'),
     externalIdentity: readExternalIdentity(read),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
@@ -144,21 +156,14 @@ export function configFromEnv(env: Env): GatewayConfig {
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
     secretKey: read.secret('SECRET_KEY'),
-    imageDirectory: read.text('IMAGE_DIRECTORY'),
-    auditDirectory: read.text('AUDIT_DIRECTORY', join(read.text('IMAGE_DIRECTORY'), 'audit')),
-    imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
-    imageFormatsUnchecked: read.boolean('IMAGE_FORMATS_UNCHECKED', false),
-    imageLimits: {
-      images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),
-      bytes: read.integer('IMAGE_PROJECT_BYTES_MAX', PROJECT_IMAGE_BYTES_MAX, 0),
-    },
-    imageImport: readImportRules(read),
+    ...readPlaces(read),
+    ...readImages(read),
     networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
     processName: read.text('PROCESS'),
-    natsUrl: read.text('NATS_URL'),
+    natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
-    natsLeafUrl: read.optionalText('NATS_LEAF_URL'),
+    natsLeafUrl: read.optionalUrls('NATS_LEAF_URL', BUS_SCHEMES),
     natsOperator: readOperator(read),
     consoles: {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
@@ -181,12 +186,44 @@ export function configFromEnv(env: Env): GatewayConfig {
   read.finish()
   trustedProxies(config.trustedProxies)
   assertImportRules(config.imageImport)
+  if (config.imageS3 !== undefined) assertS3(config.imageS3)
   if (!SECRET_KEY.test(config.secretKey))
     throw new SettingsError(['GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed'])
   assertUrl('PUBLIC_URL', config.publicUrl)
   assertUrl('JOIN_URL', config.joinUrl)
   assertUrl('IDENTITY_URL', config.externalIdentity?.url)
   return config
+}
+
+/** With an S3 only the audit needs a folder. */
+function readPlaces(
+  read: EnvReader,
+): Pick<GatewayConfig, 'imageDirectory' | 'imageS3' | 'auditDirectory'> {
+  const imageS3 = readS3(read)
+  const imageDirectory = read.text('IMAGE_DIRECTORY', imageS3 && '')
+  const beside = imageDirectory === '' ? undefined : join(imageDirectory, 'audit')
+  return { imageS3, imageDirectory, auditDirectory: read.text('AUDIT_DIRECTORY', beside) }
+}
+
+function readImages(
+  read: EnvReader,
+): Pick<
+  GatewayConfig,
+  'imageSizeMaxBytes' | 'imageFormatsUnchecked' | 'imageLimits' | 'imageUploads' | 'imageImport'
+> {
+  return {
+    imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
+    imageFormatsUnchecked: read.boolean('IMAGE_FORMATS_UNCHECKED', false),
+    imageLimits: {
+      images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),
+      bytes: read.integer('IMAGE_PROJECT_BYTES_MAX', PROJECT_IMAGE_BYTES_MAX, 0),
+    },
+    imageUploads: {
+      max: read.integer('IMAGE_UPLOADS_MAX', 24, 1, 10_000),
+      projectMax: read.integer('IMAGE_PROJECT_UPLOADS_MAX', 8, 1, 10_000),
+    },
+    imageImport: readImportRules(read),
+  }
 }
 
 function readDueTimes(read: EnvReader): GatewayConfig['dueTimes'] {

@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { Registry } from 'prom-client'
 import type { Apart } from '#common/apart/apart.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { renewWithSeed } from '#common/bus/keep-credential.ts'
@@ -8,18 +9,21 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import type { TokenVerifier } from './app/identity/token-verifier.ts'
-import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
 import { ImportRunner } from './app/images/import/import-runner.ts'
+import { openStore } from './app/images/store/open-store.ts'
 import { ticketKey } from './app/images/ticket.ts'
+import { UploadSlots } from './app/images/upload-slots.ts'
 import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/list-networks.ts'
+import { PortKeys } from './app/networks/tunnel-keys.ts'
 import { type ComputeDepsOptions, openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
@@ -27,14 +31,15 @@ import { embeddedImages } from './app/servers/boot/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/boot/embedded-network.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
-import { CertificateWatch } from './http/certificate-watch.ts'
 import { RefusalLog } from './http/refusal-log.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { observeImageStore } from './observe-image-store.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
+import type { ObserveS3 } from './s3/s3-client.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
 export interface Gateway extends AsyncDisposable {
@@ -65,6 +70,12 @@ export interface Gateway extends AsyncDisposable {
   readonly requestSlots: RequestSlots
 }
 
+/** The global database, in which transactions leave a mark of their commit. */
+export function openDatabase(config: GatewayConfig, connectionsMax: number): Database {
+  const { databaseUrl: url, databaseRetryMs: retryMs } = config
+  return new Database({ url, connectionsMax, retryMs, marksCommits: true })
+}
+
 /**
  * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. Work during
  * which a process ended is tried `apart`; without it, in this process.
@@ -73,15 +84,13 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
   await using parts = new AsyncDisposableStack()
   const log = createLogger('gateway', config.logLevel)
   const metrics = createMetrics()
-  const db = parts.use(
-    new Database({ url: config.databaseUrl, connectionsMax: config.databaseConnections }),
-  )
+  const db = parts.use(openDatabase(config, config.databaseConnections))
   const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
   const identity = parts.use(
     createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
   )
 
-  const images = await openImages(parts, config, { db, log, apart })
+  const images = await openImages(parts, config, { db, log, apart, registry: metrics.registry })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
@@ -174,7 +183,7 @@ function openVerifier(
 
 export function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {
   const freeAddresses = new FreeAddresses(systemClock)
-  return { db, clock: systemClock, freeAddresses, mtuMax }
+  return { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax }
 }
 
 function requestLimiter({
@@ -198,9 +207,16 @@ async function openImages(
     db,
     log,
     apart,
-  }: { readonly db: Database; readonly log: Logger; readonly apart?: Apart | undefined },
+    registry,
+  }: {
+    readonly db: Database
+    readonly log: Logger
+    readonly apart?: Apart | undefined
+    readonly registry: Registry
+  },
 ): Promise<Images> {
-  const images = await imagesOf(config, db, () => imports.nudge())
+  const observe = observeImageStore(registry)
+  const images = await imagesOf(parts, config, db, () => imports.nudge(), observe)
   parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
   const runner = parts.use(new ImportRunner(images, log, apart))
   const reconciler = runner.reconciler(() => imports.nudge())
@@ -208,16 +224,19 @@ async function openImages(
   return images
 }
 
-/** Images, and nothing at work on them. */
+/** Images, and nothing at work on them; their store is closed with the parts. */
 export async function imagesOf(
+  parts: AsyncDisposableStack,
   config: GatewayConfig,
   db: Database,
   importsDue: () => void,
+  observe?: ObserveS3,
 ): Promise<Images> {
   return {
     db,
     clock: systemClock,
-    store: await ContentStore.open(config.imageDirectory),
+    store: parts.use(await openStore(config, observe)),
+    uploadSlots: new UploadSlots(config.imageUploads, systemClock),
     sizeMaxBytes: config.imageSizeMaxBytes,
     mayFormatsDiffer: config.imageFormatsUnchecked,
     limits: config.imageLimits,

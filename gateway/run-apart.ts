@@ -1,7 +1,6 @@
 import { serveApart } from '#common/apart/serve-apart.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
 import type { Env } from '#common/env.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { type ApartSaga, executeApart } from '#common/saga/execute-apart.ts'
@@ -13,7 +12,7 @@ import type { ApartRow } from './app/reconcilers/row-reconciler.ts'
 import { rowApart } from './app/reconcilers/row-reconcilers.ts'
 import { COMPUTE_SAGAS } from './app/sagas/compute-sagas.ts'
 import { configFromEnv, type GatewayConfig } from './config.ts'
-import { busOptions, computeOptions, imagesOf, openNetworks } from './context.ts'
+import { busOptions, computeOptions, imagesOf, openDatabase, openNetworks } from './context.ts'
 import { runningAmong } from './db/running-operations.ts'
 
 /** One task after another comes, and few at a time. */
@@ -31,14 +30,14 @@ export async function runApart(env: Env): Promise<void> {
 
 async function open(config: GatewayConfig, log: Logger) {
   await using parts = new AsyncDisposableStack()
-  const db = parts.use(new Database({ url: config.databaseUrl, connectionsMax: CONNECTIONS_MAX }))
+  const db = parts.use(openDatabase(config, CONNECTIONS_MAX))
   const nats = await connectBus(
     busOptions(config, () => undefined),
     log,
   )
   parts.defer(() => nats.close())
   // The gateway finds by itself the images that are imported here.
-  const images = await imagesOf(config, db, () => undefined)
+  const images = await imagesOf(parts, config, db, () => undefined)
   const networks = openNetworks(config, db)
   const options = computeOptions(config, { db, nats, log, images, networks })
   const deps = await openComputeDeps(parts, options)

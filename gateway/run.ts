@@ -4,6 +4,7 @@ import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
 import { startPatiently } from '#common/start-patiently.ts'
+import { tellSystemd } from '#common/tell-systemd.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -21,6 +22,7 @@ export async function run(env: Env): Promise<void> {
   endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
+  using _told = tellSystemd(env, gateway.log)
   keepLogBounded(config.serviceLogs)
   trimStartupMemory()
   await untilSignal()

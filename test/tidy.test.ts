@@ -1,8 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES, NETWORK_ENGINE } from './tidy/import-rules.ts'
+import { MARIADB_FILE, MARIADB_ONLY } from './tidy/mariadb-only.ts'
 import { orderedAssignments } from './tidy/ordered-assignments.ts'
+import { ROW_LOCK, ROW_LOCK_FILES } from './tidy/row-locks.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
 import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 
@@ -168,6 +170,23 @@ describe('text', () => {
 
     expect(lines.filter(({ path }) => !known.has(path))).toEqual([])
     expect([...known].filter((path) => !lines.some((each) => each.path === path))).toEqual([])
+  })
+
+  test('rows are locked in a way that all nodes of a cluster of databases know of', () => {
+    const locking = offenders(product, ({ text }) => ROW_LOCK.test(text))
+
+    expect(locking.toSorted()).toEqual(Object.keys(ROW_LOCK_FILES).toSorted())
+  })
+
+  test('SQL that only MariaDB knows stands in one file', () => {
+    const using = offenders(product, ({ text }) => MARIADB_ONLY.test(text))
+    const migrations = globSync('{gateway,cells}/db/migrations/*.sql', { cwd: root })
+
+    expect(using).toEqual([MARIADB_FILE])
+    expect(migrations.length).toBeGreaterThan(0)
+    expect(
+      migrations.filter((path) => MARIADB_ONLY.test(readFileSync(join(root, path), 'utf8'))),
+    ).toEqual([])
   })
 
   test('only main files and programs that start others read the environment of the process', () => {

@@ -276,18 +276,46 @@ export async function findOwner(
   return row?.saga_id
 }
 
-/** The host of each of these servers that is on one. */
-export async function hostOfEach(
+/** Where a server's ports are. */
+export interface PortsPlace {
+  readonly hostId: HostId
+  /** Empty: its NICs are not those of a machine. */
+  readonly machineNics: readonly MachineNic[]
+}
+
+/** For each of these servers that is on a host. */
+export async function portsPlaceOfEach(
   db: Executor,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, HostId>> {
+): Promise<ReadonlyMap<string, PortsPlace>> {
   if (ids.length === 0) return new Map()
-  const { serverId, hostId } = instances
+  const { serverId, hostId, machineNics } = instances
   const rows = await db.orm
-    .select({ serverId, hostId })
+    .select({ serverId, hostId, machineNics })
     .from(instances)
     .where(and(inArray(serverId, [...ids]), isNotNull(hostId)))
-  return new Map(rows.map((row) => [row.serverId, row.hostId as HostId]))
+  return new Map(
+    rows.map((row) => {
+      const nics = (row.machineNics ?? []) as readonly MachineNic[]
+      return [row.serverId, { hostId: row.hostId as HostId, machineNics: nics }]
+    }),
+  )
+}
+
+/** Afterwards the attempt has the NICs of this machine; false when `owner` may not change it. Gateways are not told. */
+export async function noteMachineNics(
+  tx: Tx,
+  owner: SagaId,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+  machineNics: readonly MachineNic[],
+): Promise<boolean> {
+  const [result] = await tx.orm
+    .update(instances)
+    .set({ machineNics })
+    .where(
+      and(eq(instances.serverId, id), eq(instances.attempt, attempt), eq(instances.sagaId, owner)),
+    )
+  return result.affectedRows === 1
 }
 
 /** The hosts that have any of these instances. */

@@ -1,18 +1,30 @@
 import {
   InvalidArgumentError,
+  type Msg,
   type NatsConnection,
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node'
 import type { WorkContext } from '../context.ts'
 import { Failure } from '../errors.ts'
+import { afterLoss } from './after-loss.ts'
 import { openEnvelope } from './envelope.ts'
 import { workHeaders } from './headers.ts'
+import { RepeatPauses } from './repeat-pauses.ts'
 
-export interface Ask {
+/** Where a question goes. */
+export interface Recipient {
   readonly subject: string
-  /** The failure of a request for a subject that no process serves. */
+  /** Where it goes if no process serves the subject. */
   readonly otherwise?: string
+}
+
+export interface Ask extends Recipient {
+  /**
+   * Where it goes again while no answer comes, for a question or its answer may be lost with a server of the bus. Absent:
+   * it is asked once, because doing it twice would be wrong.
+   */
+  readonly again?: () => Recipient
   readonly payload: unknown
   readonly work: WorkContext
   readonly timeoutMs: number
@@ -20,27 +32,68 @@ export interface Ask {
   readonly whom: string
 }
 
+const pausesOf = new WeakMap<NatsConnection, RepeatPauses>()
+
 /**
- * One request and its answer, not yet validated. Throws `unavailable` when no answer comes in time or no process
+ * A request and the first answer to it, not yet validated. Throws `unavailable` when no answer comes in time or no process
  * serves the subject: the request may or may not have been carried out. Throws `internal` for a request that is too
  * large for the bus: it was not sent.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
-  const { subject, otherwise, payload, work, timeoutMs, whom } = question
-  const text = JSON.stringify(payload)
-  const options = () => ({ timeout: timeoutMs, headers: workHeaders(work, timeoutMs) })
-  const reply = await nats
-    .request(subject, text, options())
-    .catch((cause: unknown) => {
-      if (otherwise === undefined || !isServedByNobody(cause)) throw cause
-      return nats.request(otherwise, text, options())
-    })
-    .catch((cause: unknown) => {
-      if (cause instanceof InvalidArgumentError)
-        throw new Failure('internal', `${whom} could not be asked.`, { cause })
-      throw new Failure('unavailable', `${whom} did not answer.`, { cause, detail: silence(cause) })
-    })
+  const { whom } = question
+  const reply = await firstAnswer(nats, question).catch((cause: unknown) => {
+    if (cause instanceof InvalidArgumentError)
+      throw new Failure('internal', `${whom} could not be asked.`, { cause })
+    throw new Failure('unavailable', `${whom} did not answer.`, { cause, detail: silence(cause) })
+  })
   return openEnvelope(parse(reply.string()))
+}
+
+async function firstAnswer(nats: NatsConnection, question: Ask): Promise<Msg> {
+  const { again, timeoutMs } = question
+  const text = JSON.stringify(question.payload)
+  const send = (to: Recipient, waitMs: number) =>
+    sendOnce(nats, { ...question, ...to }, text, waitMs)
+  const first = send(question, timeoutMs)
+  if (again === undefined) return first
+  const pauses = pausesOf.get(nats) ?? new RepeatPauses()
+  pausesOf.set(nats, pauses)
+  const begunAt = performance.now()
+  const repeated = Promise.withResolvers<Msg>()
+  const repeat = () => {
+    const leftMs = begunAt + timeoutMs - performance.now()
+    // The failure of the first tells why there was no answer.
+    if (leftMs >= 1 && !nats.isClosed()) send(again(), leftMs).then(repeated.resolve, () => {})
+  }
+  let pauseMs = pauses.first()
+  const repeatLater = () => {
+    repeat()
+    pauseMs = pauses.after(pauseMs)
+    timer = setTimeout(repeatLater, pauseMs)
+  }
+  let timer = setTimeout(repeatLater, pauseMs)
+  const end = afterLoss(nats, repeat)
+  try {
+    const answer = await Promise.race([first, repeated.promise])
+    pauses.answered(performance.now() - begunAt)
+    return answer
+  } finally {
+    clearTimeout(timer)
+    end()
+  }
+}
+
+function sendOnce(
+  nats: NatsConnection,
+  { subject, otherwise, work }: Ask,
+  text: string,
+  timeoutMs: number,
+): Promise<Msg> {
+  const options = () => ({ timeout: timeoutMs, headers: workHeaders(work, timeoutMs) })
+  return nats.request(subject, text, options()).catch((cause: unknown) => {
+    if (otherwise === undefined || !isServedByNobody(cause)) throw cause
+    return nats.request(otherwise, text, options())
+  })
 }
 
 function parse(text: string): unknown {

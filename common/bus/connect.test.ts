@@ -43,3 +43,48 @@ test('a lost bus is found again soon, also after the clock was set back', async 
   expect(times).toBe(2)
   await nats.close()
 })
+
+test('a server that hangs is left for another one', async () => {
+  const cellId = newId<CellId>()
+  await using bus = await freshBus([cellId])
+  await using one = await Relay.open(bus.url)
+  await using other = await Relay.open(bus.url)
+  let times = 0
+  const nats = await connectBus(
+    {
+      url: `${one.url},${other.url}`,
+      credentialsFile: await bus.cellCredentialsFile(cellId),
+      name: 'test',
+      onReconnect: () => (times += 1),
+    },
+    createLogger('test', 'silent'),
+  )
+  const used = () => nats.getServer()
+  const [hanging, left] = one.url.endsWith(used()) ? [one, other] : [other, one]
+
+  hanging.set('hold')
+  await expect.poll(() => times).toBe(1)
+
+  expect(left.url.endsWith(used())).toBe(true)
+  await nats.close()
+})
+
+test('a program that starts passes over a server that hangs', async () => {
+  const cellId = newId<CellId>()
+  await using bus = await freshBus([cellId])
+  await using hanging = await Relay.open(bus.url)
+  hanging.set('hold')
+
+  for (let nth = 0; nth < 4; nth += 1) {
+    const nats = await connectBus(
+      {
+        url: `${hanging.url},${bus.url}`,
+        credentialsFile: await bus.cellCredentialsFile(cellId),
+        name: 'test',
+      },
+      createLogger('test', 'silent'),
+    )
+    expect(bus.url.endsWith(nats.getServer())).toBe(true)
+    await nats.close()
+  }
+})

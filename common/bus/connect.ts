@@ -1,11 +1,20 @@
-import { connect, hasWsProtocol, type NatsConnection, wsconnect } from '@nats-io/transport-node'
+import {
+  connect,
+  hasWsProtocol,
+  type NatsConnection,
+  type ReconnectToServerHandler,
+  wsconnect,
+} from '@nats-io/transport-node'
+import { addressesIn } from '../addresses.ts'
 import { systemClock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { RunningReconciler } from '../reconciler.ts'
+import { runAfterLoss } from './after-loss.ts'
+import { encryptionTo } from './encryption.ts'
 import { CredentialKeeper, type Renew } from './keep-credential.ts'
 
 export interface BusOptions {
-  /** nats://host:port, or all of them wss://host:port; one or several separated by commas. */
+  /** nats://host:port, or tls:// where the connection is to be encrypted, or all of them wss://host:port; one or several separated by commas. */
   readonly url: string
   /** A credentials file as NATS tools write it; absent only where the server asks for none. */
   readonly credentialsFile?: string | undefined
@@ -20,11 +29,16 @@ export interface BusOptions {
 const RECONNECT_MS = 250
 /** Of a peer that the bus refuses. */
 const REFUSED_RECONNECT_MS = 2_000
-const PING_MS = 5_000
+/** A server that answers none of two pings is left after three of these pauses. */
+const PING_MS = 800
+/** From the first packet until a server has let the program in: one that hangs takes connections and says nothing. */
+const DIAL_LIMIT_MS = 2_000
+/** The same through a gateway, which may be far away. */
+const FAR = { pingMs: 2_000, dialLimitMs: 10_000 } as const
 
 /**
- * Connects and stays: a lost connection is tried again for ever, also where the bus refuses the credential, and requests
- * meanwhile fail at once. With `renew` the credential is renewed while the connection is open.
+ * Connects and stays: a lost connection is tried again for ever, at each address in turn, also where the bus refuses the
+ * credential. With `renew` the credential is renewed while the connection is open.
  */
 export async function connectBus(options: BusOptions, log: Logger): Promise<NatsConnection> {
   const { credentialsFile: file, renew } = options
@@ -47,8 +61,9 @@ function dial(
   { url, name, inboxPrefix }: BusOptions,
   keeper: CredentialKeeper | undefined,
 ): Promise<NatsConnection> {
-  const servers = url.split(',')
-  const open = hasWsProtocol({ servers }) ? wsconnect : connect
+  const servers = [...addressesIn(url)]
+  const isFar = hasWsProtocol({ servers })
+  const open = isFar ? wsconnect : connect
   return open({
     servers,
     name,
@@ -56,13 +71,18 @@ function dial(
     reconnectDelayHandler: steadyDelay(() =>
       keeper?.isRefused() === true ? REFUSED_RECONNECT_MS : RECONNECT_MS,
     ),
-    pingInterval: PING_MS,
+    timeout: isFar ? FAR.dialLimitMs : DIAL_LIMIT_MS,
+    pingInterval: isFar ? FAR.pingMs : PING_MS,
     maxPingOut: 2,
+    // A server names addresses that this program may be unable to reach.
+    ignoreClusterUpdates: true,
+    reconnectToServer: longestNotDialled(),
     waitOnFirstConnect: true,
     // Meanwhile a refused credential is renewed, or replaced by hand.
     ignoreAuthErrorAbort: true,
     // Otherwise every request makes an error beforehand, in case it will be wanted: a tenth of a request's cost.
     noAsyncTraces: true,
+    ...encryptionTo(servers),
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     ...(keeper === undefined ? {} : { authenticator: keeper.authenticator }),
   })
@@ -83,6 +103,19 @@ function steadyDelay(wait: () => number): () => number {
   }
 }
 
+/** The client itself would first dial the server again that was lost. */
+function longestNotDialled(): ReconnectToServerHandler {
+  const nthDials = new Map<string, number>()
+  let dials = 0
+  return (servers) => {
+    const nth = ({ src }: { readonly src: string }) => nthDials.get(src) ?? 0
+    const next = servers.toSorted((a, b) => nth(a) - nth(b))[0] ?? null
+    dials += 1
+    if (next !== null) nthDials.set(next.src, dials)
+    return next
+  }
+}
+
 async function watchStatus(
   nats: NatsConnection,
   options: BusOptions,
@@ -100,6 +133,7 @@ async function watchStatus(
     isLost = false
     keeper?.connected()
     log.info({ bus: options.name }, 'bus back')
+    runAfterLoss(nats)
     options.onReconnect?.()
   }
 }

@@ -1,6 +1,7 @@
 import { fromSeed } from '@nats-io/nkeys'
 import { type Authenticator, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node'
 import { Agent, request } from 'undici'
+import { addressesIn } from '../addresses.ts'
 import type { Clock } from '../clock.ts'
 import { Failure, isFailure } from '../errors.ts'
 import type { Logger } from '../log.ts'
@@ -32,21 +33,34 @@ export function renewWithSeed(accountSeed: string): Renew {
 }
 
 /**
- * Renews at a gateway, which knows the key by its signature. `ca`: its certificate, in PEM, where the process does not
+ * Renews at a gateway, which knows the key by its signature: the first of these, with commas between them, that answers.
+ * `ca`: its certificate, in PEM, where the process does not
  * trust it anyway. Throws `unavailable` when no gateway answers, and `unauthenticated` with the gateway's reason when it
  * refuses: the credential has ended, or its holder was shut out, or its cell is none of the deployment's any more.
  */
-export function renewAtGateway(gatewayUrl: string, ca?: string): Renew {
-  const url = `${gatewayUrl}/federation/v1/join/renew`
+export function renewAtGateway(gatewayUrls: string, ca?: string): Renew {
   return async ({ jwt, seed }) => {
     const key = fromSeed(new TextEncoder().encode(seed))
     const signature = Buffer.from(key.sign(renewalProof(jwt))).toString('base64url')
-    const answer = await post(url, ca, { credential: jwt, signature })
-    const { body } = answer
-    if (answer.status === 200 && body.credential !== undefined) return body.credential
-    const said = body.detail ?? `${url} answered ${answer.status}.`
-    throw new Failure(answer.status < 500 ? 'unauthenticated' : 'unavailable', said)
+    let silent = new Failure('unavailable', 'No gateway is named that renews the credential.')
+    for (const gatewayUrl of addressesIn(gatewayUrls)) {
+      try {
+        return await renewAt(gatewayUrl, ca, { credential: jwt, signature })
+      } catch (error) {
+        if (!isFailure(error, 'unavailable')) throw error
+        silent = error
+      }
+    }
+    throw silent
   }
+}
+
+async function renewAt(gatewayUrl: string, ca: string | undefined, asked: object): Promise<string> {
+  const url = `${gatewayUrl}/federation/v1/join/renew`
+  const { status, body } = await post(url, ca, asked)
+  if (status === 200 && body.credential !== undefined) return body.credential
+  const said = body.detail ?? `${url} answered ${status}.`
+  throw new Failure(status < 500 ? 'unauthenticated' : 'unavailable', said)
 }
 
 interface Answered {

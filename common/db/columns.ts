@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { customType, datetime, varchar } from 'drizzle-orm/mysql-core'
+import { bigint, customType, datetime, varchar } from 'drizzle-orm/mysql-core'
 
 /** A UUID as 36 ASCII characters: readable in any client, compared bytewise. */
 export const uuid = (name: string) =>
@@ -33,3 +33,7 @@ export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
  * wait that counts from such a time would last as long as the clock had been ahead.
  */
 export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`
+
+/** Grows with every lock of the row (`lockRows`). */
+export const lockVersion = () =>
+  bigint('lock_version', { mode: 'number', unsigned: true }).notNull().default(0)

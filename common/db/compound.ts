@@ -10,6 +10,8 @@ export interface Expected {
 export interface Bound {
   readonly text: string
   readonly values: readonly unknown[]
+  /** As a `Statement` has them. */
+  readonly sums?: readonly number[] | undefined
   readonly expected?: Expected | undefined
 }
 

@@ -6,7 +6,7 @@ import { Relay } from '#test/env/relay.ts'
 import { Failure } from '../errors.ts'
 import { token } from './columns.ts'
 import { Database } from './database.ts'
-import { databaseFailure, isDeadlock, isDuplicate } from './failures.ts'
+import { databaseFailure, isDuplicate, isOvertaken } from './failures.ts'
 import { builder, statement } from './statement.ts'
 
 const things = mysqlTable('things', { id: int('id').primaryKey(), name: token('name') })
@@ -190,7 +190,7 @@ test('two transactions that wait for each other both end well: the victim is run
   await Promise.all([lockBoth(1, 2), lockBoth(2, 1)])
 
   expect(runs).toBe(3)
-  expect(isDeadlock(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
+  expect(isOvertaken(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
 })
 
 test('a statement of its own that a deadlock ended is run again', async () => {
@@ -296,4 +296,80 @@ test('a database that is away is unavailable, whichever way it is asked', async 
     expect(await failureOf(ask())).toMatchObject({ name: 'Failure', kind: 'unavailable' })
   relay.set('pass')
   expect(await db.orm.select().from(things).where(eq(things.id, 1))).toHaveLength(1)
+})
+
+const add = statement(
+  builder.insert(things).values({ id: sql.placeholder('id'), name: sql.placeholder('name') }),
+)
+const addThing = (to: Database, id: number) =>
+  to.transaction((tx) => {
+    tx.queue(add, { id, name: 'added' })
+    return id
+  })
+const namesOf = (id: number) => db.orm.select().from(things).where(eq(things.id, id))
+
+test.each<[string, (to: Database) => PromiseLike<unknown>]>([
+  ['a query', (to) => to.orm.select().from(things).where(eq(things.id, 1))],
+  ['a prepared query', (to) => to.rows(statement(builder.select().from(things)), {})],
+  ['a prepared statement', (to) => to.run(add, { id: 5_000, name: 'run' })],
+  ['a statement', (to) => to.orm.insert(things).values({ id: 5_001, name: 'built' })],
+  ['a transaction that queues', (to) => addThing(to, 5_002)],
+  [
+    'a transaction',
+    (to) => to.transaction((tx) => tx.orm.insert(things).values({ id: 5_003, name: 'tx' })),
+  ],
+])('%s waits for a database that cannot be reached', async (_, work) => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 4, retryMs: 20_000 })
+  relay.set('refuse')
+  const { refusals } = relay
+  const working = failureOf(work(patient))
+  await expect.poll(() => relay.refusals).toBeGreaterThan(refusals + 1)
+  relay.set('pass')
+
+  expect(await working).toBeUndefined()
+})
+
+test.each(['loseAnswerTo', 'loseNext'] as const)(
+  'a transaction commits once where the connection ends under its commit (%s)',
+  async (lose) => {
+    await db.orm.execute(sql`create table if not exists commit_markers (
+      id char(36) character set ascii collate ascii_bin primary key, created_at datetime(3) not null)`)
+    const options = { url: relay.url, connectionsMax: 4, retryMs: 5_000, marksCommits: true }
+    await using marked = new Database(options)
+    const id = lose === 'loseNext' ? 6_000 : 6_001
+    const heard: number[] = []
+    marked.onCommit(() => heard.push(id))
+
+    const lost = relay[lose]('; commit;')
+    expect(await addThing(marked, id)).toBe(id)
+
+    await lost
+    expect(await namesOf(id)).toHaveLength(1)
+    expect(heard).toEqual([id])
+  },
+)
+
+test('a transaction without a trace of its commit is not repeated where it may have committed', async () => {
+  await using unmarked = new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000 })
+
+  const lost = relay.loseAnswerTo('; commit;')
+  const failure = await failureOf(addThing(unmarked, 6_002))
+
+  await lost
+  expect(failure).toMatchObject({ kind: 'unavailable' })
+  expect(await namesOf(6_002)).toHaveLength(1)
+})
+
+test('a statement that may have had its effect is not repeated, and a query is', async () => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000 })
+
+  const answer = relay.loseAnswerTo('insert into `things`')
+  const failure = await failureOf(patient.orm.insert(things).values({ id: 6_003, name: 'once' }))
+  await answer
+  const question = relay.loseAnswerTo('from `things`')
+  const rows = await patient.orm.select().from(things).where(eq(things.id, 6_003))
+  await question
+
+  expect(failure).toMatchObject({ kind: 'unavailable' })
+  expect(rows).toHaveLength(1)
 })

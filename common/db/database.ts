@@ -1,14 +1,17 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
-import { createPool, type Pool, type PoolConnection } from 'mysql2'
+import type { PoolConnection } from 'mysql2'
+import { ClusterConnections } from './cluster-connections.ts'
+import { CommitUnknown, isRepeatable, TransactionTries } from './commit-unknown.ts'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
-import { dropStatementMetadata } from './drop-statement-metadata.ts'
-import { endSilentConnections } from './end-silent-connections.ts'
+import { databaseUrls } from './database-url.ts'
 import { execute, executeCompound, simple } from './execute.ts'
-import { withoutDeadlock } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
 import { interleaveStatements } from './interleave-statements.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
-import { ormOn } from './orm.ts'
+import { ormOfDatabase } from './orm.ts'
+import type { PoolOptions } from './pool.ts'
+import { isAway, isCut, isRead, isWithoutEffect, NotReached, retried } from './retry.ts'
+import { type Connections, ServerPools } from './server-pools.ts'
 import type { Statement } from './statement.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
@@ -21,11 +24,15 @@ export interface Executor {
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
 }
 
-/** A database: what runs outside a transaction commits by itself, and is run again after a deadlock (bounded). */
+/**
+ * A database. What has had no effect because of a deadlock, or because the database could not serve, is run again
+ * (bounded): a statement that commits by itself, and a whole transaction.
+ */
 export interface Transactional extends Executor {
   /**
-   * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
-   * (bounded), so it must only touch the transaction and values of its own.
+   * Runs `work` in one transaction and commits once. `work` may be run again from its start, so it must only touch the
+   * transaction and values of its own. Where the connection ends under the commit, the database is asked whether the
+   * transaction has committed: the result is that of the transaction that has.
    */
   transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>
   /** Calls `listener` after each transaction of this process that has committed; returns how to stop it. */
@@ -51,50 +58,70 @@ export interface Tx extends Executor {
   flush(): Promise<void>
   /** Called once this transaction has committed, and never where it has not. */
   afterCommit(done: () => void): void
+  /**
+   * Shows, where the connection ends under the commit, whether this transaction has committed. For a transaction with a
+   * row of its own; any other gets a marker if the database keeps them.
+   */
+  shownBy(hasCommitted: HasCommitted): void
 }
 
-export interface DatabaseOptions {
-  /** mysql://user:password@host:port/database */
-  readonly url: string
-  /** For transactions, and as many for statements that commit by themselves. */
-  readonly connectionsMax: number
-  /** How long a statement may go without a sign of the database; absent: longer than a lock is waited for. */
-  readonly silenceMaxMs?: number
+/** Looks in the database for the trace of a transaction. */
+export type HasCommitted = (db: Transactional) => Promise<boolean>
+
+export interface DatabaseOptions extends PoolOptions {
+  /** How long work that had no effect is repeated while the database cannot serve; absent: not at all. */
+  readonly retryMs?: number
+  /** True for a database with the table `commit_markers`, in which transactions then leave a mark of their commit. */
+  readonly marksCommits?: boolean
 }
 
-const CONNECT_TIMEOUT_MS = 5_000
-/** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
-const SILENCE_MAX_MS = 20_000
-/** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
-const WAITING_MAX = 2_000
-/** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
-const STATEMENTS_PER_CONNECTION_MAX = 128
-
-/** Connections to one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
+/** Connections to one database, on one server or on the writer of a cluster. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
   readonly orm: MySql2Database
-  readonly #pool: Pool
-  /** Their connections begin a transaction with its first statement: a round trip less than BEGIN. */
-  readonly #transactions: Pool
+  readonly #connections: Connections
+  readonly #retryMs: number
+  readonly #marksCommits: boolean
   readonly #listeners = new Set<() => void>()
   readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
   constructor(options: DatabaseOptions) {
-    this.#pool = openPool(options, true)
-    this.#transactions = openPool(options, false)
-    this.orm = ormOn(this.#pool.promise())
+    const urls = databaseUrls(options.url)
+    this.#connections =
+      urls.length === 1 ? new ServerPools(options) : new ClusterConnections(urls, options)
+    this.#retryMs = options.retryMs ?? 0
+    this.#marksCommits = options.marksCommits ?? false
+    this.orm = ormOfDatabase((work) => this.#onConnection(work), this.#retryMs)
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
-    return withoutDeadlock(() => execute<Changed>(this.#pool, boundOf(statement, values)))
+    return this.#byItself(boundOf(statement, values))
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return withoutDeadlock(() => execute<readonly Row[]>(this.#pool, boundOf(statement, values)))
+    return this.#byItself(boundOf(statement, values))
+  }
+
+  #byItself<Result>(bound: Bound): Promise<Result> {
+    return retried(
+      () => this.#onConnection((connection) => execute<Result>(connection, bound)),
+      this.#retryMs,
+      isRead(bound.text) ? isAway : isWithoutEffect,
+    )
+  }
+
+  /** Runs work on a connection that it has for itself meanwhile. */
+  async #onConnection<T>(work: (connection: PoolConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#connections.connect('autocommit')
+    try {
+      return await work(connection)
+    } finally {
+      connection.release()
+    }
   }
 
   transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
-    return withoutDeadlock(() => this.#once(work))
+    const tries = new TransactionTries<T>(this, this.#retryMs)
+    return retried(() => tries.settle(() => this.#once(work)), this.#retryMs, isRepeatable)
   }
 
   onCommit(listener: () => void): () => void {
@@ -104,23 +131,37 @@ export class Database implements Transactional, AsyncDisposable {
 
   async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     const tx = new OpenTransaction({
-      connect: () => connectionOf(this.#transactions),
+      connect: () => this.#connections.connect('transactions'),
       commitTogether: (entry) => this.#groupCommit.commit(entry),
+      marksCommits: this.#marksCommits,
     })
+    let result: T
     try {
-      const result = await work(tx)
-      await tx.commit()
-      for (const listener of this.#listeners) listener()
-      return result
+      result = await work(tx)
     } catch (error) {
       await tx.rollback()
-      throw error
+      // Its commit was never sent, whatever became of its connection.
+      throw isCut(error) ? new NotReached(error) : error
     }
+    const committed = () => {
+      tx.committed()
+      for (const listener of this.#listeners) listener()
+      return result
+    }
+    try {
+      await tx.commit()
+    } catch (error) {
+      await tx.rollback()
+      const { hasCommitted } = tx
+      if (hasCommitted === undefined || !isCut(error)) throw error
+      throw new CommitUnknown(error, { hasCommitted, committed })
+    }
+    return committed()
   }
 
   /** All of them in one transaction, or none: then false. */
   async #together(transactions: readonly (readonly Bound[])[]): Promise<boolean> {
-    const connection = await connectionOf(this.#transactions)
+    const connection = await this.#connections.connect('transactions')
     try {
       await executeCompound(connection, compound([...interleaveStatements(transactions), COMMIT]))
       connection.release()
@@ -139,39 +180,6 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.#pool.promise().end(), this.#transactions.promise().end()])
+    await this.#connections[Symbol.asyncDispose]()
   }
-}
-
-function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
-  const pool = createPool({
-    uri: options.url,
-    connectionLimit: options.connectionsMax,
-    maxIdle: options.connectionsMax,
-    queueLimit: WAITING_MAX,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    timezone: 'Z',
-    enableKeepAlive: true,
-    gracefulEnd: true,
-    maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
-  })
-  dropStatementMetadata(pool)
-  // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
-  pool.on('connection', (connection) => {
-    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
-    // mysql2 escapes quotes in a compound's values with backslashes: in this mode they would escape nothing.
-    connection.query("SET SESSION sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')")
-    connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
-  })
-  endSilentConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
-  return pool
-}
-
-function connectionOf(pool: Pool): Promise<PoolConnection> {
-  return new Promise((resolve, reject) => {
-    pool.getConnection((error, connection) => {
-      if (error === null) resolve(connection)
-      else reject(error)
-    })
-  })
 }

@@ -1,12 +1,9 @@
-import type { ExecuteValues, Pool, PoolConnection } from 'mysql2'
+import type { ExecuteValues, PoolConnection } from 'mysql2'
 import type { Bound } from './compound.ts'
 import { databaseFailure } from './failures.ts'
 
 /** By callback: mysql2's own promises take a stack trace at every statement, which costs as much as the statement. */
-export function execute<Result>(
-  on: Pool | PoolConnection,
-  { text, values }: Bound,
-): Promise<Result> {
+export function execute<Result>(on: PoolConnection, { text, values }: Bound): Promise<Result> {
   return new Promise((resolve, reject) => {
     on.execute(text, values as ExecuteValues, (error: Error | null, result: unknown) => {
       if (error === null) resolve(result as Result)

@@ -17,6 +17,9 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'ER_LOCK_WAIT_TIMEOUT',
   'ER_LOCK_DEADLOCK',
   'ER_OPTION_PREVENTS_STATEMENT',
+  // Of Galera: a node that is not in its cluster, or leaves it during a commit.
+  'ER_UNKNOWN_COM_ERROR',
+  'ER_ERROR_DURING_COMMIT',
 ])
 
 /** mysql2 gives these no code. */
@@ -47,11 +50,11 @@ export function databaseFailure(error: unknown): unknown {
     return new Failure('invalid', 'An ID or filter in this request contains invalid characters.', {
       cause: error,
     })
-  const text = error instanceof Error ? error.message : ''
-  if ((code !== undefined && FULL.has(code)) || FULL_TEXT.test(text))
+  if (isFull(error))
     return new Failure('unavailable', 'The database cannot store more: its disk is full.', {
       cause: error,
     })
+  const text = error instanceof Error ? error.message : ''
   const isGone =
     (code !== undefined && UNAVAILABLE.has(code)) ||
     UNAVAILABLE_TEXTS.some((part) => text.includes(part))
@@ -61,45 +64,33 @@ export function databaseFailure(error: unknown): unknown {
   })
 }
 
-/** True when the whole transaction may be run again: InnoDB chose it as a deadlock's victim. */
-export function isDeadlock(error: unknown): boolean {
-  return codeOf(error) === 'ER_LOCK_DEADLOCK'
-}
-
-const TRIES_MAX = 6
-
-/** Runs a whole transaction, or a statement that commits by itself, again after each deadlock (bounded). */
-export async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isDeadlock(error) || tries === TRIES_MAX) throw databaseFailure(error)
-    }
-  }
-}
-
-/** With these a connection ended under a statement. */
-const CUT: ReadonlySet<string> = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'PROTOCOL_CONNECTION_LOST',
-  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
-  'ER_SERVER_SHUTDOWN',
-  'ER_CONNECTION_KILLED',
-])
-
-/** True when nothing says whether the transaction has committed: its connection ended before the answer came. */
-export function isOutcomeUnknown(error: unknown): boolean {
+/** True when the database lacks room for what it is to store. */
+export function isFull(error: unknown): boolean {
   const code = codeOf(error)
-  return code !== undefined && CUT.has(code)
+  return (code !== undefined && FULL.has(code)) || FULL_TEXT.test(messageOf(error))
+}
+
+/** InnoDB chose the transaction as a deadlock's victim, or Galera as the later of two that change one row. */
+const DEADLOCK = 'ER_LOCK_DEADLOCK'
+
+/** Another transaction took the row that a foreign key names, or gave a row such a child, since this one looked. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['ER_NO_REFERENCED_ROW_2', 'ER_ROW_IS_REFERENCED_2'])
+
+/** True when the whole transaction may be run again at once, and may then find what others have changed. */
+export function isOvertaken(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === DEADLOCK || (code !== undefined && OVERTAKEN.has(code))
 }
 
 /** True when a unique key already holds the row. `key`, when given, is the key's name. */
 export function isDuplicate(error: unknown, key?: string): boolean {
   if (codeOf(error) !== 'ER_DUP_ENTRY') return false
   return key === undefined || messageOf(error).includes(key)
+}
+
+/** True when a statement had no value for a column that must have one. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ER_BAD_NULL_ERROR'
 }
 
 /** True when a table to be created exists: the database was made by other migrations than these. */
@@ -117,12 +108,14 @@ function driverError(error: unknown): unknown {
   return error
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The code that the driver gave the error, or its cause. */
+export function codeOf(error: unknown): string | undefined {
   const code = (driverError(error) as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
-function messageOf(error: unknown): string {
+/** The message of the driver's error. */
+export function messageOf(error: unknown): string {
   const e = driverError(error)
   return e instanceof Error ? e.message : ''
 }

@@ -29,6 +29,39 @@ test('the first statements of all come first, and the same insert of all is one'
   ])
 })
 
+test('an insert over several lines is one of many rows, too', () => {
+  const text = `
+    insert into a (x)
+    values ((select ? from dual))`
+
+  const [wide, ...others] = interleaveStatements([[{ text, values: [1] }], [{ text, values: [2] }]])
+
+  expect(others).toEqual([])
+  expect(wide).toEqual({ text: `${text}, ((select ? from dual))`, values: [1, 2] })
+})
+
+test('what adds up runs once with the sums, for all that differ in nothing else', () => {
+  const text = 'update `a` set `n` = `n` + ? where `id` = ? and `n` + ? < 9'
+  const charge = (id: string, n: number) => {
+    return [{ text, values: [n, id, n], sums: [0, 2], expected: { rows: 1, otherwise } }]
+  }
+
+  const charges = interleaveStatements([charge('x', 1), charge('y', 2), charge('x', 3)])
+
+  expect(charges.map(({ values, expected }) => [values, expected?.rows])).toEqual([
+    [[4, 'x', 4], 1],
+    [[2, 'y', 2], 1],
+  ])
+})
+
+test('what does as much once as again runs once', () => {
+  const hold = (id: string) => [{ text: 'select 1 into @held from `a`', values: [id], sums: [] }]
+
+  const held = interleaveStatements([hold('x'), hold('x'), hold('y')])
+
+  expect(held.map(({ values }) => values)).toEqual([['x'], ['y']])
+})
+
 test.each([
   ['an insert from a select', 'insert into `a` select ? from dual'],
   ['an upsert', 'insert into `a` values (?) on duplicate key update `x` = ?'],

@@ -1,5 +1,6 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import type { PoolConnection } from 'mysql2'
+import { newCommitMarker } from './commit-markers.ts'
 import {
   type Bound,
   COMMIT,
@@ -8,10 +9,11 @@ import {
   failedExpectation,
   VALUES_TOGETHER_MAX,
 } from './compound.ts'
-import type { Changed, StatementValues, Tx } from './database.ts'
+import type { Changed, HasCommitted, StatementValues, Tx } from './database.ts'
 import { execute, executeCompound, simple } from './execute.ts'
 import type { Entry } from './group-commit.ts'
-import { ormOn } from './orm.ts'
+import { ormOfTransaction } from './orm.ts'
+import { isRead } from './retry.ts'
 import type { Statement } from './statement.ts'
 
 /** How many rows the statement before it matched: of a compound the driver tells only the sum. */
@@ -23,6 +25,8 @@ export interface TransactionIo {
   connect(): Promise<PoolConnection>
   /** Commits a transaction whose statements are all queued, alone or together with others. */
   commitTogether(entry: Entry): Promise<void>
+  /** True where transactions leave a mark of their commit. */
+  readonly marksCommits: boolean
 }
 
 /**
@@ -40,6 +44,8 @@ export class OpenTransaction implements Tx {
   /** It is unknown how far a compound came that failed: after its failure the transaction must not commit. */
   #broken: { readonly error: unknown } | undefined
   #orm: MySql2Database | undefined
+  #hasWritten = false
+  #hasCommitted: HasCommitted | undefined
 
   constructor(io: TransactionIo) {
     this.#io = io
@@ -47,20 +53,23 @@ export class OpenTransaction implements Tx {
 
   /** Made on first use: hot transactions run prepared statements only. */
   get orm(): MySql2Database {
-    this.#orm ??= ormOn(
-      async () => (await this.#connection()).promise(),
-      () => this.flush(),
+    this.#orm ??= ormOfTransaction(
+      () => this.#connection(),
+      (text) => {
+        this.#hasWritten ||= !isRead(text)
+        return this.flush()
+      },
     )
     return this.#orm
   }
 
   queue(statement: Statement, values: StatementValues, expected?: Expected): void {
-    const bound = boundOf(statement, values)
-    this.#queue.push({ ...bound, expected })
-    this.#valuesQueued += bound.values.length
+    this.#hasWritten = true
+    this.#push({ ...boundOf(statement, values), expected })
   }
 
   async run(statement: Statement, values: StatementValues): Promise<Changed> {
+    this.#hasWritten = true
     const own = boundOf(statement, values)
     if (!(await this.#mayJoin(own))) return execute<Changed>(await this.#connection(), own)
     const [counts] = await this.#send<[readonly Changed[]]>([own, COUNT])
@@ -78,13 +87,31 @@ export class OpenTransaction implements Tx {
     if (await this.#mayJoin({ text: '', values: [] })) await this.#send([])
   }
 
+  shownBy(hasCommitted: HasCommitted): void {
+    this.#hasCommitted = hasCommitted
+  }
+
+  /** Looks whether this transaction has committed; undefined where nothing shows it. */
+  get hasCommitted(): HasCommitted | undefined {
+    return this.#hasCommitted
+  }
+
   /** Afterwards everything queued and run is durable. */
   async commit(): Promise<void> {
+    if (this.#io.marksCommits && this.#hasWritten && this.#hasCommitted === undefined) {
+      const { insert, hasCommitted } = newCommitMarker()
+      this.#hasCommitted = hasCommitted
+      this.#push(insert)
+    }
     const isKnownWhole = this.#connected === undefined && this.#valuesQueued <= VALUES_TOGETHER_MAX
     const parts = this.#queue
     if (isKnownWhole && parts.length > 0)
       await this.#io.commitTogether({ parts, alone: () => this.#commit() })
     else await this.#commit()
+  }
+
+  /** Tells those who wait for it that this transaction has committed. */
+  committed(): void {
     for (const done of this.#afterCommit) done()
   }
 
@@ -144,6 +171,11 @@ export class OpenTransaction implements Tx {
     }
   }
 
+  #push(bound: Bound): void {
+    this.#queue.push(bound)
+    this.#valuesQueued += bound.values.length
+  }
+
   #connection(): Promise<PoolConnection> {
     this.#connected ??= this.#io.connect()
     return this.#connected
@@ -159,5 +191,5 @@ export class OpenTransaction implements Tx {
 
 /** The statement with its values. */
 export function boundOf(statement: Statement, values: StatementValues): Bound {
-  return { text: statement.text, values: statement.bind(values) }
+  return { text: statement.text, values: statement.bind(values), sums: statement.sums }
 }

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { Relay } from '#test/env/relay.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { token } from '../db/columns.ts'
@@ -91,12 +92,13 @@ const saga: Saga<World, Params> = {
   ],
 }
 
+let url: string
 let db: Database
 let world: World
 const log = createLogger('test', 'silent')
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga')
+  url = await freshDatabase('saga')
   await migrateDatabase(url, 'cells/db/migrations')
   db = new Database({ url, connectionsMax: 8 })
   await db.orm.execute(sql`create table marks (id varchar(64) primary key)`)
@@ -157,41 +159,26 @@ test.each(['done', 'unwound'] as const)(
   },
 )
 
-/** A database whose connection ends at the commit of the nth transaction, before or after the database has it. */
-function cutAt(nth: number, when: 'before' | 'after'): Transactional {
-  let transactions = 0
-  return {
-    orm: db.orm,
-    run: (asked, values) => db.run(asked, values),
-    rows: (asked, values) => db.rows(asked, values),
-    onCommit: (listener) => db.onCommit(listener),
-    transaction: async (work) => {
-      transactions += 1
-      const isCut = transactions === nth
-      const cause = Object.assign(new Error('cut'), { code: 'PROTOCOL_CONNECTION_LOST' })
-      const cut = new Failure('unavailable', 'The database did not answer.', { cause })
-      const result = await db.transaction(async (tx) => {
-        const done = await work(tx)
-        await tx.flush()
-        if (isCut && when === 'before') throw cut
-        return done
-      })
-      if (isCut) throw cut
-      return result
-    },
-  }
-}
+test.each([
+  ['begins', 'insert into `sagas`'],
+  ['ends', 'update `sagas`'],
+])(
+  'a saga is done once where the connection ends under the commit with which it %s',
+  async (_, text) => {
+    await using relay = await Relay.open(url)
+    await using cut = new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000 })
 
-test('a saga whose first commit was not answered is started where it has committed, and refused where not', async () => {
-  const [committed, lost] = [newId<string>(), newId<string>()]
-  await using engine = await open(saga, cutAt(1, 'after'))
-  expect(await run(engine, saga, committed)).toBe('done')
-  expect(await leftOf(committed)).toEqual(allOf(committed))
+    for (const lose of ['loseAnswerTo', 'loseNext'] as const) {
+      const id = newId<string>()
+      await using engine = await open(saga, cut)
+      const lost = relay[lose](text)
 
-  await using other = await open(saga, cutAt(1, 'before'))
-  await expect(run(other, saga, lost)).rejects.toMatchObject({ kind: 'unavailable' })
-  expect(await leftOf(lost)).toEqual([])
-})
+      expect(await run(engine, saga, id)).toBe('done')
+      await lost
+      expect(await leftOf(id)).toEqual(allOf(id))
+    }
+  },
+)
 
 test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
   const id = newId()

@@ -329,43 +329,6 @@ test('the caller that began the saga gets the results of its first transaction',
   expect(await started.finished).toBe('done')
 })
 
-/** A database whose first commit is not answered, and which answers nothing else for so many questions. */
-function lostAtFirst(silentFor: number): Transactional {
-  let transactions = 0
-  const cause = Object.assign(new Error('cut'), { code: 'PROTOCOL_CONNECTION_LOST' })
-  return {
-    orm: db.orm,
-    run: (asked, values) => db.run(asked, values),
-    rows: (asked, values) => db.rows(asked, values),
-    onCommit: (listener) => db.onCommit(listener),
-    transaction: async (work) => {
-      transactions += 1
-      if (transactions === 1) {
-        await db.transaction(work)
-        throw new Failure('unavailable', 'The database did not answer.', { cause })
-      }
-      if (transactions <= 1 + silentFor) throw new Failure('unavailable', 'away')
-      return db.transaction(work)
-    },
-  }
-}
-
-test('a first commit that was not answered is asked after until the database answers', async () => {
-  const saga = sagaOf([local('first'), remote('build')])
-  await using engine = await open(saga, { on: lostAtFirst(3) })
-
-  expect((await run(engine, saga)).outcome).toBe('done')
-  expect(pauses).toEqual([200, 200, 200])
-})
-
-test('a database that does not say for five seconds whether it has committed leaves it unknown', async () => {
-  const saga = sagaOf([local('first'), remote('build')])
-  await using engine = await open(saga, { on: lostAtFirst(1_000) })
-
-  await expect(run(engine, saga)).rejects.toMatchObject({ message: 'The database did not answer.' })
-  expect(pauses).toHaveLength(26)
-})
-
 test('a process that stops ends its wait for a remote, and the next process continues at once', async () => {
   const processName = newId<string>()
   let isAsked = false

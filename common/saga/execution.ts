@@ -1,18 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Transactional, Tx } from '../db/database.ts'
-import { isOutcomeUnknown } from '../db/failures.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
-import {
-  type Hold,
-  hasBegun,
-  markSaga,
-  queueSaga,
-  queueSagaHold,
-  SagaLost,
-  type SagaRecord,
-} from './log.ts'
+import { type Hold, markSaga, queueSaga, queueSagaHold, SagaLost, type SagaRecord } from './log.ts'
 import { type LogRow, Progress } from './progress.ts'
 import {
   FastPathFailed,
@@ -52,49 +43,20 @@ export interface FirstTransaction {
   readonly after?: (tx: Tx) => Promise<void> | void
 }
 
-/** How long a database is waited for that alone knows whether a transaction has committed. */
-const SETTLE_MAX_MS = 5_000
-const SETTLE_PAUSE_MS = 200
-
-/**
- * Commits each saga's row with its local steps up to the first remote one, which the log then has as started. If the
- * connection ends before the commit is answered, the database is asked: a caller that got a failure could not know that
- * the work continues.
- */
+/** Commits each saga's row with its local steps up to the first remote one, which the log then has as started. */
 export async function firstTransaction(
   db: Transactional,
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  let begun: readonly Progress[] = []
-  try {
-    await inOneTransaction(db, async (tx, isUsual) => {
-      await around.before?.(tx)
-      const progresses: Progress[] = []
-      for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
-      await around.after?.(tx)
-      begun = progresses
-    })
-  } catch (error) {
-    const [first] = executions
-    if (first === undefined || begun.length === 0 || !isOutcomeUnknown(error)) throw error
-    if (!(await hasCommitted(first))) throw error
-  }
+  const begun = await inOneTransaction(db, async (tx, isUsual) => {
+    await around.before?.(tx)
+    const progresses: Progress[] = []
+    for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
+    await around.after?.(tx)
+    return progresses
+  })
   for (const [index, execution] of executions.entries()) execution.progress = begun[index]!
-}
-
-/** False also where the database does not answer in time. */
-async function hasCommitted({ db, clock, record, signal }: Execution): Promise<boolean> {
-  const until = clock.elapsed() + SETTLE_MAX_MS
-  for (;;) {
-    try {
-      return await hasBegun(db, record.id)
-    } catch (error) {
-      if (!isFailure(error, 'unavailable')) throw error
-      if (clock.elapsed() > until) return false
-      await clock.sleep(SETTLE_PAUSE_MS, signal)
-    }
-  }
 }
 
 /** Local steps by their fast paths; where one of these fails, all of the steps again without. */

@@ -75,18 +75,26 @@ const HOLD = statement(
 
 const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))
 
-/** Waits for a transaction that is about to insert the row, and may not have noticed that its client is gone. */
-const BEGUN = statement(
-  builder.select({ id: sagas.id }).from(sagas).where(eq(sagas.id, id)).for('update'),
+/** Waits for a transaction that is about to write the row, and may not have noticed that its client is gone. */
+const FOUND = statement(
+  builder
+    .select({ state: sagas.state, steps: sql<number>`json_length(${sagas.log})`.as('steps') })
+    .from(sagas)
+    .where(eq(sagas.id, id))
+    .for('update'),
 )
 
-/** True when the saga's first transaction has committed. */
-export async function hasBegun(db: Transactional, saga: SagaId): Promise<boolean> {
-  const rows = await db.transaction((tx) => tx.rows(BEGUN, { id: saga }))
-  return rows.length > 0
+interface Found {
+  readonly state: SagaState
+  readonly steps: number
 }
 
-/** Begins the saga's row, with all steps done so far. */
+async function findLocked(db: Transactional, saga: SagaId): Promise<Found | undefined> {
+  const [row] = await db.transaction((tx) => tx.rows<Found>(FOUND, { id: saga }))
+  return row
+}
+
+/** Begins the saga's row, with all steps done so far. The row shows whether the transaction has committed. */
 export function queueSaga(
   tx: Tx,
   saga: SagaRecord,
@@ -96,6 +104,7 @@ export function queueSaga(
   const { name: owner, generation } = lease
   const hand = handOf(state, 0)
   tx.queue(INSERT, { ...saga, owner, generation, state, params, hand, log: log ?? [] })
+  tx.shownBy(async (db) => (await findLocked(db, saga.id)) !== undefined)
 }
 
 /** The next state of a saga's row. */
@@ -113,12 +122,18 @@ export interface Hold {
 
 /**
  * Sets the saga's state if it has not ended and this process still owns it; fails with `SagaLost` otherwise. Part of
- * every transaction of a step: it is the fence that rolls back what a process without the lease did.
+ * every transaction of a step: it is the fence that rolls back what a process without the lease did. The row shows
+ * whether the transaction has committed.
  */
 export function queueSagaHold(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
   tx.queue(HOLD, holdValues(saga, lease, hold), {
     rows: 1,
     otherwise: () => new SagaLost(saga),
+  })
+  const { state, log } = hold
+  tx.shownBy(async (db) => {
+    const found = await findLocked(db, saga)
+    return log === undefined ? found?.state === state : (found?.steps ?? 0) >= log.length
   })
 }
 

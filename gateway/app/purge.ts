@@ -1,4 +1,5 @@
 import type { Clock } from '#common/clock.ts'
+import { purgeCommitMarkers } from '#common/db/commit-markers.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
@@ -35,6 +36,8 @@ export interface Retention {
 /** Rows that went, by table; what belongs to a row went with it. */
 export type PurgeReport = Readonly<Record<string, number>>
 
+/** Longer than any transaction is asked after. */
+const COMMIT_MARKERS_MS = 10 * 60_000
 /** Small enough that no request waits long for the rows of one batch. */
 const BATCH_MAX = 500
 
@@ -60,6 +63,7 @@ export async function purge(
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     rows_in_hand: (rows) => purgeRowsInHand(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),
+    commit_markers: (rows) => purgeCommitMarkers(db, before(COMMIT_MARKERS_MS), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
     join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),

@@ -1,6 +1,7 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { Failure } from '#common/errors.ts'
 import { aggregateHosts, aggregates } from './schema/aggregates.ts'
 
@@ -37,11 +38,7 @@ export async function listAggregates(db: Executor): Promise<readonly Aggregate[]
 
 /** All of them, locked: what may be done to one depends on the zones that others give to its hosts. */
 export async function lockAggregates(tx: Tx): Promise<readonly Aggregate[]> {
-  await tx.orm
-    .select({ id: aggregates.id })
-    .from(aggregates)
-    .orderBy(asc(aggregates.id))
-    .for('update')
+  await lockRows(tx, aggregates, undefined, aggregates.id)
   return listAggregates(tx)
 }
 

@@ -1,5 +1,6 @@
 import { and, eq, inArray, isNotNull, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { isThere } from './host-list.ts'
@@ -60,12 +61,8 @@ export async function largestTunnelledMtu(db: Executor): Promise<number | null> 
 
 /** Afterwards only this transaction puts ports onto these networks, until it ends. */
 export async function lockNetworks(tx: Tx, networkIds: readonly string[]): Promise<void> {
-  await tx.orm
-    .select({ id: networks.id })
-    .from(networks)
-    .where(inArray(networks.id, [...networkIds]))
-    .orderBy(networks.id)
-    .for('update')
+  if (networkIds.length > 0)
+    await lockRows(tx, networks, inArray(networks.id, [...networkIds]), networks.id)
 }
 
 /** The routers that have a subnet of one of these networks. */

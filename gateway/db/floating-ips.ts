@@ -5,9 +5,10 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Described, Port } from './network.ts'
+import { forwardingsOf, type PortForwarding, queueLostForwardings } from './port-forwardings.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
 import { portAddresses, ports } from './schema/network.ts'
-import { floatingIps } from './schema/routing.ts'
+import { floatingIps, portForwardings } from './schema/routing.ts'
 import { ascii } from './server-attempts.ts'
 import { StaleRevision } from './stale-revision.ts'
 
@@ -27,6 +28,8 @@ export interface FloatingIp extends Omit<Described, 'name'> {
   readonly problem: string | null
   /** The port `fixedPortId`. */
   readonly fixedPort: PortSummary | null
+  /** None while it leads to a port as a whole. */
+  readonly forwardings: readonly PortForwarding[]
 }
 
 /** What a floating IP shows of the port that has it. */
@@ -54,7 +57,8 @@ function hasStatus(status: unknown): SQL {
   return eq(STATUS, status)
 }
 
-const STATUS = sql<FloatingIpStatus>`if(${floatingIps.fixedPortId} is null, 'DOWN', ifnull(${floatingIps.reportedStatus}, 'ACTIVE'))`
+const IS_FORWARDED = sql`exists (select 1 from ${portForwardings} where ${portForwardings.floatingIpId} = ${floatingIps.id})`
+const STATUS = sql<FloatingIpStatus>`if(${floatingIps.fixedPortId} is null, if(${IS_FORWARDED}, 'ACTIVE', 'DOWN'), ifnull(${floatingIps.reportedStatus}, 'ACTIVE'))`
 
 /** A page of the project's floating IPs; null sees all. */
 export function listFloatingIps(
@@ -93,7 +97,7 @@ export async function floatingIpWith(
 
 export async function insertFloatingIp(
   tx: Tx,
-  { fixedPort: _port, ...columns }: FloatingIp,
+  { fixedPort: _port, forwardings: _forwardings, ...columns }: FloatingIp,
 ): Promise<boolean> {
   return isNew(() => tx.orm.insert(floatingIps).values(columns))
 }
@@ -104,7 +108,7 @@ export async function insertFloatingIp(
  */
 export async function updateFloatingIp(
   tx: Tx,
-  { fixedPort: _port, ...columns }: FloatingIp,
+  { fixedPort: _port, forwardings: _forwardings, ...columns }: FloatingIp,
   now: Date,
 ): Promise<boolean> {
   const { id, revision } = columns
@@ -145,7 +149,15 @@ export async function isRouterNeeded(
       ? undefined
       : sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${floatingIps.fixedPortId}
           AND ${portAddresses.address} = ${floatingIps.fixedAddress} AND ${portAddresses.subnetId} = ${subnetId})`
-  return (await db.orm.$count(floatingIps, and(eq(floatingIps.routerId, routerId), onSubnet))) > 0
+  if ((await db.orm.$count(floatingIps, and(eq(floatingIps.routerId, routerId), onSubnet))) > 0)
+    return true
+  const toSubnet =
+    subnetId === undefined
+      ? undefined
+      : sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${portForwardings.portId}
+          AND ${portAddresses.address} = ${portForwardings.address} AND ${portAddresses.subnetId} = ${subnetId})`
+  const isThrough = and(eq(portForwardings.routerId, routerId), toSubnet)
+  return (await db.orm.$count(portForwardings, isThrough)) > 0
 }
 
 const DISASSOCIATE = sqlStatement(sql`
@@ -154,9 +166,24 @@ const DISASSOCIATE = sqlStatement(sql`
   where f.fixed_port_id = ${sql.placeholder('portId')} and not exists (
     select 1 from port_addresses a where a.port_id = f.fixed_port_id and a.ip_address = f.fixed_ip_address)`)
 
-/** Afterwards no floating IP is the port's for an address that it does not have. */
+/** Afterwards no floating IP is the port's for an address that it does not have, and no port of one is forwarded there. */
 export async function disassociateLost(tx: Tx, portId: string): Promise<void> {
   await tx.run(DISASSOCIATE, { portId })
+  queueLostForwardings(tx, [portId])
+}
+
+/** The floating IP that leads to the port, if it has one. */
+export async function floatingIpOfPort(
+  db: Executor,
+  portId: string,
+): Promise<Pick<FloatingIp, 'id' | 'address'> | undefined> {
+  const { id, address, fixedPortId } = floatingIps
+  const [row] = await db.orm
+    .select({ id, address })
+    .from(floatingIps)
+    .where(eq(fixedPortId, portId))
+    .limit(1)
+  return row
 }
 
 /** True when floating IPs are of the network. */
@@ -203,13 +230,17 @@ async function withPorts(
   const found =
     ids.length === 0 ? [] : await db.orm.select().from(ports).where(inArray(ports.id, ids))
   const byId = new Map(found.map((port) => [port.id, port]))
+  const free = rows.filter(({ fixedPortId }) => fixedPortId === null).map(({ id }) => id)
+  const all = Map.groupBy(await forwardingsOf(db, free), ({ floatingIpId }) => floatingIpId)
   return rows.map((row) => {
     const port = byId.get(row.fixedPortId ?? '')
-    if (port === undefined) return { ...row, fixedPort: null }
+    const forwardings = all.get(row.id) ?? []
+    if (port === undefined) return { ...row, fixedPort: null, forwardings }
     const { name, networkId, macAddress, machineMac, isUp, status, deviceId, deviceOwner } = port
     const mac = machineMac ?? macAddress
     return {
       ...row,
+      forwardings,
       fixedPort: { name, networkId, macAddress: mac, isUp, status, deviceId, deviceOwner },
     }
   })

@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { projects } from './schema/identity.ts'
 import { images } from './schema/image.ts'
 
@@ -15,11 +16,7 @@ export interface ImageUsage {
 
 /** Holds what decides over the project's images until the transaction ends, so that counting and adding are one. */
 export async function holdProject(tx: Tx, projectId: string): Promise<void> {
-  await tx.orm
-    .select({ id: projects.id })
-    .from(projects)
-    .where(eq(projects.id, projectId))
-    .for('update')
+  await lockRows(tx, projects, eq(projects.id, projectId))
 }
 
 const isUsable = sql`${images.status} in ('active', 'deactivated')`

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder } from '#common/db/statement.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
@@ -93,12 +94,7 @@ export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision
 
 /** Locks the image's row until the transaction ends; false when there is no such image. */
 export async function holdImage(tx: Tx, id: string): Promise<boolean> {
-  const rows = await tx.orm
-    .select({ id: images.id })
-    .from(images)
-    .where(eq(images.id, id))
-    .for('update')
-  return rows.length === 1
+  return (await lockRows(tx, images, eq(images.id, id))) === 1
 }
 
 /** Rows with their tags, in the order given. */

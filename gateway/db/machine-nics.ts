@@ -1,9 +1,20 @@
-import { sql } from 'drizzle-orm'
-import type { Tx } from '#common/db/database.ts'
+import { eq, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import { ports } from './schema/network.ts'
 import { ascii } from './server-attempts.ts'
+
+/** True while a port is the machine's NIC with this MAC address. */
+export async function isMachineMac(db: Executor, macAddress: string): Promise<boolean> {
+  const rows = await db.orm
+    .select({ id: ports.id })
+    .from(ports)
+    .where(eq(ports.machineMac, macAddress))
+    .limit(1)
+  return rows.length > 0
+}
 
 /** Only for views that the index shows, and of a cell's own servers, as where ports are bound to hosts. */
 const SHOW = sqlStatement(sql`

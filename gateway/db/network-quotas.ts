@@ -27,6 +27,7 @@ const CHARGE = statement(
         sql`(${effective} < 0 OR ${networkQuotas.used} + ${placeholder('amount')} <= ${effective})`,
       ),
     ),
+  { sums: ['amount'] },
 )
 
 const OPEN = statement(

@@ -68,6 +68,8 @@ export interface FloatingAddress {
 export interface Port extends Described {
   readonly networkId: string
   readonly macAddress: string
+  /** True: the MAC address is that of a machine's NIC. Absent: it is not. */
+  readonly isMachine?: boolean
   readonly isUp: boolean
   readonly status: string
   readonly deviceId: string

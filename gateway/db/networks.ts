@@ -1,6 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network, Subnet } from './network.ts'
@@ -146,12 +147,7 @@ export async function updateNetwork(tx: Tx, network: Network, now: Date): Promis
  * while something is put on it. False when there is none.
  */
 export async function lockNetwork(tx: Tx, id: string): Promise<boolean> {
-  const rows = await tx.orm
-    .select({ id: networks.id })
-    .from(networks)
-    .where(eq(networks.id, id))
-    .for('update')
-  return rows.length === 1
+  return (await lockRows(tx, networks, eq(networks.id, id))) === 1
 }
 
 /** Deletes the network, its segments, its subnets, and that it was allocated to a project. */

@@ -41,9 +41,23 @@ export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Prom
   }
 }
 
-/** The same without an answer: the transaction fails with `otherwise` where it rests, and with its key where it is another's. */
+const SUBNET_IS_THERE = sqlStatement(
+  sql`select 1 into @held from subnets where id = ${placeholder('subnetId')}`,
+  { sums: [] },
+)
+// Plain values, so that transactions that commit together insert with one statement. The null is refused.
+const TAKE_FREE = sqlStatement(sql`
+  insert into port_addresses (subnet_id, address_offset, ip_address, port_id)
+  values (${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
+    (select ${placeholder('portId')} from dual where ${HAS_RESTED}))`)
+
+/**
+ * The same without an answer: the transaction fails with `otherwise` where the subnet is gone, with `isMissing` where the
+ * address rests, and with its key where it is another's.
+ */
 export function queueAddress(tx: Tx, row: AddressRow, otherwise: () => Error): void {
-  tx.queue(TAKE_RESTED, { ...row, offset: row.offset.toString() }, { rows: 1, otherwise })
+  tx.queue(SUBNET_IS_THERE, { subnetId: row.subnetId }, { rows: 1, otherwise })
+  tx.queue(TAKE_FREE, { ...row, offset: row.offset.toString() })
 }
 
 const OCCUPIED = sqlStatement(sql`
@@ -104,7 +118,7 @@ const LOCK_SUBNET = statement(
     .for('update'),
 )
 
-/** Lets one transaction at a time search a crowded subnet. */
+/** Lets one transaction at a time search a crowded subnet. That no two get one address does not depend on it. */
 export async function lockSubnet(tx: Tx, subnetId: string): Promise<void> {
   await tx.rows(LOCK_SUBNET, { subnetId })
 }

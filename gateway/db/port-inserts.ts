@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -53,59 +53,62 @@ export async function insertPort(
   }
 }
 
-const QUEUE_PORT = sqlStatement(sql`
+/** Keeps a row from being deleted until the transaction ends, and has an answer only for the rows that it expects. */
+const held = (table: SQLWrapper) =>
+  sqlStatement(
+    sql`select 1 into @held from ${table} where id = ${placeholder('id')} lock in share mode`,
+    { sums: [] },
+  )
+
+const HOLD_QUEUED_NETWORK = held(networks)
+const INSERT_BOOT_PORT = sqlStatement(sql`
   insert into ports (id, project_id, name, description, created_at, updated_at, revision_number,
     network_id, mac_address, admin_state_up, status, device_id, device_owner, nic_index, boot_made,
-    nic_tag, binding_host, port_security_enabled, tunnel_key, dns_name)
-  select ${placeholder('id')}, ${placeholder('projectId')}, ${placeholder('name')},
-    ${placeholder('description')}, ${placeholder('createdAt')}, ${placeholder('updatedAt')},
-    ${placeholder('revision')}, n.id, ${placeholder('macAddress')}, ${placeholder('isUp')},
-    ${placeholder('status')}, ${placeholder('deviceId')}, ${placeholder('deviceOwner')},
-    ${placeholder('nicIndex')}, ${placeholder('isBootMade')}, ${placeholder('nicTag')},
-    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}, ${placeholder('tunnelKey')},
-    ${placeholder('dnsName')}
-  from networks n where n.id = ${placeholder('networkId')} lock in share mode`)
+    nic_tag, binding_host, port_security_enabled, tunnel_key)
+  values (${placeholder('id')}, ${placeholder('projectId')}, '', '', ${placeholder('createdAt')},
+    created_at, 1, ${placeholder('networkId')}, ${placeholder('macAddress')}, true, 'DOWN',
+    ${placeholder('deviceId')}, ${placeholder('deviceOwner')}, ${placeholder('nicIndex')}, true,
+    ${placeholder('nicTag')}, '', ${placeholder('hasPortSecurity')}, ${placeholder('tunnelKey')})`)
+
+/** A port as a boot makes it: the usual values in all other columns. */
+export type BootPort = Pick<
+  Port,
+  | 'id'
+  | 'projectId'
+  | 'createdAt'
+  | 'networkId'
+  | 'macAddress'
+  | 'deviceId'
+  | 'deviceOwner'
+  | 'nicIndex'
+  | 'nicTag'
+  | 'hasPortSecurity'
+  | 'tunnelKey'
+>
 
 /**
- * Inserts the port, which has no pairs and no options of its own, and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
- * and with a taken key where the MAC address or the tunnel key is another's.
+ * Inserts a port that is made with its server, and holds its network, without an answer: the transaction fails with
+ * `otherwise` where the network is gone, and with a taken key where the MAC address or the tunnel key is another's.
  */
-export function queuePort(
-  tx: Tx,
-  port: Omit<Port, 'fixedIps' | 'floatingIps' | 'securityGroupIds'>,
-  otherwise: () => Error,
-): void {
-  const { allowedPairs: _pairs, dhcpOptions: _options, ...columns } = port
-  tx.queue(QUEUE_PORT, columns, { rows: 1, otherwise })
+export function queueBootPort(tx: Tx, port: BootPort, otherwise: () => Error): void {
+  tx.queue(HOLD_QUEUED_NETWORK, { id: port.networkId }, { rows: 1, otherwise })
+  tx.queue(INSERT_BOOT_PORT, { ...port })
 }
 
-const bindGroup = builder
-  .insert(portSecurityGroups)
-  .select(
-    builder
-      .select({
-        portId: sql`${placeholder('portId')}`.as('port_id'),
-        groupId: securityGroups.id,
-      })
-      .from(securityGroups)
-      .where(eq(securityGroups.id, placeholder('groupId'))),
-  )
-  .toSQL()
-
-/** The lock keeps the group from being deleted while a port is given it. */
-const BIND_GROUP = statement(inShareMode(bindGroup))
+const HOLD_GROUP = held(securityGroups)
+const BIND_GROUP = statement(
+  builder
+    .insert(portSecurityGroups)
+    .values({ portId: placeholder('portId'), groupId: placeholder('groupId') }),
+)
 
 /** Afterwards the port has these groups besides those it had. Fails the transaction with `not-found` for one that went. */
 export function queueGroupBindings(tx: Tx, portId: string, groupIds: readonly string[]): void {
-  for (const groupId of groupIds)
-    tx.queue(
-      BIND_GROUP,
-      { portId, groupId },
-      {
-        rows: 1,
-        otherwise: () => new Failure('not-found', `Security group ${groupId} does not exist`),
-      },
-    )
+  for (const groupId of groupIds) {
+    const otherwise = () => new Failure('not-found', `Security group ${groupId} does not exist`)
+    tx.queue(HOLD_GROUP, { id: groupId }, { rows: 1, otherwise })
+    tx.queue(BIND_GROUP, { portId, groupId })
+  }
 }
 
 const UNBIND_GROUPS = statement(
@@ -132,22 +135,14 @@ export async function unbindGroup(tx: Tx, portId: string, groupId: string): Prom
   await tx.run(UNBIND_GROUP, { portId, groupId })
 }
 
-const findNetwork = builder
-  .select({ id: networks.id })
-  .from(networks)
-  .where(eq(networks.id, placeholder('networkId')))
-  .toSQL()
-
-const HOLD_NETWORK = statement(inShareMode(findNetwork))
+const HOLD_NETWORK = sqlStatement(
+  // MariaDB has no FOR SHARE.
+  sql`select id from networks where id = ${placeholder('networkId')} lock in share mode`,
+)
 
 /** Keeps the network and its subnets from being deleted until the transaction ends; false when it is gone. */
 export async function holdNetwork(tx: Tx, networkId: string): Promise<boolean> {
   return (await tx.rows(HOLD_NETWORK, { networkId })).length === 1
-}
-
-/** MariaDB has no FOR SHARE; both know this older spelling. */
-function inShareMode(query: { readonly sql: string; readonly params: unknown[] }) {
-  return { toSQL: () => ({ ...query, sql: `${query.sql} lock in share mode` }) }
 }
 
 const FIRST_FREE_KEY = sqlStatement(sql`

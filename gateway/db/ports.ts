@@ -1,5 +1,6 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
 import { type FilterValue, type ResourcePage, readPage } from './resource-page.ts'
@@ -61,12 +62,7 @@ export async function listPorts(
 
 /** Keeps the port from being deleted until the transaction ends; false when it is gone. */
 export async function holdPort(tx: Tx, id: string): Promise<boolean> {
-  const rows = await tx.orm
-    .select({ id: ports.id })
-    .from(ports)
-    .where(eq(ports.id, id))
-    .for('update')
-  return rows.length === 1
+  return (await lockRows(tx, ports, eq(ports.id, id))) === 1
 }
 
 export async function findPorts(db: Executor, ids: readonly string[]): Promise<readonly Port[]> {
@@ -161,6 +157,7 @@ export async function portsOfRows(
   return rows.map(({ machineMac, ...row }) => ({
     ...row,
     macAddress: machineMac ?? row.macAddress,
+    isMachine: machineMac !== null,
     fixedIps: (addressesOf.get(row.id) ?? []).map(({ subnetId, address }) => ({
       subnetId,
       address,
@@ -180,12 +177,13 @@ export async function lockPortsOnNetwork(
   networkId: string,
 ): Promise<readonly PortOnNetwork[]> {
   const { id, macAddress, deviceOwner, deviceId } = ports
+  const isOnNetwork = eq(ports.networkId, networkId)
+  await lockRows(tx, ports, isOnNetwork, id)
   return tx.orm
     .select({ id, macAddress, deviceOwner, deviceId })
     .from(ports)
-    .where(eq(ports.networkId, networkId))
+    .where(isOnNetwork)
     .orderBy(id)
-    .for('update')
 }
 
 /** Which addresses of the subnet ports have. */

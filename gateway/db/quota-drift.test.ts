@@ -10,6 +10,7 @@ import { createNetwork, createPort, createSubnet } from '#test/env/network-objec
 import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
+import { PortKeys } from '../app/networks/tunnel-keys.ts'
 import { unusedContents } from './image-contents.ts'
 import { repairQuotaDrift } from './quota-drift.ts'
 import { imageContents, images } from './schema/image.ts'
@@ -36,6 +37,7 @@ async function bootedPort() {
     db,
     clock: systemClock,
     freeAddresses: new FreeAddresses(systemClock),
+    portKeys: new PortKeys(),
     mtuMax: 1500,
   }
   const network = await createNetwork(networks, owner, { name: 'net' })

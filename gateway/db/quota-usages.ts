@@ -148,6 +148,7 @@ function togetherStatement(count: number): Statement {
         ${of('limit')}), -1), ${UNLIMITED_AS_NUMBER})
       and not exists (select 1 from user_quota_limits
       where project_id = ${projectId} and user_id = ${sql.placeholder('userId')})`,
+    { sums: charges.map((n) => `amount${n}`) },
   )
 }
 

@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Described, FixedIp, HostRoute, Subnet } from './network.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
@@ -70,8 +71,8 @@ export async function findRouter(db: Executor, id: string): Promise<Router | und
 
 /** The router, which nothing else changes until the transaction ends; undefined when there is none. */
 export async function lockRouter(tx: Tx, id: string): Promise<Router | undefined> {
-  const rows = await tx.orm.select().from(routers).where(eq(routers.id, id)).for('update')
-  return (await routersOfRows(tx, rows))[0]
+  await lockRows(tx, routers, eq(routers.id, id))
+  return findRouter(tx, id)
 }
 
 export async function insertRouter(tx: Tx, router: Router): Promise<void> {
@@ -196,7 +197,17 @@ export async function holdRouterTo(
   subnet: Pick<Subnet, 'id' | 'gatewayIp'>,
   networkId: string,
 ): Promise<string | undefined> {
-  const rows = await tx.orm
+  const candidates = await routersBetween(tx, subnet.id, networkId)
+  if (candidates.length === 0) return undefined
+  const ids = candidates.map(({ routerId }) => routerId)
+  await lockRows(tx, routers, inArray(routers.id, ids), routers.id)
+  const rows = await routersBetween(tx, subnet.id, networkId)
+  const found = rows.find(({ address }) => address === subnet.gatewayIp) ?? rows[0]
+  return found?.routerId
+}
+
+async function routersBetween(db: Executor, subnetId: string, networkId: string) {
+  return db.orm
     .select({ routerId: routers.id, address: portAddresses.address })
     .from(routerInterfaces)
     .innerJoin(routers, eq(routers.id, routerInterfaces.routerId))
@@ -207,11 +218,8 @@ export async function holdRouterTo(
         eq(portAddresses.subnetId, routerInterfaces.subnetId),
       ),
     )
-    .where(and(eq(routerInterfaces.subnetId, subnet.id), eq(routers.gatewayNetworkId, networkId)))
+    .where(and(eq(routerInterfaces.subnetId, subnetId), eq(routers.gatewayNetworkId, networkId)))
     .orderBy(routers.id)
-    .for('update')
-  const found = rows.find(({ address }) => address === subnet.gatewayIp) ?? rows[0]
-  return found?.routerId
 }
 
 async function routersOfRows(

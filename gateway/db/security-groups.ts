@@ -1,5 +1,6 @@
 import { and, eq, inArray, or, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
@@ -82,12 +83,7 @@ export async function updateSecurityGroup(tx: Tx, group: SecurityGroup, now: Dat
 
 /** Holds the group until the transaction ends; false when there is none. */
 export async function lockSecurityGroup(tx: Tx, id: string): Promise<boolean> {
-  const rows = await tx.orm
-    .select({ id: securityGroups.id })
-    .from(securityGroups)
-    .where(eq(securityGroups.id, id))
-    .for('update')
-  return rows.length === 1
+  return (await lockRows(tx, securityGroups, eq(securityGroups.id, id))) === 1
 }
 
 /** True when a port has the group. */

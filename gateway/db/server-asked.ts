@@ -17,8 +17,8 @@ const asked = sql`coalesce(s.asked, ${JSON.stringify(NOTHING_ASKED)})`
 
 const SHOW = sqlStatement(sql`
   update server_index s set s.asked = json_set(${asked}, '$.zone', ${p('zone')},
-    '$.imageProperties', json_compact(${p('imageProperties')}),
-    '$.trustedCertificates', json_compact(${p('trustedCertificates')}))
+    '$.imageProperties', json_extract(${p('imageProperties')}, '$'),
+    '$.trustedCertificates', json_extract(${p('trustedCertificates')}, '$'))
   where s.server_id = ${p('serverId')} and s.deleted_at is null`)
 
 /** Afterwards the server shows the fields of the latest request; its hints stay. */

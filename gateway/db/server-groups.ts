@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import type { CellId } from '#common/ids.ts'
 import type { GroupPolicy } from '#openapi/wire/instance.ts'
 import { serverGroupMembers, serverGroups } from './schema/server-groups.ts'
@@ -48,8 +49,8 @@ export async function findServerGroup(db: Executor, id: string): Promise<ServerG
 
 /** Like `findServerGroup`; locks the group until the transaction ends, so that no member joins, leaves or moves. */
 export async function lockServerGroup(tx: Tx, id: string): Promise<ServerGroup | undefined> {
-  const rows = await tx.orm.select().from(serverGroups).where(eq(serverGroups.id, id)).for('update')
-  return (await withMembers(tx, rows))[0]
+  await lockRows(tx, serverGroups, eq(serverGroups.id, id))
+  return findServerGroup(tx, id)
 }
 
 export async function insertServerGroup(

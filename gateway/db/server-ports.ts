@@ -3,6 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import { queueLostForwardings } from './port-forwardings.ts'
 import { ports } from './schema/network.ts'
 import { serverIndex } from './schema/servers.ts'
 import { ascii, BY_KEY } from './server-attempts.ts'
@@ -141,6 +142,10 @@ export async function releaseServerPorts(
     tx.queue(REST, { ports })
     tx.queue(DISASSOCIATE, { ports, now })
     for (const each of DELETE_ALL) tx.queue(each, { ports })
+    queueLostForwardings(
+      tx,
+      made.map(({ id }) => id),
+    )
   }
   tx.queue(UNBIND, { servers, now })
   return made.map((port) => port.project_id)

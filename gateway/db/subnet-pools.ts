@@ -1,6 +1,7 @@
 import { and, eq, or, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Described } from './network.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
@@ -76,7 +77,8 @@ export async function defaultSubnetPool(
 
 /** The pool, of which nothing else takes until the transaction ends; undefined when there is none. */
 export async function lockSubnetPool(tx: Tx, id: string): Promise<SubnetPool | undefined> {
-  const [row] = await tx.orm.select().from(subnetPools).where(eq(subnetPools.id, id)).for('update')
+  await lockRows(tx, subnetPools, eq(subnetPools.id, id))
+  const [row] = await tx.orm.select().from(subnetPools).where(eq(subnetPools.id, id))
   return row === undefined ? undefined : toPool(row)
 }
 

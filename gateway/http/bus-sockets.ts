@@ -1,14 +1,15 @@
-import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
-import { connect } from 'node:net'
-import { type Duplex, finished, type Readable } from 'node:stream'
+import type { Socket } from 'node:net'
+import { type Duplex, finished } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { Failure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import { admitPeer, type BusPeer } from '../app/federation/admit-peer.ts'
 import type { Gateway } from '../context.ts'
+import { BusDialer } from './bus-dialer.ts'
 import { BusSlots } from './bus-slots.ts'
+import { type FirstLine, firstLine } from './first-line.ts'
 import { trustedProxies } from './trusted-proxies.ts'
 
 /** Where hosts elsewhere reach the bus, as its clients. */
@@ -18,8 +19,6 @@ export const BUS_LEAF_PATH = '/bus/leaf'
 
 /** A bus message is 4 MiB at most, and senders put several into a frame only while they are small. */
 const FRAME_BYTES_MAX = 8 * 2 ** 20
-/** A CONNECT with the longest credential. */
-const CONNECT_BYTES_MAX = 16 * 2 ** 10
 /** For all that comes before the bus hears the peer: NATS itself waits two seconds for it, and then logs a line. */
 const ADMIT_LIMIT_MS = 1_800
 const GOING_AWAY = 1001
@@ -46,24 +45,25 @@ export function serveBusSockets(
     maxPayload: FRAME_BYTES_MAX,
     perMessageDeflate: false,
   })
+  const dialerOf = dialersOf(gateway)
   const isTrustedProxy = trustedProxies(gateway.config.trustedProxies)
   const open = new Set<Promise<void>>()
   let isEnding = false
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!isBusPath(request.url)) return
     socket.on('error', () => {})
-    const target = targetOf(gateway, request.url)
+    const dialer = dialerOf(request.url)
     // Behind a proxy everybody has its address.
     const { remoteAddress } = request.socket
     const address = isTrustedProxy(remoteAddress) ? undefined : remoteAddress
     if (isEnding) return refuse(socket, '503 Service Unavailable')
-    if (target === undefined) return refuse(socket, '404 Not Found')
+    if (dialer === undefined) return refuse(socket, '404 Not Found')
     const slot = slots.take(address)
     if (slot === undefined) return refuse(socket, '503 Service Unavailable')
     const ended = new Promise<void>((resolve) => finished(socket, () => resolve()))
     void ended.then(() => slot[Symbol.dispose]())
     sockets.handleUpgrade(request, socket, head, (accepted) => {
-      const carried = carry(gateway, accepted, target, (peer) => slot.admit(peer.publicKey))
+      const carried = carry(gateway, accepted, dialer, (peer) => slot.admit(peer.publicKey))
       open.add(carried)
       void carried.finally(() => open.delete(carried))
     })
@@ -83,33 +83,31 @@ export function serveBusSockets(
   }
 }
 
-interface Target {
-  readonly host: string
-  readonly port: number
-}
-
-/** Where the bus takes what comes to this path; undefined where it takes no leaf nodes. */
-function targetOf({ config }: Gateway, path: string | undefined): Target | undefined {
-  const url = path === BUS_LEAF_PATH ? config.natsLeafUrl : config.natsUrl.split(',', 1)[0]
-  if (url === undefined) return undefined
-  const { hostname, port } = new URL(url)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
+/** For a path, what connects to the bus; undefined where it takes no leaf nodes. */
+function dialersOf({ config }: Gateway): (path: string | undefined) => BusDialer | undefined {
+  const { natsUrl, natsLeafUrl } = config
+  const clients = new BusDialer(natsUrl)
+  const leafNodes = natsLeafUrl === undefined ? undefined : new BusDialer(natsLeafUrl)
+  return (path) => (path === BUS_LEAF_PATH ? leafNodes : clients)
 }
 
 /** Carries bytes both ways once the peer is known, until either side ends, and then closes both. */
 async function carry(
   gateway: Gateway,
   socket: WebSocket,
-  target: Target,
+  dialer: BusDialer,
   admitted: (peer: BusPeer) => void,
 ): Promise<void> {
   const outer = createWebSocketStream(socket)
-  const inner = connect({ ...target, noDelay: true })
-  for (const end of [outer, inner]) end.on('error', () => {})
+  outer.on('error', () => {})
   // By itself the stream of a connection that was cut waits for what it had yet to send.
   socket.once('close', () => outer.destroy())
+  let inner: Socket | undefined
   try {
-    const { peer, begun } = await greet(gateway, outer, inner)
+    const limit = AbortSignal.timeout(ADMIT_LIMIT_MS)
+    const bus = await dialer.dial(limit)
+    inner = bus.socket
+    const { peer, begun } = await greet(gateway, outer, bus.info, limit)
     admitted(peer)
     inner.write(begun)
     await Promise.allSettled([pipeline(outer, inner), pipeline(inner, outer)])
@@ -117,7 +115,7 @@ async function carry(
     gateway.log.debug(errorFields(error), 'bus peer not let in')
     if (!outer.destroyed) await sendLast(outer, NOT_ADMITTED)
   } finally {
-    inner.destroy()
+    inner?.destroy()
     outer.destroy()
   }
 }
@@ -129,15 +127,14 @@ async function carry(
 async function greet(
   { db }: Gateway,
   outer: Duplex,
-  inner: Duplex,
+  info: FirstLine,
+  limit: AbortSignal,
 ): Promise<{ readonly peer: BusPeer; readonly begun: Buffer }> {
-  const signal = AbortSignal.timeout(ADMIT_LIMIT_MS)
-  const info = await firstLine(inner, signal)
   outer.write(info.bytes)
   const { nonce } = JSON.parse(info.line.replace(/^INFO +/, '')) as { readonly nonce?: string }
   if (nonce === undefined)
     throw new Failure('internal', 'The bus did not request a proof of the key.')
-  const connected = await firstLine(outer, signal)
+  const connected = await firstLine(outer, limit)
   const peer = await admitPeer(db, connected.line, nonce, Date.now())
   return { peer, begun: connected.bytes }
 }
@@ -149,32 +146,6 @@ async function sendLast(stream: Duplex, text: string): Promise<void> {
   )
   stream.end(text)
   await over
-}
-
-/** The first line, and all that has come. Throws when none comes that is short enough and in time. */
-async function firstLine(
-  stream: Readable,
-  limit: AbortSignal,
-): Promise<{ readonly line: string; readonly bytes: Buffer }> {
-  const closed = new AbortController()
-  const onClose = () => closed.abort(new Failure('unauthenticated', 'The connection has ended.'))
-  stream.once('close', onClose)
-  const signal = AbortSignal.any([limit, closed.signal])
-  let bytes = Buffer.alloc(0)
-  try {
-    for (;;) {
-      signal.throwIfAborted()
-      const chunk = stream.read() as Buffer | null
-      if (chunk === null) await once(stream, 'readable', { signal })
-      else bytes = Buffer.concat([bytes, chunk])
-      const end = bytes.indexOf('\r\n')
-      if (end >= 0) return { line: bytes.toString('utf8', 0, end), bytes }
-      if (bytes.length > CONNECT_BYTES_MAX)
-        throw new Failure('unauthenticated', 'The first line is too long.')
-    }
-  } finally {
-    stream.off('close', onClose)
-  }
 }
 
 function refuse(socket: Duplex, status: string): void {

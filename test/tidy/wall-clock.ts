@@ -16,6 +16,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'cells/compute/fence.ts': 'kept on disk: the time that passed while the compute was off',
   'cells/feed/trim-feed.ts': 'rows are kept for hours',
   'cells/hosts/host-registry.ts': 'another process wrote it down',
+  'cells/images/image-caches.ts': 'a pass ends at a time of day, at every process of the cell',
   'cells/reconcilers/allocation-audit.ts': 'rows are compared by the time they were written',
   'cells/reconcilers/purge.ts': 'rows are kept for days',
   'drivers/docker/diagnostics.ts': 'the engine says since when',

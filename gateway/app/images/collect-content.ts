@@ -26,6 +26,8 @@ export interface CollectionReport {
   readonly uploadsAbandoned: number
   readonly contentsCollected: number
   readonly filesRemoved: number
+  /** From a former store to the present one. */
+  readonly contentsMoved: number
 }
 
 /**
@@ -45,10 +47,12 @@ export async function collectImages(
   }
   const unknown = await removeUnknownFiles(images, now, signal)
   const abandoned = await images.store.removeAbandoned(new Date(now - ABANDONED_AFTER_MS))
+  const contentsMoved = (await images.store.settle?.(new Date(now), signal)) ?? 0
   return {
     uploadsAbandoned,
     contentsCollected: unused.length,
     filesRemoved: unknown + abandoned,
+    contentsMoved,
   }
 }
 
@@ -76,8 +80,11 @@ async function removeUnknown(images: Images, batch: readonly string[]): Promise<
   return unknown.length
 }
 
-/** Counted and discounted in one transaction: holding the row keeps an upload of the same bytes waiting. */
-async function removeUnlessCounted(images: Images, sha256: string): Promise<void> {
+/**
+ * Afterwards the bytes are gone if no image has them, though they have no row. Counted and discounted in one transaction:
+ * holding the row keeps an upload of the same bytes waiting.
+ */
+export async function removeUnlessCounted(images: Images, sha256: string): Promise<void> {
   await images.db.transaction(async (tx) => {
     await countContent(tx, sha256)
     await discountContent(tx, sha256)

@@ -2,15 +2,10 @@ import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { findImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
-import type { Part } from './content-store.ts'
 import type { Images } from './images.ts'
+import type { Part } from './store/content-store.ts'
 import { checkTicket } from './ticket.ts'
 import { noSuchImage, visibleImage } from './visible-image.ts'
-
-export interface OpenContent {
-  readonly content: ImageContent
-  readonly stream: ReadableStream<Uint8Array>
-}
 
 /** The content of an image that a user may see; null while it has none. Throws `forbidden` when the image is deactivated. */
 export async function readableContent(
@@ -25,15 +20,26 @@ export async function readableContent(
 }
 
 /** The content for the holder of a ticket. Throws `unauthenticated` for a bad ticket, `not-found` for no content. */
-export async function readContentByTicket(
+export async function contentByTicket(
   images: Images,
   id: string,
   ticket: string,
-): Promise<OpenContent> {
+): Promise<ImageContent> {
   checkTicket(images.ticketKey, { use: 'read', ticket, imageId: id, nowMs: images.clock.now() })
   const image = await findImage(images.db, id)
   if (image === undefined || image.content === null) throw noSuchImage(id)
-  return { content: image.content, stream: await openStream(images, image.content) }
+  return image.content
+}
+
+/** A host that was sent to the store has so long to begin its download there. */
+const DIRECT_S = 900
+
+/** Where the holder of a ticket reads the content from the store itself; undefined where that is not allowed. */
+export function directUrl(
+  { store }: Images,
+  { sha256 }: ImageContent,
+): Promise<string | undefined> {
+  return store.directUrl(sha256, DIRECT_S)
 }
 
 /** The bytes of a content, or a part of them. Throws `unavailable` when the store does not have it whole. */

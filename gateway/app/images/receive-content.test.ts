@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
 import { type Receipt, receiveContent } from './receive-content.ts'
 
 const nowhere = {
@@ -17,7 +18,7 @@ function sender(bytes: number, chunks: number): Pick<Receipt, 'body' | 'clock'> 
       yield Buffer.alloc(bytes)
     }
   }
-  return { body: body(), clock: { elapsed: () => now } }
+  return { body: body(), clock: { ...systemClock, elapsed: () => now } }
 }
 
 const receipt = (from: Pick<Receipt, 'body' | 'clock'>, bytesPerSecondMin?: number): Receipt => ({

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '#common/clock.ts'
+import { type Clock, WOKEN } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
-import type { Incoming } from './content-store.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
 import type { WantedFormat } from './formats/format.ts'
 import { inspectApart } from './formats/inspect-apart.ts'
 import { withIdleLimit } from './idle-limit.ts'
+import type { Incoming } from './store/content-store.ts'
 
 /** A sender that is silent for this long is given up. Shorter than any lease, so that no upload outlives its own. */
 const IDLE_MAX_MS = 60_000
@@ -19,7 +19,7 @@ export interface Receipt {
   readonly sizeMaxBytes: number
   /** Undefined for content that is only staged: it is looked at when it is imported. */
   readonly format: WantedFormat | undefined
-  readonly clock: Pick<Clock, 'elapsed'>
+  readonly clock: Pick<Clock, 'elapsed' | 'sleep'>
   /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
   readonly bytesPerSecondMin?: number
   /** Called every half minute; throws when another process has taken the upload. */
@@ -62,8 +62,25 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     throw new Failure('invalid', 'The upload ended before all of its data was received.')
   const virtualSizeBytes =
     format === undefined ? sizeBytes : await inspectApart(format, sampler.sample())
-  await incoming.flush()
-  return { sizeBytes, virtualSizeBytes, ...digests.digests() }
+  const content = { sizeBytes, virtualSizeBytes, ...digests.digests() }
+  await whileRenewing(receipt, incoming.flush(content.sha256))
+  return content
+}
+
+/** The outcome of work that may take longer than an upload's lease. */
+async function whileRenewing<T>({ clock, renew }: Receipt, work: Promise<T>): Promise<T> {
+  const done = new AbortController()
+  const renewed = async (): Promise<never> => {
+    for (;;) {
+      await clock.sleep(RENEW_EVERY_MS, done.signal)
+      await renew()
+    }
+  }
+  try {
+    return await Promise.race([work, renewed()])
+  } finally {
+    done.abort(WOKEN)
+  }
 }
 
 function refuseSlow({ bytesPerSecondMin }: Receipt, bytes: number, ms: number): void {

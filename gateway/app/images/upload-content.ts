@@ -11,11 +11,12 @@ import {
   type UploadStatus,
 } from '../../db/image-uploads.ts'
 import type { Requester } from '../requester.ts'
-import type { Incoming } from './content-store.ts'
+import { removeUnlessCounted } from './collect-content.ts'
 import { DISK_FORMATS, type WantedFormat } from './formats/format.ts'
 import { chargeBytes } from './image-quota.ts'
 import type { Images } from './images.ts'
 import { receiveContent, refuseAbove } from './receive-content.ts'
+import type { Incoming } from './store/content-store.ts'
 import { ownImage } from './visible-image.ts'
 
 /** An upload not renewed for this long is dead: its process is gone. */
@@ -31,7 +32,7 @@ export interface ContentUpload {
 /**
  * Afterwards the image is active with the content. On any failure it is `queued` again and nothing of the upload
  * is left. Throws `too-large`, `over-quota`, `conflict` unless the image waits for content, `invalid` for what its
- * format forbids.
+ * format forbids, `TooOften` while too many uploads are under way.
  */
 export async function uploadContent(
   images: Images,
@@ -79,6 +80,7 @@ async function fill(
   { status, to, format }: Target,
 ): Promise<void> {
   const { db, clock, sizeMaxBytes } = images
+  using _slot = await images.uploadSlots.take(image.owner)
   refuseAbove(sizeMaxBytes, given.declaredBytes ?? 0)
   const upload: Upload = { imageId: image.id, uploadId: randomUUID() }
   const now = clock.now()
@@ -127,13 +129,19 @@ export async function keepContent(
   incoming: Incoming,
   content: ImageContent,
 ): Promise<void> {
-  await images.db.transaction(async (tx) => {
-    await chargeBytes(tx, upload.owner, images.limits, content.sizeBytes)
-    const now = new Date(images.clock.now())
-    if (!(await finishUpload(tx, upload, content, now))) throw lost(upload)
-    await countContent(tx, content.sha256)
-    await incoming.keep(content.sha256)
-  })
+  try {
+    await images.db.transaction(async (tx) => {
+      await chargeBytes(tx, upload.owner, images.limits, content.sizeBytes)
+      const now = new Date(images.clock.now())
+      if (!(await finishUpload(tx, upload, content, now))) throw lost(upload)
+      await countContent(tx, content.sha256)
+      await incoming.keep(content.sha256)
+    })
+  } catch (error) {
+    // Some stores have it under its name from the flush on.
+    await removeUnlessCounted(images, content.sha256).catch(() => undefined)
+    throw error
+  }
 }
 
 async function renew(images: Images, upload: Upload, nowMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { Domain, ListFilter } from '../../app/identity/model.ts'
 import { domains } from '../schema/identity.ts'
@@ -34,8 +35,8 @@ export async function findDomainByName(db: Executor, name: string): Promise<Doma
 
 /** The domain, locked until the transaction ends. */
 export async function lockDomain(tx: Tx, id: string): Promise<Domain | undefined> {
-  const [row] = await tx.orm.select().from(domains).where(eq(domains.id, id)).for('update')
-  return row
+  await lockRows(tx, domains, eq(domains.id, id))
+  return findDomain(tx, id)
 }
 
 /** Domains that fit every given filter, in the order of their ids. */

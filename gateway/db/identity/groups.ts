@@ -1,5 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import type { Extra, Group, ListFilter } from '../../app/identity/model.ts'
 import { domains, userGroups as groups } from '../schema/identity.ts'
 import { listConditions } from './list-conditions.ts'
@@ -37,7 +38,7 @@ export async function listGroups(
 
 /** The group, locked until the transaction ends. */
 export async function lockGroup(tx: Tx, id: string): Promise<Group | undefined> {
-  await tx.orm.select({ id: groups.id }).from(groups).where(eq(groups.id, id)).for('update')
+  await lockRows(tx, groups, eq(groups.id, id))
   return findGroup(tx, id)
 }
 

@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { Extra, ListFilter, Project } from '../../app/identity/model.ts'
 import { domains, projects } from '../schema/identity.ts'
@@ -86,7 +87,7 @@ function idsOf(list: string): readonly string[] {
 
 /** The project, locked until the transaction ends: it is neither changed nor deleted, and gets no children. */
 export async function lockProject(tx: Tx, id: string): Promise<Project | undefined> {
-  await tx.orm.select({ id: projects.id }).from(projects).where(eq(projects.id, id)).for('update')
+  await lockRows(tx, projects, eq(projects.id, id))
   return findProject(tx, id)
 }
 

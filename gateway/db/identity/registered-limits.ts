@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import type {
   LimitedResource,
   LimitFilter,
@@ -38,11 +39,9 @@ export async function lockRegisteredLimit(
   tx: Tx,
   { serviceId, regionId, name }: LimitedResource,
 ): Promise<string | undefined> {
-  const [row] = await tx.orm
-    .select({ id: table.id })
-    .from(table)
-    .where(isOf({ serviceId, regionId: regionId ?? '', resourceName: name }))
-    .for('update')
+  const isLimit = isOf({ serviceId, regionId: regionId ?? '', resourceName: name })
+  await lockRows(tx, table, isLimit)
+  const [row] = await tx.orm.select({ id: table.id }).from(table).where(isLimit)
   return row?.id
 }
 
@@ -59,7 +58,7 @@ export async function updateRegisteredLimit(tx: Tx, limit: RegisteredLimit): Pro
 
 /** True while projects or domains have limits of their own for this registered limit. */
 export async function isLimitReferenced(tx: Tx, id: string): Promise<boolean> {
-  await tx.orm.select({ id: table.id }).from(table).where(eq(table.id, id)).for('update')
+  await lockRows(tx, table, eq(table.id, id))
   const [own] = await tx.orm
     .select({ id: ownLimits.id })
     .from(ownLimits)
@@ -95,7 +94,12 @@ function limitOf(row: Row): RegisteredLimit {
   return { id, resource: resourceOf(row), defaultLimit, description }
 }
 
-function rowOf({ id, resource, defaultLimit, description }: RegisteredLimit): Row {
+function rowOf({
+  id,
+  resource,
+  defaultLimit,
+  description,
+}: RegisteredLimit): Omit<Row, 'lockVersion'> {
   const { serviceId, regionId, name: resourceName } = resource
   return { id, serviceId, regionId: regionId ?? '', resourceName, defaultLimit, description }
 }

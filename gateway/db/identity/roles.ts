@@ -1,5 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { RoleModel } from '../../app/identity/effective-assignments.ts'
 import type { Extra, ListFilter, Role } from '../../app/identity/model.ts'
@@ -46,8 +47,8 @@ export async function findRole(db: Executor, id: string): Promise<Role | undefin
 
 /** The role, locked until the transaction ends. */
 export async function lockRole(tx: Tx, id: string): Promise<Role | undefined> {
-  const [row] = await tx.orm.select().from(roles).where(eq(roles.id, id)).for('update')
-  return row && roleOf(row)
+  await lockRows(tx, roles, eq(roles.id, id))
+  return findRole(tx, id)
 }
 
 /** Roles that fit every given filter, in the order of their ids. */

@@ -1,5 +1,6 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { Extra, ListFilter, User, UserOptions } from '../../app/identity/model.ts'
 import { domains, users } from '../schema/identity.ts'
@@ -98,7 +99,7 @@ export async function findLogin(db: Executor, who: UserReference): Promise<Login
 
 /** The user, locked until the transaction ends. */
 export async function lockUser(tx: Tx, id: string): Promise<User | undefined> {
-  await tx.orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update')
+  await lockRows(tx, users, eq(users.id, id))
   return findUser(tx, id)
 }
 

@@ -8,6 +8,7 @@ CREATE TABLE `aggregate_hosts` (
 --> statement-breakpoint
 CREATE TABLE `aggregates` (
 	`id` int AUTO_INCREMENT NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`metadata` json NOT NULL,
@@ -225,6 +226,7 @@ CREATE TABLE `credentials` (
 --> statement-breakpoint
 CREATE TABLE `domains` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
@@ -266,6 +268,7 @@ CREATE TABLE `policies` (
 --> statement-breakpoint
 CREATE TABLE `projects` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`parent_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`ancestors` varchar(512) character set utf8mb4 collate utf8mb4_bin NOT NULL,
@@ -290,6 +293,7 @@ CREATE TABLE `regions` (
 --> statement-breakpoint
 CREATE TABLE `registered_limits` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`service_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`region_id` varchar(255) NOT NULL,
 	`resource_name` varchar(255) NOT NULL,
@@ -324,6 +328,7 @@ CREATE TABLE `role_assignments` (
 --> statement-breakpoint
 CREATE TABLE `roles` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
@@ -365,6 +370,7 @@ CREATE TABLE `trusts` (
 --> statement-breakpoint
 CREATE TABLE `user_groups` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
@@ -375,6 +381,7 @@ CREATE TABLE `user_groups` (
 --> statement-breakpoint
 CREATE TABLE `users` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`password_hash` varchar(255),
@@ -429,6 +436,7 @@ CREATE TABLE `image_tasks` (
 --> statement-breakpoint
 CREATE TABLE `images` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`name` varchar(255),
 	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
 	`visibility` varchar(16) character set ascii collate ascii_bin NOT NULL,
@@ -488,6 +496,7 @@ CREATE TABLE `network_segments` (
 --> statement-breakpoint
 CREATE TABLE `networks` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` varchar(255) NOT NULL,
@@ -528,6 +537,7 @@ CREATE TABLE `port_security_groups` (
 --> statement-breakpoint
 CREATE TABLE `ports` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` varchar(255) NOT NULL,
@@ -593,6 +603,7 @@ CREATE TABLE `security_group_rules` (
 --> statement-breakpoint
 CREATE TABLE `security_groups` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` varchar(255) NOT NULL,
@@ -607,6 +618,7 @@ CREATE TABLE `security_groups` (
 --> statement-breakpoint
 CREATE TABLE `subnet_pools` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` varchar(255) NOT NULL,
@@ -795,6 +807,23 @@ CREATE TABLE `floating_ips` (
 	CONSTRAINT `floating_ips_by_port` UNIQUE(`floating_port_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `port_forwardings` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`floatingip_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`protocol` varchar(3) character set ascii collate ascii_bin NOT NULL,
+	`external_port_start` int NOT NULL,
+	`external_port_end` int NOT NULL,
+	`internal_port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`internal_ip_address` varchar(45) character set ascii collate ascii_bin NOT NULL,
+	`internal_port_start` int NOT NULL,
+	`internal_port_end` int NOT NULL,
+	CONSTRAINT `port_forwardings_id` PRIMARY KEY(`id`),
+	CONSTRAINT `port_forwardings_by_floating_ip` UNIQUE(`floatingip_id`,`protocol`,`external_port_start`),
+	CONSTRAINT `port_forwardings_by_port` UNIQUE(`internal_port_id`,`internal_ip_address`,`protocol`,`internal_port_start`)
+);
+--> statement-breakpoint
 CREATE TABLE `router_gateways` (
 	`router_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -812,6 +841,7 @@ CREATE TABLE `router_interfaces` (
 --> statement-breakpoint
 CREATE TABLE `routers` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` varchar(255) NOT NULL,
@@ -826,6 +856,12 @@ CREATE TABLE `routers` (
 	`routes` json NOT NULL,
 	CONSTRAINT `routers_id` PRIMARY KEY(`id`),
 	CONSTRAINT `routers_by_gateway_port` UNIQUE(`gateway_port_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `commit_markers` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `commit_markers_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `leases` (
@@ -863,6 +899,7 @@ CREATE TABLE `server_group_members` (
 --> statement-breakpoint
 CREATE TABLE `server_groups` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`lock_version` bigint unsigned NOT NULL DEFAULT 0,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
@@ -1026,6 +1063,8 @@ CREATE TABLE `server_migrations` (
 	CONSTRAINT `server_migrations_uuid` UNIQUE(`uuid`)
 );
 --> statement-breakpoint
+ALTER TABLE `port_security_groups` ADD CONSTRAINT `port_security_groups_security_group_id_security_groups_id_fk` FOREIGN KEY (`security_group_id`) REFERENCES `security_groups`(`id`) ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE `ports` ADD CONSTRAINT `ports_network_id_networks_id_fk` FOREIGN KEY (`network_id`) REFERENCES `networks`(`id`) ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
 CREATE INDEX `audit_records_at` ON `audit_records` (`at`);--> statement-breakpoint
 CREATE INDEX `audit_records_user` ON `audit_records` (`user_id`);--> statement-breakpoint
@@ -1109,10 +1148,12 @@ CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `floating_ips_by_project` ON `floating_ips` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `floating_ips_by_address` ON `floating_ips` (`floating_ip_address`);--> statement-breakpoint
 CREATE INDEX `floating_ips_by_router` ON `floating_ips` (`router_id`);--> statement-breakpoint
+CREATE INDEX `port_forwardings_by_router` ON `port_forwardings` (`router_id`);--> statement-breakpoint
 CREATE INDEX `router_interfaces_by_port` ON `router_interfaces` (`port_id`);--> statement-breakpoint
 CREATE INDEX `router_interfaces_by_subnet` ON `router_interfaces` (`subnet_id`);--> statement-breakpoint
 CREATE INDEX `routers_by_project` ON `routers` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `routers_by_gateway_network` ON `routers` (`gateway_network_id`);--> statement-breakpoint
+CREATE INDEX `commit_markers_created_at` ON `commit_markers` (`created_at`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint

@@ -1,9 +1,10 @@
 import { index, int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
-import { text255, time, uuid } from '#common/db/columns.ts'
+import { lockVersion, text255, time, uuid } from '#common/db/columns.ts'
 
 /** Groups of hosts that operators created. The zone of a group is in its metadata, as in Nova. */
 export const aggregates = mysqlTable('aggregates', {
   id: int('id').primaryKey().autoincrement(),
+  lockVersion: lockVersion(),
   uuid: uuid('uuid').notNull().unique(),
   name: text255('name').notNull().unique(),
   metadata: json('metadata').$type<Readonly<Record<string, string>>>().notNull(),

@@ -11,7 +11,7 @@ import {
   uniqueIndex,
   varchar,
 } from 'drizzle-orm/mysql-core'
-import { text255, time, token } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token } from '#common/db/columns.ts'
 
 /**
  * Keystone's ids: 32 hexadecimal digits, or a word such as `default`. Any Unicode, because clients look things up by
@@ -30,6 +30,7 @@ const digest = (name: string) => token(name)
 
 export const domains = mysqlTable('domains', {
   id: keystoneId('id').primaryKey(),
+  lockVersion: lockVersion(),
   name: nameText('name').notNull().unique(),
   description: text('description').notNull(),
   enabled: boolean('enabled').notNull(),
@@ -40,6 +41,7 @@ export const projects = mysqlTable(
   'projects',
   {
     id: keystoneId('id').primaryKey(),
+    lockVersion: lockVersion(),
     domainId: keystoneId('domain_id').notNull(),
     /** Null right below the domain; never changes. */
     parentId: keystoneId('parent_id'),
@@ -65,6 +67,7 @@ export const users = mysqlTable(
   'users',
   {
     id: keystoneId('id').primaryKey(),
+    lockVersion: lockVersion(),
     domainId: keystoneId('domain_id').notNull(),
     name: nameText('name').notNull(),
     /** scrypt, with its parameters and salt; null for a user no password opens. */
@@ -87,6 +90,7 @@ export const userGroups = mysqlTable(
   'user_groups',
   {
     id: keystoneId('id').primaryKey(),
+    lockVersion: lockVersion(),
     domainId: keystoneId('domain_id').notNull(),
     name: nameText('name').notNull(),
     description: text('description').notNull(),
@@ -109,6 +113,7 @@ export const roles = mysqlTable(
   'roles',
   {
     id: keystoneId('id').primaryKey(),
+    lockVersion: lockVersion(),
     /** '' for a role of the whole cloud. */
     domainId: keystoneId('domain_id').notNull(),
     name: nameText('name').notNull(),
@@ -294,6 +299,7 @@ export const registeredLimits = mysqlTable(
   'registered_limits',
   {
     id: keystoneId('id').primaryKey(),
+    lockVersion: lockVersion(),
     serviceId: keystoneId('service_id').notNull(),
     /** '' for every region. */
     regionId: text255('region_id').notNull(),

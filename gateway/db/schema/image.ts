@@ -9,13 +9,14 @@ import {
   text,
   varchar,
 } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** A row is an image a user can see; deleting the image deletes the row. */
 export const images = mysqlTable(
   'images',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     name: text255('name'),
     status: token('status', 16).notNull(),
     visibility: token('visibility', 16).notNull(),

@@ -10,7 +10,10 @@ import {
   uniqueIndex,
   varchar,
 } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
+
+// Foreign keys stand where many transactions at once give a row a child: they keep it from being deleted meanwhile, on all
+// nodes of a cluster, and do not exclude each other, as `lockRows` would.
 
 /** The columns of every object of the network service. */
 export const described = {
@@ -27,6 +30,7 @@ export const networks = mysqlTable(
   'networks',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     ...described,
     isUp: boolean('admin_state_up').notNull(),
     isShared: boolean('shared').notNull(),
@@ -106,6 +110,7 @@ export const subnetPools = mysqlTable(
   'subnet_pools',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     ...described,
     ipVersion: smallint('ip_version').notNull(),
     prefixes: json('prefixes').$type<readonly string[]>().notNull(),
@@ -152,8 +157,11 @@ export const ports = mysqlTable(
   'ports',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     ...described,
-    networkId: uuid('network_id').notNull(),
+    networkId: uuid('network_id')
+      .notNull()
+      .references(() => networks.id),
     macAddress: token('mac_address', 17).notNull(),
     /** Of the machine's NIC that is behind it, which it shows in place of its own; null: none is. */
     machineMac: token('machine_mac', 17),
@@ -227,6 +235,7 @@ export const securityGroups = mysqlTable(
   'security_groups',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     ...described,
     /** The project, for its default group only: there is one per project. */
     defaultOf: token('default_of'),
@@ -264,7 +273,12 @@ export const securityGroupRules = mysqlTable(
 
 export const portSecurityGroups = mysqlTable(
   'port_security_groups',
-  { portId: uuid('port_id').notNull(), groupId: uuid('security_group_id').notNull() },
+  {
+    portId: uuid('port_id').notNull(),
+    groupId: uuid('security_group_id')
+      .notNull()
+      .references(() => securityGroups.id),
+  },
   (t) => [
     primaryKey({ columns: [t.portId, t.groupId] }),
     index('port_security_groups_by_group').on(t.groupId),

@@ -1,19 +1,21 @@
 import {
   boolean,
   index,
+  int,
   json,
   mysqlTable,
   primaryKey,
   uniqueIndex,
   varchar,
 } from 'drizzle-orm/mysql-core'
-import { token, uuid } from '#common/db/columns.ts'
+import { lockVersion, token, uuid } from '#common/db/columns.ts'
 import { described, type HostRoute } from './network.ts'
 
 export const routers = mysqlTable(
   'routers',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     ...described,
     isUp: boolean('admin_state_up').notNull(),
     /** Whether servers without a floating IP reach the external network by the router's address. */
@@ -97,5 +99,33 @@ export const floatingIps = mysqlTable(
     index('floating_ips_by_project').on(t.projectId, t.id),
     index('floating_ips_by_address').on(t.address),
     index('floating_ips_by_router').on(t.routerId),
+  ],
+)
+
+/**
+ * Ports of a floating IP that lead to as many ports of a server, or to one. Its range is not another's: who writes holds the
+ * floating IP and the server's port.
+ */
+export const portForwardings = mysqlTable(
+  'port_forwardings',
+  {
+    id: uuid('id').primaryKey(),
+    floatingIpId: uuid('floatingip_id').notNull(),
+    /** Through which the floating IP is reached. */
+    routerId: uuid('router_id').notNull(),
+    description: varchar('description', { length: 255 }).notNull(),
+    protocol: token('protocol', 3).$type<'tcp' | 'udp'>().notNull(),
+    externalFirst: int('external_port_start').notNull(),
+    externalLast: int('external_port_end').notNull(),
+    /** The server's. */
+    portId: uuid('internal_port_id').notNull(),
+    address: token('internal_ip_address', 45).notNull(),
+    internalFirst: int('internal_port_start').notNull(),
+    internalLast: int('internal_port_end').notNull(),
+  },
+  (t) => [
+    uniqueIndex('port_forwardings_by_floating_ip').on(t.floatingIpId, t.protocol, t.externalFirst),
+    uniqueIndex('port_forwardings_by_port').on(t.portId, t.address, t.protocol, t.internalFirst),
+    index('port_forwardings_by_router').on(t.routerId),
   ],
 )

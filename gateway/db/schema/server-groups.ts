@@ -1,11 +1,12 @@
 import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Rules of users about the hosts of their servers relative to each other. */
 export const serverGroups = mysqlTable(
   'server_groups',
   {
     id: uuid('id').primaryKey(),
+    lockVersion: lockVersion(),
     projectId: token('project_id').notNull(),
     userId: token('user_id').notNull(),
     name: text255('name').notNull(),

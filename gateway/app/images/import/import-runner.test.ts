@@ -22,17 +22,18 @@ import { importApart } from './run-import.ts'
 const log = createLogger('test', 'silent')
 const LONG_AGO = new Date('2026-01-01')
 const NEXT = new Date('2026-01-02')
+const owned = new AsyncDisposableStack()
 let db: Database
 let images: Images
 
 beforeAll(async () => {
   const url = await freshDatabase('import_runner')
   await migrateDatabase(url, 'gateway/db/migrations')
-  db = new Database({ url, connectionsMax: 2 })
-  images = await imagesOf(configFromEnv(await gatewayEnv(url)), db, () => undefined)
+  db = owned.use(new Database({ url, connectionsMax: 2 }))
+  images = await imagesOf(owned, configFromEnv(await gatewayEnv(url)), db, () => undefined)
 })
 
-afterAll(() => db?.[Symbol.asyncDispose]())
+afterAll(() => owned.disposeAsync())
 
 /** An import of an image that is gone; `isLeft`: a process had it, and has ended. */
 async function importTask(isLeft: boolean): Promise<string> {

@@ -1,12 +1,12 @@
-import type { Clock } from '#common/clock.ts'
-import type { Logger } from '#common/log.ts'
-import { RunningReconciler } from '#common/reconciler.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import { RunningReconciler } from '../reconciler.ts'
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts'
 
 /** How late a renewed certificate is served. */
 const EVERY_MS = 10_000
 
-/** The certificate of this gateway, as its files have it now. */
+/** The certificate of a server, as its files have it now. */
 export class CertificateWatch implements AsyncDisposable {
   readonly #files: CertificateFiles
   readonly #running: RunningReconciler

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { IncomingFile } from './content-store.ts'
+import { IncomingFile } from './directory-store.ts'
 
 test('content that the disk has no room for is refused as unavailable', async () => {
   await using incoming = new IncomingFile(

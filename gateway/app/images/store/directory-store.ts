@@ -3,31 +3,21 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
-import { HEAD_BYTES, type Sample, TAIL_BYTES } from './formats/format.ts'
+import { HEAD_BYTES, type Sample, TAIL_BYTES } from '../formats/format.ts'
+import {
+  type ContentStore,
+  type Incoming,
+  isDigest,
+  type Part,
+  type StoredContent,
+} from './content-store.ts'
 
-const SHA256 = /^[0-9a-f]{64}$/
 const READ_CHUNK_BYTES = 256 * 1024
 
-/** Positions of the first and the last byte of a part. */
-export interface Part {
-  readonly first: number
-  readonly last: number
-}
-
-/** A content on its way into the store. Disposing one that was not kept leaves nothing behind. */
-export interface Incoming extends AsyncDisposable {
-  write(chunk: Uint8Array): Promise<void>
-  /** Afterwards everything written is on disk. */
-  flush(): Promise<void>
-  /** Afterwards the store has the content under its digest, durably; keeping twice is keeping once. */
-  keep(sha256: string): Promise<void>
-}
-
 /**
- * Files named by the SHA-256 of their content, in one directory that every gateway shares. A file is complete as
- * soon as it has its name. Who may remove one is decided by its row in `image_contents`, not here.
+ * Contents as files in one directory that every gateway shares. A file is complete as soon as it has its name.
  */
-export class ContentStore {
+export class DirectoryStore implements ContentStore {
   readonly #contents: string
   readonly #incoming: string
 
@@ -37,35 +27,26 @@ export class ContentStore {
   }
 
   /** Makes the directory when it is missing. */
-  static async open(directory: string): Promise<ContentStore> {
-    const store = new ContentStore(directory)
+  static async open(directory: string): Promise<DirectoryStore> {
+    const store = new DirectoryStore(directory)
     await mkdir(store.#contents, { recursive: true, mode: 0o700 })
     await mkdir(store.#incoming, { recursive: true, mode: 0o700 })
     return store
   }
 
-  /** Throws `unavailable` when the store's disk is full, as do `write` and `flush` of the answer. */
   async receive(): Promise<Incoming> {
     const path = join(this.#incoming, randomUUID())
     const file = await orFull(open(path, 'wx', 0o600))
     return new IncomingFile(file, path, (sha256) => this.#pathOf(sha256))
   }
 
-  /**
-   * The content, or a range, as a stream of chunks; `sizeBytes` is the size of the whole content. Throws
-   * `unavailable` when the file is not there.
-   */
-  async read(
-    sha256: string,
-    part?: Part,
-  ): Promise<{ readonly sizeBytes: number; readonly stream: ReadableStream<Uint8Array> }> {
+  async read(sha256: string, part?: Part): Promise<StoredContent> {
     const { file, sizeBytes } = await this.#open(sha256)
     const range = part === undefined ? {} : { start: part.first, end: part.last }
     const options = { fd: file, highWaterMark: READ_CHUNK_BYTES, ...range }
     return { sizeBytes, stream: webStream(createReadStream(this.#pathOf(sha256), options)) }
   }
 
-  /** The two ends of a content. Throws `unavailable` when the file is not there. */
   async sample(sha256: string): Promise<Sample> {
     const { file, sizeBytes } = await this.#open(sha256)
     try {
@@ -89,20 +70,17 @@ export class ContentStore {
     }
   }
 
-  /** Afterwards the store has no such content. */
   async remove(sha256: string): Promise<void> {
     await rm(this.#pathOf(sha256), { force: true })
   }
 
-  /** Digests of the contents older than `olderThan`. */
   async *stored(olderThan: Date): AsyncGenerator<string> {
     for await (const entry of await opendir(this.#contents)) {
-      if (SHA256.test(entry.name) && (await isOlder(this.#pathOf(entry.name), olderThan)))
+      if (isDigest(entry.name) && (await isOlder(this.#pathOf(entry.name), olderThan)))
         yield entry.name
     }
   }
 
-  /** Removes what uploads of dead processes left; the answer is how many files. */
   async removeAbandoned(olderThan: Date): Promise<number> {
     let removed = 0
     for await (const entry of await opendir(this.#incoming)) {
@@ -114,8 +92,13 @@ export class ContentStore {
     return removed
   }
 
+  /** Only gateways can read the directory. */
+  async directUrl(): Promise<undefined> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   #pathOf(sha256: string): string {
-    if (!SHA256.test(sha256)) throw new Error('Not a SHA-256 digest')
+    if (!isDigest(sha256)) throw new Error('Not a SHA-256 digest')
     return join(this.#contents, sha256)
   }
 }

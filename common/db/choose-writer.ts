@@ -1,0 +1,41 @@
+/** What a node of a cluster of databases says about itself and the cluster. */
+export interface NodeState {
+  readonly name: string
+  /** It is part of the cluster that has the majority, and takes statements. */
+  readonly isInCluster: boolean
+  /** It has all data; it may be giving another node a copy of them. */
+  readonly isSynced: boolean
+  /** Its place among the nodes of the cluster, the same for all who ask. */
+  readonly place: number
+  /** How many nodes the cluster has now; 0: the server is in none. */
+  readonly size: number
+  /** The name of the node that was elected the writer; undefined: none yet. */
+  readonly elected: string | undefined
+}
+
+/** The node that takes all statements, by its URL: known already, to be elected, or not to be known now. */
+export type Choice =
+  | { readonly is: 'writer'; readonly url: string }
+  | { readonly is: 'candidate'; readonly url: string; readonly insteadOf: string }
+  | { readonly is: 'unknown' }
+
+/**
+ * The writer stays the writer while it is in the cluster, so that a node that comes back changes nothing. One that has
+ * left is succeeded by the first synced node. While a node that is in the cluster is not heard, nothing is decided,
+ * unless `mayPassOver`: it may be the writer to all others.
+ */
+export function chooseWriter(states: ReadonlyMap<string, NodeState>, mayPassOver: boolean): Choice {
+  const able = [...states]
+    .filter(([, { isInCluster, isSynced }]) => isInCluster && isSynced)
+    .toSorted(([, a], [, b]) => a.place - b.place)
+  const [first] = able
+  if (first === undefined) return { is: 'unknown' }
+  const [url, { elected, size }] = first
+  const isElected = able.find(([, { name }]) => name === elected)
+  if (isElected !== undefined) return { is: 'writer', url: isElected[0] }
+  const heard = [...states.values()].filter(({ isInCluster }) => isInCluster)
+  if (heard.length < size && !mayPassOver) return { is: 'unknown' }
+  return elected === undefined
+    ? { is: 'writer', url }
+    : { is: 'candidate', url, insteadOf: elected }
+}

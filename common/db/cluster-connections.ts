@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PoolConnection } from 'mysql2'
+import { ClusterNodes } from './cluster-nodes.ts'
+import type { PoolOptions } from './pool.ts'
+import { NotReached } from './retry.ts'
+import { type ConnectionKind, type Connections, ServerPools } from './server-pools.ts'
+
+/** How long one connection waits for a writer; work that is repeated waits again. */
+const WRITER_WAIT_MS = 2_000
+/** Transactions that run on a node that is well end there, unless they take longer. */
+const DRAIN_MS = 5_000
+
+/** The connections to the writer of a cluster. */
+export class ClusterConnections implements Connections {
+  readonly #options: PoolOptions
+  readonly #nodes: ClusterNodes
+  #writer: ServerPools | undefined
+  readonly #leaving = new Set<Promise<void>>()
+
+  constructor(urls: readonly string[], options: PoolOptions) {
+    this.#options = options
+    this.#nodes = new ClusterNodes(urls, (url, isBeforeWell) => this.#follow(url, isBeforeWell))
+  }
+
+  async connect(kind: ConnectionKind): Promise<PoolConnection> {
+    await this.#nodes.waitForWriter(WRITER_WAIT_MS)
+    const writer = this.#writer
+    if (writer === undefined) throw new NotReached(new Error('No database server is the writer.'))
+    try {
+      return await writer.connect(kind)
+    } catch (error) {
+      this.#nodes.nudge()
+      throw this.#writer === writer ? error : new NotReached(error)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#nodes[Symbol.asyncDispose]()
+    await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])
+  }
+
+  #follow(url: string, isBeforeWell: boolean): void {
+    const before = this.#writer
+    this.#writer = new ServerPools({ ...this.#options, url })
+    if (before === undefined) return
+    if (!isBeforeWell) before.giveUp()
+    const left = leave(before, isBeforeWell ? DRAIN_MS : 0).finally(() =>
+      this.#leaving.delete(left),
+    )
+    this.#leaving.add(left)
+  }
+}
+
+async function leave(pools: ServerPools, afterMs: number): Promise<void> {
+  await sleep(afterMs, undefined, { ref: false })
+  await pools[Symbol.asyncDispose]().catch(() => undefined)
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Connection, createConnection } from 'mysql2/promise'
+import { Failure } from '../errors.ts'
+import { chooseWriter, type NodeState } from './choose-writer.ts'
+import { applyAll, electWriter, lookAt, SILENCE_MAX_MS } from './node-state.ts'
+
+/** Between two looks at a node: while the writer is known, and while it is looked for. */
+const LOOK_MS = 400
+const SEARCH_MS = 100
+/** A writer that others in the cluster hear, and this program does not, is passed over after this time. */
+const PASS_OVER_MS = 5_000
+
+/** Called with the new writer; `isBeforeWell`: the one before still takes statements. */
+type OnWriter = (writer: string, isBeforeWell: boolean) => void
+
+/**
+ * Watches the nodes of a cluster of databases and knows the writer: the one node that all programs use. So nothing is
+ * refused because two nodes changed one row, and what one program wrote another reads at once.
+ */
+export class ClusterNodes implements AsyncDisposable {
+  readonly #onWriter: OnWriter
+  readonly #states = new Map<string, NodeState>()
+  readonly #connections = new Map<string, Connection>()
+  readonly #stopped = new AbortController()
+  readonly #stop = new Promise<void>((resolve) => {
+    this.#stopped.signal.addEventListener('abort', () => resolve())
+  })
+  readonly #loops: Promise<unknown>
+  readonly #arrival = Promise.withResolvers<void>()
+  readonly #nudges = new Set<() => void>()
+  #writer: string | undefined
+  /** When the writer was last heard. */
+  #knownAt = performance.now()
+
+  constructor(urls: readonly string[], onWriter: OnWriter) {
+    this.#onWriter = onWriter
+    this.#loops = Promise.all(urls.map((url) => this.#watch(url)))
+  }
+
+  get writer(): string | undefined {
+    return this.#writer
+  }
+
+  /** Resolves once a writer is known, at the latest after `limitMs`. */
+  async waitForWriter(limitMs: number): Promise<void> {
+    if (this.#writer !== undefined) return
+    const { signal } = this.#stopped
+    const limit = sleep(limitMs, undefined, { signal, ref: false }).catch(() => undefined)
+    await Promise.race([this.#arrival.promise, limit])
+  }
+
+  /** Looks at all nodes now: a connection broke. */
+  nudge(): void {
+    for (const each of this.#nudges) each()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped.abort()
+    this.nudge()
+    await this.#loops
+  }
+
+  async #watch(url: string): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      // A look that is under way when this stops may never end: its connection is destroyed.
+      await Promise.race([this.#lookAndChoose(url), this.#stop])
+      await this.#pause()
+    }
+    this.#forget(url)
+  }
+
+  async #lookAndChoose(url: string): Promise<void> {
+    try {
+      this.#states.set(url, await lookAt(await this.#connected(url)))
+    } catch {
+      this.#forget(url)
+    }
+    await this.#choose()
+  }
+
+  async #choose(): Promise<void> {
+    const isLate = performance.now() - this.#knownAt > PASS_OVER_MS
+    const choice = chooseWriter(this.#states, isLate)
+    if (choice.is === 'unknown') return
+    const { url } = choice
+    if (choice.is === 'candidate') {
+      await this.#ask(url, (connection, name) => electWriter(connection, name, choice.insteadOf))
+      return
+    }
+    this.#knownAt = performance.now()
+    const before = this.#writer
+    if (url === before) return
+    // It first applies what others have committed, so that nobody misses what was answered before.
+    const isReady = await this.#ask(url, async (connection) => {
+      if (this.#states.get(url)?.size !== 0) await applyAll(connection)
+    })
+    if (!isReady || this.#writer !== before || this.#stopped.signal.aborted) return
+    this.#writer = url
+    this.#onWriter(url, before !== undefined && this.#states.get(before)?.isInCluster === true)
+    this.#arrival.resolve()
+  }
+
+  /** False where the node does not answer. */
+  async #ask(
+    url: string,
+    question: (connection: Connection, name: string) => Promise<unknown>,
+  ): Promise<boolean> {
+    try {
+      await question(await this.#connected(url), this.#states.get(url)?.name ?? '')
+      return true
+    } catch {
+      this.#forget(url)
+      return false
+    }
+  }
+
+  async #connected(url: string): Promise<Connection> {
+    const known = this.#connections.get(url)
+    if (known !== undefined) return known
+    const connection = await createConnection({ uri: url, connectTimeout: SILENCE_MAX_MS })
+    connection.on('error', () => this.#forget(url))
+    this.#connections.set(url, connection)
+    return connection
+  }
+
+  #forget(url: string): void {
+    this.#connections.get(url)?.destroy()
+    this.#connections.delete(url)
+    this.#states.delete(url)
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#stopped.signal.aborted) return
+    const nudged = Promise.withResolvers<void>()
+    this.#nudges.add(nudged.resolve)
+    const isKnown = this.#writer !== undefined && this.#states.has(this.#writer)
+    const timer = setTimeout(nudged.resolve, isKnown ? LOOK_MS : SEARCH_MS)
+    await nudged.promise
+    clearTimeout(timer)
+    this.#nudges.delete(nudged.resolve)
+  }
+}
+
+/** The URL of the server that takes statements, of one or several. Throws `unavailable` when none does for `limitMs`. */
+export async function findWriter(
+  urls: readonly [string, ...string[]],
+  limitMs: number,
+): Promise<string> {
+  if (urls.length === 1) return urls[0]
+  await using nodes = new ClusterNodes(urls, () => undefined)
+  await nodes.waitForWriter(limitMs)
+  if (nodes.writer !== undefined) return nodes.writer
+  const names = urls.map((url) => new URL(url).host).join(', ')
+  throw new Failure(
+    'unavailable',
+    `None of the database servers ${names} can take statements. Start most of them, and look whether they form one cluster.`,
+  )
+}

@@ -1,0 +1,47 @@
+import { createPool, type Pool } from 'mysql2'
+import { dropStatementMetadata } from './drop-statement-metadata.ts'
+import { endSilentConnections } from './end-silent-connections.ts'
+
+export interface PoolOptions {
+  /** mysql://user:password@host:port/database, with a comma between the host:port of several servers */
+  readonly url: string
+  readonly connectionsMax: number
+  /** How long a statement may go without a sign of the database; absent: longer than a lock is waited for. */
+  readonly silenceMaxMs?: number
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+/** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
+const SILENCE_MAX_MS = 20_000
+/** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
+const WAITING_MAX = 2_000
+/** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
+const STATEMENTS_PER_CONNECTION_MAX = 128
+
+/** Connections to one server. Without `autocommit` a connection begins a transaction with its first statement: a round trip less than BEGIN. */
+export function openPool(options: PoolOptions, autocommit: boolean): Pool {
+  const pool = createPool({
+    uri: options.url,
+    connectionLimit: options.connectionsMax,
+    maxIdle: options.connectionsMax,
+    queueLimit: WAITING_MAX,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    timezone: 'Z',
+    enableKeepAlive: true,
+    gracefulEnd: true,
+    maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
+  })
+  dropStatementMetadata(pool)
+  // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
+  pool.on('connection', (connection) => {
+    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    // mysql2 escapes quotes in a compound's values with backslashes: in this mode they would escape nothing.
+    // Where it is not strict, a value that is missing or too long would become another one.
+    connection.query(
+      "SET SESSION sql_mode = concat('STRICT_TRANS_TABLES,', replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''))",
+    )
+    connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
+  })
+  endSilentConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
+  return pool
+}

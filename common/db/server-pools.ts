@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net'
+import type { Pool, PoolConnection } from 'mysql2'
+import { databaseFailure } from './failures.ts'
+import { openPool, type PoolOptions } from './pool.ts'
+import { isAway, NotReached } from './retry.ts'
+
+/** Statements on `autocommit` commit by themselves; on `transactions` they begin a transaction. */
+export type ConnectionKind = 'autocommit' | 'transactions'
+
+/** Gives connections to a database. */
+export interface Connections extends AsyncDisposable {
+  /** A connection of its own, to be released. Throws `NotReached` for a database that is away. */
+  connect(kind: ConnectionKind): Promise<PoolConnection>
+}
+
+/** What a socket fails with whose server is given up. */
+class GivenUp extends Error {
+  readonly code = 'ECONNRESET'
+
+  constructor() {
+    super('The database server has lost its place to another.')
+  }
+}
+
+/** The connections to one server. */
+export class ServerPools implements Connections {
+  readonly #pools: Readonly<Record<ConnectionKind, Pool>>
+  readonly #open = new Set<PoolConnection>()
+
+  constructor(options: PoolOptions) {
+    this.#pools = {
+      autocommit: openPool(options, true),
+      transactions: openPool(options, false),
+    }
+    for (const pool of Object.values(this.#pools))
+      pool.on('connection', (connection) => {
+        this.#open.add(connection)
+        socketOf(connection).once('close', () => this.#open.delete(connection))
+      })
+  }
+
+  connect(kind: ConnectionKind): Promise<PoolConnection> {
+    return new Promise((resolve, reject) => {
+      this.#pools[kind].getConnection((error, connection) => {
+        if (error === null) resolve(connection)
+        else reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
+      })
+    })
+  }
+
+  /** Ends what runs at once, as if the server had died. */
+  giveUp(): void {
+    for (const connection of this.#open) socketOf(connection).destroy(new GivenUp())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.promise().end()))
+  }
+}
+
+/** Not in mysql2's types, though every connection has it. */
+function socketOf(connection: PoolConnection): Socket {
+  return (connection as PoolConnection & { readonly stream: Socket }).stream
+}
