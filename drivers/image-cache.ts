@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
 import type { ImageFile, ImageSource } from './driver.ts'
 import type { ImageCopies, ImageCopy } from './image-copies.ts'
@@ -100,23 +100,55 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
 
   /** Removes images outside `used` that no caller holds, the longest unused first, until the rest is within the limit. */
   async purge(used: ReadonlySet<string>): Promise<void> {
-    const unused = []
-    for (const name of await readdir(this.#folder)) {
-      if (!SHA256.test(name) || used.has(name) || this.#held.has(name)) continue
-      const { size, mtimeMs } = await stat(join(this.#folder, name))
-      unused.push({ name, size, mtimeMs })
-    }
+    const isUnused = (name: string) => !used.has(name) && !this.#held.has(name)
     let kept = 0
-    for (const { name, size } of unused.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
-      kept += size
-      if (kept > this.#unusedBytesMax) await rm(join(this.#folder, name), { force: true })
+    for (const { name, size } of await this.#newestFirst()) {
+      if (isUnused(name)) kept += size
+      if (kept > this.#unusedBytesMax && isUnused(name)) await this.#drop(name)
     }
+  }
+
+  /** The same until all images here are within `bytesMax`; false where those that are held are more. */
+  async shrink(bytesMax: number): Promise<boolean> {
+    const files = await this.#newestFirst()
+    let bytes = files.reduce((sum, { size }) => sum + size, 0)
+    for (const { name, size } of files.toReversed()) {
+      if (bytes <= bytesMax) break
+      if (this.#held.has(name)) continue
+      await this.#drop(name)
+      bytes -= size
+    }
+    return bytes <= bytesMax
+  }
+
+  /** Of all images here. */
+  async usedBytes(): Promise<number> {
+    return (await this.#newestFirst()).reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** Afterwards the image is not here; who reads its file reads on. */
+  async remove({ sha256 }: Pick<ImageFile, 'sha256'>): Promise<void> {
+    if (SHA256.test(sha256)) await this.#drop(sha256)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const fetches = [...this.#fetches.values()]
     for (const fetch of fetches) fetch.abort.abort(new Failure('unavailable', 'The host stops.'))
     await Promise.allSettled(fetches.map((fetch) => fetch.done))
+  }
+
+  async #newestFirst(): Promise<readonly { readonly name: string; readonly size: number }[]> {
+    const names = (await readdir(this.#folder)).filter((name) => SHA256.test(name))
+    const found = names.map(async (name) => {
+      // Another caller may have dropped it.
+      const file = await stat(join(this.#folder, name)).catch(() => undefined)
+      return { name, size: file?.size ?? 0, mtimeMs: file?.mtimeMs ?? 0 }
+    })
+    return (await Promise.all(found)).toSorted((a, b) => b.mtimeMs - a.mtimeMs)
+  }
+
+  async #drop(name: string): Promise<void> {
+    await rm(join(this.#folder, name), { force: true })
   }
 
   #start(image: ImageFile, path: string): Fetch {
@@ -144,17 +176,23 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
 
   async #download(image: ImageFile, path: string, signal: AbortSignal): Promise<string> {
     const partial = `${path}${PARTIAL}${randomUUID()}`
+    const { cache, ...original } = image
     try {
       await this.#writeVerified(image, partial, signal)
-      await rename(partial, path)
-      return path
-    } finally {
-      await rm(partial, { force: true })
+    } catch (error) {
+      if (cache === undefined || !isFailure(error, 'invalid')) throw error
+      // The cell's cache may have damaged it.
+      await this.#source.reportDamaged?.(image, signal)
+      await this.#writeVerified(original, partial, signal)
     }
+    await rename(partial, path)
+    return path
   }
 
+  /** Afterwards the file is there and durable; on a failure it is not there. */
   async #writeVerified(image: ImageFile, partial: string, signal: AbortSignal): Promise<void> {
     const file = await open(partial, 'wx', 0o444)
+    let isWhole = false
     try {
       const hash = createHash('sha256')
       let size = 0
@@ -169,8 +207,10 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
       if (hash.digest('hex') !== image.sha256)
         throw notAsPromised(image, 'does not match its SHA-256')
       await file.sync()
+      isWhole = true
     } finally {
       await file.close()
+      if (!isWhole) await rm(partial, { force: true })
     }
   }
 }

@@ -465,6 +465,51 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/images/{image}/caches": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The cells whose image cache has an image or fetches it. */
+        readonly get: operations["listImageCaches"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/images/{image}/caches/{cell}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+                /** @description The id or the name of a cell. */
+                readonly cell: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Has the image cache of a cell fetch an image.
+         * @description The answer comes at once; a repeat says how far it is.
+         */
+        readonly put: operations["preloadImage"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/images/{image}/copies": {
         readonly parameters: {
             readonly query?: never;
@@ -1156,6 +1201,21 @@ export interface components {
             readonly name: string | null;
             readonly size_bytes: number;
         };
+        /** @description An image in the cache of a cell, from which the hosts of the cell read it. */
+        readonly CachedImage: {
+            /** Format: uuid */
+            readonly image_id: string;
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description Its name. */
+            readonly cell: string;
+            /** @enum {string} */
+            readonly state: "cached" | "fetching";
+            /** @description Of the image. */
+            readonly size_bytes: number;
+            /** @description As many of these are in the cell. */
+            readonly fetched_bytes: number;
+        };
         /** @description An action on a server that is carried out when its cell is reachable again. A server has one at most. */
         readonly Intent: {
             /** Format: uuid */
@@ -1233,6 +1293,11 @@ export interface components {
         readonly CustomName: string;
         /** @description `available`: it waits for a server. docs/reference/states.md has all states. */
         readonly NodeState: string;
+        readonly NodeNic: {
+            readonly mac_address: string;
+            /** @description Where its cable ends: at a physical network (`SITE`), or at an access port of a VLAN there (`SITE:7`). */
+            readonly segment: string;
+        };
         readonly Node: {
             readonly name: components["schemas"]["NodeName"];
             /** Format: uuid */
@@ -1240,6 +1305,8 @@ export interface components {
             /** @description The MAC address of the NIC from which it boots. */
             readonly mac_address: string;
             readonly uses_efi: boolean;
+            /** @description Its NICs for servers' ports on OVN, besides the one from which it boots. */
+            readonly nics: readonly components["schemas"]["NodeNic"][];
             /** @description Null if people switch the machine. The password is never shown. */
             readonly bmc: {
                 readonly address: string;
@@ -1387,6 +1454,7 @@ export type AuditRecord = components['schemas']['AuditRecord'];
 export type OperatedServer = components['schemas']['OperatedServer'];
 export type Event = components['schemas']['Event'];
 export type ImageCopy = components['schemas']['ImageCopy'];
+export type CachedImage = components['schemas']['CachedImage'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
@@ -1395,6 +1463,7 @@ export type PathCheck = components['schemas']['PathCheck'];
 export type NodeName = components['schemas']['NodeName'];
 export type CustomName = components['schemas']['CustomName'];
 export type NodeState = components['schemas']['NodeState'];
+export type NodeNic = components['schemas']['NodeNic'];
 export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
@@ -2353,6 +2422,77 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
         };
     };
+    readonly listImageCaches: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, also where some cells did not answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                        readonly caches: readonly components["schemas"]["CachedImage"][];
+                        /** @description Cells that may have it and do not answer. */
+                        readonly unreachable: readonly {
+                            /** Format: uuid */
+                            readonly cell_id: string;
+                            /** @description Its name. */
+                            readonly cell: string;
+                            readonly reason: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly preloadImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+                /** @description The id or the name of a cell. */
+                readonly cell: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cache has the image or fetches it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CachedImage"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
     readonly listImageCopies: {
         readonly parameters: {
             readonly query?: {
@@ -2794,6 +2934,8 @@ export interface operations {
                     readonly mac_address: string;
                     /** @default false */
                     readonly uses_efi?: boolean;
+                    /** @description The NICs for servers' ports, on a host with OVN; absent for other hosts. */
+                    readonly nics?: readonly components["schemas"]["NodeNic"][];
                     readonly resource_class?: components["schemas"]["CustomName"];
                     readonly traits?: readonly components["schemas"]["CustomName"][];
                     /** @description Absent if people switch the machine. */

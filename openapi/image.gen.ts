@@ -1508,6 +1508,10 @@ export interface operations {
             readonly query?: never;
             readonly header: {
                 readonly "X-Weir-Image-Ticket": string;
+                /** @description One range, such as `bytes=1024-`. */
+                readonly Range?: string;
+                /** @description `yes`: the client can read the content at another place. */
+                readonly "X-Weir-Image-Direct"?: string;
             };
             readonly path: {
                 readonly image_id: components["parameters"]["imageId"];
@@ -1525,8 +1529,25 @@ export interface operations {
                     readonly "application/octet-stream": string;
                 };
             };
+            /** @description The requested range. */
+            readonly 206: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/octet-stream": string;
+                };
+            };
+            /** @description The content is at the URL in Location for 15 minutes and is read there without the ticket. */
+            readonly 307: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 416: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

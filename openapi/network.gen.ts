@@ -205,6 +205,48 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/floatingips/{floatingip_id}/port_forwardings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The port forwardings of a floating IP. */
+        readonly get: operations["listPortForwardings"];
+        readonly put?: never;
+        /** Forwards a port of a floating IP, or a range of ports, to a port of a server. The floating IP must not be associated. Requires a cell with the network engine OVN. */
+        readonly post: operations["createPortForwarding"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/floatingips/{floatingip_id}/port_forwardings/{port_forwarding_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+                readonly port_forwarding_id: components["parameters"]["portForwardingId"];
+            };
+            readonly cookie?: never;
+        };
+        /** A port forwarding. */
+        readonly get: operations["showPortForwarding"];
+        /** Changes the ports, the protocol or the destination of a port forwarding. */
+        readonly put: operations["updatePortForwarding"];
+        readonly post?: never;
+        /** Ends the forwarding. */
+        readonly delete: operations["deletePortForwarding"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/ports": {
         readonly parameters: {
             readonly query?: never;
@@ -862,7 +904,7 @@ export interface components {
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
             /**
-             * @description ACTIVE while the floating IP is associated. If its server is in another cloud, ACTIVE once that cloud has the floating IP, DOWN until then, and ERROR if that cloud refuses it.
+             * @description ACTIVE while the floating IP is associated or ports of it are forwarded. If its server is in another cloud, ACTIVE once that cloud has the floating IP, DOWN until then, and ERROR if that cloud refuses it.
              * @enum {string}
              */
             readonly status?: "ACTIVE" | "DOWN" | "ERROR";
@@ -874,6 +916,18 @@ export interface components {
             readonly port_id?: string | null;
             readonly fixed_ip_address?: string | null;
             readonly router_id?: string | null;
+            /** @description Ports of the floating IP that lead to ports of servers. */
+            readonly port_forwardings?: readonly {
+                /** Format: uuid */
+                readonly id: string;
+                /** @enum {string} */
+                readonly protocol: "tcp" | "udp";
+                /** Format: uuid */
+                readonly internal_port_id: string;
+                readonly internal_ip_address: string;
+                readonly internal_port: number | null;
+                readonly external_port: number | null;
+            }[];
             readonly port_details?: {
                 readonly name: string;
                 /** Format: uuid */
@@ -962,6 +1016,26 @@ export interface components {
             /** @description Shown to administrators; of a Geneve network, the key that cells with OVN use. */
             readonly "provider:segmentation_id"?: number | null;
             readonly "weir:cells"?: readonly string[] | null;
+        };
+        readonly TransportPort: number | null;
+        readonly TransportPorts: string | null;
+        /** @enum {string} */
+        readonly ForwardedProtocol: "tcp" | "udp";
+        readonly PortForwarding: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly description?: string;
+            /** @enum {string} */
+            readonly protocol?: "tcp" | "udp";
+            /** Format: uuid */
+            readonly internal_port_id?: string;
+            readonly internal_ip_address?: string;
+            /** @description Null if the forwarding is of several internal ports. */
+            readonly internal_port?: number | null;
+            readonly internal_port_range?: string;
+            /** @description Null if the forwarding is of several external ports. */
+            readonly external_port?: number | null;
+            readonly external_port_range?: string;
         };
         readonly RequestedAddress: {
             readonly subnet_id?: string;
@@ -1061,6 +1135,7 @@ export interface components {
                 readonly hostname: string;
                 readonly fqdn: string;
             }[];
+            /** @description `baremetal` while it is a NIC of a whole machine, otherwise `normal`. */
             readonly "binding:vnic_type"?: string;
             /** @description Shown to administrators. */
             readonly "binding:host_id"?: string;
@@ -1068,7 +1143,7 @@ export interface components {
              * @description Shown to administrators.
              * @enum {string}
              */
-            readonly "binding:vif_type"?: "unbound" | "bridge";
+            readonly "binding:vif_type"?: "unbound" | "bridge" | "other";
             /** @description Shown to administrators. */
             readonly "binding:profile"?: Record<string, never>;
             /** @description Shown to administrators. */
@@ -1439,6 +1514,7 @@ export interface components {
         readonly subnetPoolId: string;
         readonly routerId: string;
         readonly floatingIpId: string;
+        readonly portForwardingId: string;
         readonly rbacPolicyId: string;
         readonly projectId: string;
         readonly alias: string;
@@ -1496,6 +1572,10 @@ export type FloatingIp = components['schemas']['FloatingIp'];
 export type NewNetwork = components['schemas']['NewNetwork'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
+export type TransportPort = components['schemas']['TransportPort'];
+export type TransportPorts = components['schemas']['TransportPorts'];
+export type ForwardedProtocol = components['schemas']['ForwardedProtocol'];
+export type PortForwarding = components['schemas']['PortForwarding'];
 export type RequestedAddress = components['schemas']['RequestedAddress'];
 export type AddressPair = components['schemas']['AddressPair'];
 export type DhcpOption = components['schemas']['DhcpOption'];
@@ -1539,6 +1619,7 @@ export type ParameterRuleId = components['parameters']['ruleId'];
 export type ParameterSubnetPoolId = components['parameters']['subnetPoolId'];
 export type ParameterRouterId = components['parameters']['routerId'];
 export type ParameterFloatingIpId = components['parameters']['floatingIpId'];
+export type ParameterPortForwardingId = components['parameters']['portForwardingId'];
 export type ParameterRbacPolicyId = components['parameters']['rbacPolicyId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type ParameterAlias = components['parameters']['alias'];
@@ -1945,6 +2026,7 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
         };
     };
@@ -2134,6 +2216,190 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly listPortForwardings: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes in the answer; all of them when absent. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description An answer has at most 1000. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description Returns the page before the marker instead of the page after it; without a marker, the last page. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly internal_port_id?: components["schemas"]["AnyOf"];
+                readonly external_port?: components["schemas"]["AnyOf"];
+                readonly protocol?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly port_forwardings: readonly components["schemas"]["PortForwarding"][];
+                        readonly port_forwardings_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createPortForwarding: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly port_forwarding: {
+                        readonly internal_port_id: string;
+                        readonly internal_ip_address?: components["schemas"]["Address"];
+                        readonly internal_port?: components["schemas"]["TransportPort"];
+                        readonly internal_port_range?: components["schemas"]["TransportPorts"];
+                        readonly external_port?: components["schemas"]["TransportPort"];
+                        readonly external_port_range?: components["schemas"]["TransportPorts"];
+                        readonly protocol: components["schemas"]["ForwardedProtocol"];
+                        readonly description?: components["schemas"]["Text"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port forwarding, complete or with only the requested attributes. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly port_forwarding: components["schemas"]["PortForwarding"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly showPortForwarding: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes in the answer; all of them when absent. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+                readonly port_forwarding_id: components["parameters"]["portForwardingId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The port forwarding, complete or with only the requested attributes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly port_forwarding: components["schemas"]["PortForwarding"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updatePortForwarding: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+                readonly port_forwarding_id: components["parameters"]["portForwardingId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly port_forwarding: {
+                        readonly internal_port_id?: string;
+                        readonly internal_ip_address?: components["schemas"]["Address"];
+                        readonly internal_port?: components["schemas"]["TransportPort"];
+                        readonly internal_port_range?: components["schemas"]["TransportPorts"];
+                        readonly external_port?: components["schemas"]["TransportPort"];
+                        readonly external_port_range?: components["schemas"]["TransportPorts"];
+                        readonly protocol?: components["schemas"]["ForwardedProtocol"];
+                        readonly description?: components["schemas"]["Text"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port forwarding, complete or with only the requested attributes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly port_forwarding: components["schemas"]["PortForwarding"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deletePortForwarding: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floatingip_id: components["parameters"]["floatingIpId"];
+                readonly port_forwarding_id: components["parameters"]["portForwardingId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listPorts: {

@@ -1,9 +1,9 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
+import type { ImageTarget } from '../images/image-client.ts'
 import type { Fence } from './fence.ts'
 import type { Attempts } from './guests/attempts.ts'
-import type { ImageTarget } from './guests/image-client.ts'
 import type { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import type { MetadataStore } from './metadata/metadata-store.ts'
 

@@ -29,3 +29,14 @@ test('metrics are served where a port says so, on the machine alone unless an ad
   })
   expect(() => metricsOf({ COMPUTE_METRICS_PORT: '65536' })).toThrow('65536 is not an integer')
 })
+
+test('images are fetched from the gateways in the list, each of which is a URL', () => {
+  const urlsOf = (text: string) => configFromEnv({ ...least, COMPUTE_IMAGE_URL: text }).imageUrls
+
+  expect(urlsOf('http://a:1/image, https://b/image')).toEqual([
+    'http://a:1/image',
+    'https://b/image',
+  ])
+  expect(() => urlsOf('http://a:1/image,b')).toThrow('COMPUTE_IMAGE_URL: b is not an http(s) URL')
+  expect(() => urlsOf('')).toThrow('COMPUTE_IMAGE_URL is not set')
+})

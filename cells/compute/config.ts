@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { type Env, EnvReader } from '#common/env.ts'
+import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
 import type { MetricsSettings } from './metrics/serve-metrics.ts'
@@ -10,13 +10,15 @@ export interface ComputeConfig {
   readonly hostName: string
   readonly hostAddress: string
   readonly zone: string | null
+  /** Of each server of the bus, or of each gateway that relays to it, with commas between them. */
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
   /** Of the account that signed the credential, with which it is renewed. */
   readonly natsAccountSeed: string | undefined
-  /** The gateway that renews the credential; undefined: another process renews it. */
+  /** The gateways that renew the credential, with commas between them; undefined: another process renews it. */
   readonly gatewayUrl: string | undefined
-  readonly imageUrl: string
+  /** Of the gateways' image services, in the order in which they are tried first. */
+  readonly imageUrls: readonly string[]
   readonly stateDirectory: string
   readonly driver: DriverName
   /** Settings of the driver's own: `COMPUTE_DRIVER_<NAME>` as `<name>`. */
@@ -29,6 +31,7 @@ export interface ComputeConfig {
 }
 
 const PORT_MAX = 65_535
+const BUS_SCHEMES = ['nats', 'tls', 'wss', 'ws']
 const DRIVER_PREFIX = 'COMPUTE_DRIVER_'
 
 /** Reads the COMPUTE_* variables; throws one error that names every problem. */
@@ -47,11 +50,11 @@ export function configFromEnv(env: Env): ComputeConfig {
     hostName: read.text('HOST_NAME'),
     hostAddress: read.text('HOST_ADDRESS', ownAddress()),
     zone: read.optionalText('ZONE') ?? null,
-    natsUrl: read.text('NATS_URL'),
+    natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
-    gatewayUrl: read.optionalText('GATEWAY_URL'),
-    imageUrl: read.text('IMAGE_URL'),
+    gatewayUrl: read.optionalUrls('GATEWAY_URL', ['https', 'http']),
+    imageUrls: readImageUrls(read),
     stateDirectory: read.text('STATE_DIRECTORY'),
     driver: read.choice('DRIVER', DRIVER_NAMES),
     answerWithinMs: read.integer('ANSWER_WITHIN_MS', 5_000, 1),
@@ -67,6 +70,17 @@ export function configFromEnv(env: Env): ComputeConfig {
     hostId: parseId<HostId>(config.hostId, 'COMPUTE_HOST_ID'),
     driverSettings,
   }
+}
+
+/** At least one; each that is no URL is a problem. */
+function readImageUrls(read: EnvReader): readonly string[] {
+  const urls = read.list('IMAGE_URL')
+  // Reported as missing.
+  if (urls.length === 0) read.text('IMAGE_URL')
+  const wrong = urls.find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+  if (wrong !== undefined)
+    throw new SettingsError([`COMPUTE_IMAGE_URL: ${wrong} is not an http(s) URL`])
+  return urls
 }
 
 /** Without a token only the machine itself may read what guests send and receive. */

@@ -68,8 +68,8 @@ function wireInventory(
   inventory: HostInventory,
   address: string,
 ): NonNullable<HostReport['inventory']> {
-  const { cpu, imageFormats, traits, hypervisor, machines, externalNetworks, ...amounts } =
-    inventory
+  const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
+  const { externalNetworks, machineSegments, ...amounts } = more
   return {
     ...amounts,
     hypervisor: { ...hypervisor, address },
@@ -77,6 +77,7 @@ function wireInventory(
     imageFormats: [...imageFormats],
     traits: [...traits],
     ...(machines && { machines: [...machines] }),
+    ...(machineSegments && { machineSegments: [...machineSegments] }),
     ...(externalNetworks && {
       externalNetworks: externalNetworks.map(({ name, cidrs }) => ({ name, cidrs: [...cidrs] })),
     }),

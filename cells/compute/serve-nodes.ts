@@ -25,9 +25,10 @@ export function serveNodes(compute: Compute, nats: NatsConnection): readonly Asy
   })
 }
 
-function nodeView({ instance, traits, parts, ...node }: NodeReport): NodeView {
+function nodeView({ instance, traits, parts, nics, ...node }: NodeReport): NodeView {
   return {
     ...node,
+    nics: [...nics],
     serverId: instance,
     traits: [...traits],
     parts: parts && {

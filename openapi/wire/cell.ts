@@ -6,6 +6,7 @@ import { PortFilter } from './firewall.ts'
 import { HostAggregate, HostView, UnmanagedGuest } from './host.ts'
 import {
   FlavorSnapshot,
+  ImageFile,
   ImageSnapshot,
   InstanceBuild,
   InstanceRecord,
@@ -161,6 +162,23 @@ export const CELL_OPERATIONS = {
   'host.set-aggregates': {
     ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
     answer: HostView,
+  },
+  /** Afterwards the cell's image cache has the image, or fetches it: asked again, it says so. */
+  'image.preload': {
+    ask: ImageFile,
+    answer: Type.Object({
+      state: OneOf(['cached', 'fetching'] as const),
+      /** Of the image, as many as are in the cell. */
+      fetchedBytes: Type.Integer({ minimum: 0 }),
+    }),
+  },
+  /** Whether the cell's image cache has the image; nothing is fetched. */
+  'image.cached': {
+    ask: Type.Omit(ImageFile, ['ticket', 'cache']),
+    answer: Type.Object({
+      state: OneOf(['cached', 'fetching', 'absent'] as const),
+      fetchedBytes: Type.Integer({ minimum: 0 }),
+    }),
   },
   /** Rows after a position; those up to it are taken as applied and may be dropped. */
   'feed.read': {

@@ -58,6 +58,11 @@ export const Inventory = Type.Object({
       }),
     ),
   ),
+  /**
+   * The networks of the site that NICs of the machines are on, such as `SITE:7`: their servers can have ports on these
+   * alone. Absent from other hosts, and where the site alone knows.
+   */
+  machineSegments: Type.Optional(Type.Array(Type.String())),
   /** By the names of physical networks; absent from hosts whose backend has no routers. */
   externalNetworks: Type.Optional(Type.Array(ExternalNetwork)),
   /** Why the backend routes to none of them; absent: it does. */

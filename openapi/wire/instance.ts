@@ -24,12 +24,21 @@ export const FlavorSnapshot = Type.Object({
 })
 export type FlavorSnapshot = Static<typeof FlavorSnapshot>
 
+/** Where hosts of a cell read an image first, and the proof that they may. */
+export const ImageCacheRef = Type.Object({
+  urls: Type.Array(Type.String(), { maxItems: 64 }),
+  pass: Type.String(),
+})
+export type ImageCacheRef = Static<typeof ImageCacheRef>
+
 /** A content of the image service, and the right to read it. */
 export const ImageFile = Type.Object({
   id: Uuid,
   sizeBytes: Type.Integer({ minimum: 0 }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   ticket: Type.String(),
+  /** Set by a cell for its hosts; absent: the cell has no cache. */
+  cache: Type.Optional(ImageCacheRef),
 })
 export type ImageFile = Static<typeof ImageFile>
 
@@ -68,6 +77,8 @@ export const Nic = Type.Object({
   ),
   /** By which the guest finds it; absent: none. */
   tag: Type.Optional(Type.String()),
+  /** The network of the site that it is on: `SITE`, or `SITE:7` for its VLAN 7; absent: a tenant network. */
+  segment: Type.Optional(Type.String()),
 })
 
 /** The NIC of a machine that is behind a port. */

@@ -7,6 +7,7 @@ const Revision = Type.Integer({ minimum: 0 })
 /** An address without a prefix length. */
 const Address = Type.String({ minLength: 2, maxLength: 45 })
 const Cidr = Type.String({ minLength: 4, maxLength: 49 })
+const PortNumber = Type.Integer({ minimum: 1, maximum: 65_535 })
 const Route = Type.Object({ destination: Cidr, nexthop: Address })
 
 export const WireNetwork = Type.Object({
@@ -77,6 +78,8 @@ export const WirePort = Type.Object({
   hostId: Nullable(Uuid),
   /** The host of another cell that it is on; null: it is in this cell, or on no host. */
   remoteHostId: Nullable(Uuid),
+  /** It is a NIC of a whole machine, which no host plugs in and no host filters; absent: it is not. */
+  isMachine: Type.Optional(Type.Literal(true)),
 })
 export type WirePort = Static<typeof WirePort>
 
@@ -103,6 +106,19 @@ export const WireSecurityGroup = Type.Object({
 })
 export type WireSecurityGroup = Static<typeof WireSecurityGroup>
 
+/** Ports of a floating IP that lead to as many of a server's address, or all to one. */
+export const WireForwarding = Type.Object({
+  floatingIpId: Uuid,
+  floatingAddress: Address,
+  protocol: OneOf(['tcp', 'udp']),
+  externalFirst: PortNumber,
+  externalLast: PortNumber,
+  address: Address,
+  internalFirst: PortNumber,
+  internalLast: PortNumber,
+})
+export type WireForwarding = Static<typeof WireForwarding>
+
 export const WireRouter = Type.Object({
   id: Uuid,
   revision: Revision,
@@ -116,6 +132,8 @@ export const WireRouter = Type.Object({
     }),
   ),
   routes: Type.Array(Route),
+  /** Absent: none. Only those to servers of this cell. */
+  forwardings: Type.Optional(Type.Array(WireForwarding)),
 })
 export type WireRouter = Static<typeof WireRouter>
 

@@ -4,12 +4,17 @@ import { Nullable, OneOf, Uuid } from './scalars.ts'
 const Name = Type.String({ minLength: 1, maxLength: 63 })
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 })
 
+/** A NIC of a machine for servers' ports, and where its cable ends: `SITE`, or `SITE:7` for an access port of VLAN 7. */
+const SegmentNic = Type.Object({ macAddress: Type.String(), segment: Type.String() })
+
 /** A whole machine that an operator gives to a host. */
 export const NewNode = Type.Object({
   name: Name,
   /** Of the NIC that it boots from the network with. */
   macAddress: Type.String(),
   usesEfi: Type.Boolean(),
+  /** Beside the one that it boots with; absent: none is known. */
+  nics: Type.Optional(Type.Array(SegmentNic)),
   /** Absent: named after what inspection finds. */
   resourceClass: Type.Optional(Type.String()),
   traits: Type.Optional(Type.Array(Type.String())),
@@ -32,6 +37,8 @@ export const NodeView = Type.Object({
   name: Name,
   macAddress: Type.String(),
   usesEfi: Type.Boolean(),
+  /** Absent from hosts of an earlier release. */
+  nics: Type.Optional(Type.Array(SegmentNic)),
   bmc: Nullable(Type.Object({ address: Type.String(), port: Port, user: Type.String() })),
   state: Type.String(),
   /** Why the last work on it failed; null when it did not. */

@@ -107,6 +107,18 @@ export class ImageApi implements AsyncDisposable {
     return checkedStream({ method, url, headers, body: undefined }, response)
   }
 
+  /** The same service at another gateway of the deployment. */
+  async atAnother(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {
+    const face = await this.#world.addGateway(more, ['identity', 'image'])
+    const { admin, demo, adminProject, demoProject } = this
+    return new ImageApi(
+      this.#world,
+      face,
+      { admin, demo },
+      { admin: adminProject, demo: demoProject },
+    )
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#world[Symbol.asyncDispose]()
   }
@@ -116,6 +128,7 @@ function auth(token: string): Readonly<Record<string, string>> {
   return { 'x-auth-token': token }
 }
 
+/** `more` settings of the gateway. */
 export async function imageApi(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {
   const world = await identityWorld()
   const env = { GATEWAY_IMAGE_SIZE_MAX_BYTES: String(SIZE_MAX), ...more }

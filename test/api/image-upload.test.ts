@@ -111,6 +111,36 @@ describe('an upload', () => {
     expect(reply.status).toBe(409)
   })
 
+  test('beyond those that a gateway takes of a project is refused for now, and nobody else', async () => {
+    await using small = await imageApi({ GATEWAY_IMAGE_PROJECT_UPLOADS_MAX: '1' })
+    const [slow, next, other] = [
+      await small.create(small.demo),
+      await small.create(small.demo),
+      await small.create(small.admin),
+    ]
+    const sent = Promise.withResolvers<void>()
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await sent.promise
+        controller.close()
+      },
+    })
+    const upload = small.upload(small.demo, slow, body)
+    await expect
+      .poll(async () => (await small.show(small.demo, slow)).body['status'])
+      .toBe('saving')
+
+    const refused = await small.upload(small.demo, next, 'x')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+    expect(await refused.text()).toContain('takes 1 uploads of this project')
+    expect((await small.show(small.demo, next)).body['status']).toBe('queued')
+    expect((await small.upload(small.admin, other, 'x')).status).toBe(204)
+
+    sent.resolve()
+    expect((await upload).status).toBe(204)
+    expect((await small.upload(small.demo, next, 'x')).status).toBe(204)
+  })
+
   test('at the same time as another of the same image is done by one of them', async () => {
     const id = await api.create(api.demo)
 

@@ -66,8 +66,7 @@ async function machineNics(
   signal: AbortSignal,
 ): Promise<{ readonly machineNics?: MachineNic[] }> {
   if (driver.machineNics === undefined || nics.length === 0) return {}
-  const ports = nics.map(({ portId }) => portId)
-  const found = await driver.machineNics.macAddresses(id, ports, signal).catch((cause: unknown) => {
+  const found = await driver.machineNics.macAddresses(id, nics, signal).catch((cause: unknown) => {
     throw new Failure('unavailable', 'The host cannot read which NICs the guest has.', { cause })
   })
   return { machineNics: [...found].map(([portId, macAddress]) => ({ portId, macAddress })) }

@@ -247,7 +247,9 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
 
   async #upload(image: ImageSpec, signal: AbortSignal): Promise<string> {
     const { cloud, owner, source } = this.#options
-    const content = verified(await source.open(image, signal), image)
+    // From the gateways: what a cache has damaged would show only after the cloud has most of it.
+    const { cache: _, ...original } = image
+    const content = verified(await source.open(original, signal), image)
     const body = imageBody(owner, image)
     const { body: made } = await cloud.ask(CloudImage, 'image', 'POST', '/images', {
       body,

@@ -14,7 +14,7 @@ import {
   shutOutHost,
   updateHost,
 } from './hosts.ts'
-import { listImageCopies } from './images.ts'
+import { listImageCaches, listImageCopies, preloadImage } from './images.ts'
 import { cancelIntent, listIntents } from './intents.ts'
 import { join, renewCredential } from './join.ts'
 import { explainNetworkPath } from './networks.ts'
@@ -60,7 +60,9 @@ export const federationHandlers: HandlerTable<operations> = {
   listEvents,
   listHostServers,
   listHosts,
+  listImageCaches,
   listImageCopies,
+  preloadImage,
   listIntents,
   listJoinTokens,
   listNodeSensors,

@@ -1,10 +1,12 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../app/cells/operated-cells.ts'
+import { imageCaches } from '../../app/federation/image-caches.ts'
 import {
   type HostCopy,
   imageCopies,
   type UnreachableHost,
 } from '../../app/federation/image-copies.ts'
+import { type PreloadedImage, preloadImage as preload } from '../../app/federation/preload-image.ts'
 import type { Handler } from '../../http/operation.ts'
 
 /** GET /v1/images/{image}/copies */
@@ -39,6 +41,45 @@ function imageCopyView({ cell, host, name, sizeBytes }: HostCopy) {
 
 function unreachableHostView({ host, reason }: UnreachableHost) {
   return { ...hostNames(host), reason }
+}
+
+/** GET /v1/images/{image}/caches */
+export const listImageCaches: Handler<operations['listImageCaches']> = async ({
+  app,
+  context,
+  params,
+}) => {
+  const found = await imageCaches(app.compute, context, params.image)
+  return {
+    body: {
+      image_id: found.imageId,
+      caches: found.caches.map(cachedImageView),
+      unreachable: found.unreachable.map(({ cell, reason }) => ({
+        cell_id: cell.id,
+        cell: cell.name,
+        reason,
+      })),
+    },
+  }
+}
+
+/** PUT /v1/images/{image}/caches/{cell} */
+export const preloadImage: Handler<operations['preloadImage']> = async ({
+  app,
+  context,
+  params,
+}) => ({ body: cachedImageView(await preload(app.compute, context, params)) })
+
+/** An image in the cache of a cell as the federation API shows it. */
+function cachedImageView({ imageId, cell, state, sizeBytes, fetchedBytes }: PreloadedImage) {
+  return {
+    image_id: imageId,
+    cell_id: cell.id,
+    cell: cell.name,
+    state,
+    size_bytes: sizeBytes,
+    fetched_bytes: fetchedBytes,
+  }
 }
 
 function hostNames({ view }: HostCopy['host']) {

@@ -56,15 +56,20 @@ const IPMI_PORT = 623
 
 /** What a client says of a machine, in the words of the wire. */
 function newNode(body: Body): NewNode {
-  const { name, mac_address, uses_efi = false, resource_class, traits, bmc } = body
+  const { name, mac_address, uses_efi = false, nics, resource_class, traits, bmc } = body
   return {
     name,
     macAddress: mac_address,
     usesEfi: uses_efi,
+    ...(nics === undefined ? {} : { nics: nics.map(newNic) }),
     ...(resource_class === undefined ? {} : { resourceClass: resource_class }),
     ...(traits === undefined ? {} : { traits: [...traits] }),
     ...(bmc === undefined ? {} : { bmc: newBmc(bmc) }),
   }
+}
+
+function newNic({ mac_address: macAddress, segment }: NonNullable<Body['nics']>[number]) {
+  return { macAddress, segment }
 }
 
 function newBmc(bmc: NonNullable<Body['bmc']>): NonNullable<NewNode['bmc']> {
@@ -76,18 +81,19 @@ function newBmc(bmc: NonNullable<Body['bmc']>): NonNullable<NewNode['bmc']> {
 
 /** A machine of a host as the federation API shows it. */
 function nodeView(hostId: string, node: NodeView) {
-  const { name, macAddress, usesEfi, bmc, state, failure, maintenance, serverId, isOn } = node
+  const { name, macAddress, usesEfi, nics = [], bmc, state, failure, maintenance } = node
   return {
     name,
     host_id: hostId,
     mac_address: macAddress,
     uses_efi: usesEfi,
+    nics: nics.map((nic) => ({ mac_address: nic.macAddress, segment: nic.segment })),
     bmc,
     state,
     failure,
     maintenance,
-    server_id: serverId,
-    is_on: isOn,
+    server_id: node.serverId,
+    is_on: node.isOn,
     resource_class: node.resourceClass,
     traits: node.traits,
     parts: node.parts && partsView(node.parts),

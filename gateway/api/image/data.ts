@@ -1,12 +1,18 @@
 import type { operations } from '#openapi/image.gen.ts'
 import { fillSnapshot } from '../../app/images/fill-snapshot.ts'
-import { openStream, readableContent, readContentByTicket } from '../../app/images/read-content.ts'
+import type { Images } from '../../app/images/images.ts'
+import {
+  contentByTicket,
+  directUrl,
+  openStream,
+  readableContent,
+} from '../../app/images/read-content.ts'
 import { uploadContent } from '../../app/images/upload-content.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { byteRange } from '../../http/byte-range.ts'
 import { isNoneMatch } from '../../http/entity-tag.ts'
 import { octetStream } from '../../http/octet-stream.ts'
-import type { Handler } from '../../http/operation.ts'
+import type { Answer, Handler, RawRequest } from '../../http/operation.ts'
 
 /** GET /internal/images/{image_id}/file */
 export const downloadImageWithTicket: Handler<operations['downloadImageWithTicket']> = async (
@@ -14,8 +20,12 @@ export const downloadImageWithTicket: Handler<operations['downloadImageWithTicke
 ) => {
   const { app, params, raw } = call
   const ticket = raw.header('x-weir-image-ticket') ?? ''
-  const { content, stream } = await readContentByTicket(app.images, params.image_id, ticket)
-  return { stream, headers: contentHeaders(content) }
+  const content = await contentByTicket(app.images, params.image_id, ticket)
+  if (raw.header('x-weir-image-direct') === 'yes') {
+    const url = await directUrl(app.images, content)
+    if (url !== undefined) return { status: 307, headers: { Location: url } }
+  }
+  return contentAnswer(app.images, content, raw)
 }
 
 /** GET /v2/images/{image_id}/file */
@@ -23,13 +33,9 @@ export const downloadImage: Handler<operations['downloadImage']> = async (call) 
   const { app, context, params, raw } = call
   const content = await readableContent(app.images, context, params.image_id)
   if (content === null) return { status: 204 }
-  const headers = contentHeaders(content)
   if (!isNoneMatch(raw.header('if-none-match'), contentTag(content)))
     return { status: 304, headers: { ETag: contentTag(content) } }
-  const part = byteRange(raw.header('range'), content.sizeBytes)
-  const stream = await openStream(app.images, content, part)
-  if (part === undefined) return { stream, headers }
-  return { status: 206, stream, headers: { ...headers, ...partHeaders(content, part) } }
+  return contentAnswer(app.images, content, raw)
 }
 
 /** PUT /internal/images/{image_id}/file */
@@ -50,6 +56,19 @@ export const uploadImage: Handler<operations['uploadImage']> = async (call) => {
   const upload = { imageId: params.image_id, ...octetStream(raw) }
   await uploadContent(app.images, context, upload)
   return {}
+}
+
+/** The bytes, or the range of them that the request names. */
+async function contentAnswer(
+  images: Images,
+  content: ImageContent,
+  raw: RawRequest,
+): Promise<Pick<Answer, 'status' | 'stream' | 'headers'>> {
+  const headers = contentHeaders(content)
+  const part = byteRange(raw.header('range'), content.sizeBytes)
+  const stream = await openStream(images, content, part)
+  if (part === undefined) return { stream, headers }
+  return { status: 206, stream, headers: { ...headers, ...partHeaders(content, part) } }
 }
 
 /** Headers of a download, as Glance sends them: the MD5 in hexadecimal. */

@@ -19,9 +19,14 @@ function addEnrolment(node: Command, operator: Operator): void {
     ofHost(node.command('add <node>')),
     './weir node add rack1-07 --mac 52:54:00:12:34:56 --bmc 192.0.2.7 --bmc-user weir',
     './weir node add rack1-08 --mac 52:54:00:12:34:57 --efi --class CUSTOM_GOLD --host metal-1',
+    './weir node add rack1-09 --mac 52:54:00:12:34:58 --nic 52:54:00:12:35:58=SITE 52:54:00:12:36:58=SITE:7',
   )
     .description('Enroll a machine with a host, which inspects and cleans it first')
     .requiredOption('--mac <address>', 'MAC address of the NIC from which the machine boots')
+    .option(
+      '--nic <mac=network...>',
+      'NICs for servers, each with its physical network, or network:vlan at an access port (host with OVN)',
+    )
     .option('--efi', 'The firmware is UEFI, not BIOS')
     .option(
       '--class <class>',

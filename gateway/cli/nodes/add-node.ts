@@ -13,6 +13,8 @@ type Body = operations['addNode']['requestBody']['content']['application/json']
 export interface NewNodeOptions extends NodeOptions {
   readonly mac: string
   readonly efi?: true
+  /** `MAC=SEGMENT` each. */
+  readonly nic?: readonly string[]
   readonly class?: string
   readonly trait?: readonly string[]
   readonly bmc?: string
@@ -28,11 +30,12 @@ export async function addNode(
   options: NewNodeOptions,
 ): Promise<void> {
   const bmc = await newBmc(operator, options)
-  const { mac, efi, class: resource_class, trait: traits } = options
+  const { mac, efi, nic, class: resource_class, trait: traits } = options
   const body: Body = {
     name,
     mac_address: mac,
     uses_efi: efi === true,
+    ...(nic === undefined ? {} : { nics: nic.map(newNic) }),
     ...(resource_class === undefined ? {} : { resource_class }),
     ...(traits === undefined ? {} : { traits: [...traits] }),
     ...(bmc === undefined ? {} : { bmc }),
@@ -45,6 +48,16 @@ export async function addNode(
     const node = await session.federation.ask('post', '/v1/hosts/{host}/nodes', { path, body })
     return fieldsView(node, nodeListing(hostNames([host])))
   })
+}
+
+/** Of `52:54:00:12:34:57=SITE:7`. */
+function newNic(text: string): NonNullable<Body['nics']>[number] {
+  const [mac_address = '', segment = '', ...rest] = text.split('=')
+  if (mac_address !== '' && segment !== '' && rest.length === 0) return { mac_address, segment }
+  throw new Failure(
+    'invalid',
+    `NIC ${text} does not name its network. Write MAC=NETWORK, or MAC=NETWORK:VLAN for an access port of a VLAN.`,
+  )
 }
 
 async function newBmc(

@@ -23,6 +23,12 @@ export function nodeListing(hostNames: ReadonlyMap<string, string>): Listing<Nod
       { head: 'BMC', of: ({ bmc }) => bmc && `${bmc.address}:${bmc.port}`, isWide: true },
       { head: 'BMC USER', of: ({ bmc }) => bmc && bmc.user, isWide: true },
       { head: 'MAC', of: ({ mac_address }) => mac_address, isWide: true },
+      {
+        head: 'NICS',
+        of: ({ nics }) =>
+          nics.map(({ mac_address, segment }) => `${mac_address}=${segment}`).join(' '),
+        isWide: true,
+      },
       { head: 'CPUS', of: ({ parts }) => parts && parts.cpus, isWide: true },
       {
         head: 'GIB',

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import pLimit from 'p-limit'
+import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { settledWithin } from '#common/settled-within.ts'
+import type { ImageFile, ImageSource } from '#drivers/driver.ts'
+import { type HeldImage, ImageCache } from '#drivers/image-cache.ts'
+import type { FoundInCache } from '../images/cache-place.ts'
+
+/** Different images that are fetched at the same time; further ones wait. */
+const FETCHES_MAX = 4
+/** A host that waits asks again within this time, and hears of a failure it has missed. */
+const FAILED_FOR_MS = 15_000
+
+export interface CellImageCacheOptions {
+  /** Of this process alone. */
+  readonly folder: string
+  readonly source: ImageSource
+  /** Of all images here, those being fetched included. */
+  readonly bytesMax: number
+  readonly clock: Clock
+  readonly log: Logger
+  /** Called with the bytes that come from the source. */
+  readonly onFetched: (bytes: number) => void
+}
+
+interface Fetch {
+  readonly done: Promise<true>
+  bytes: number
+}
+
+/**
+ * Images of the gateways for the hosts of a cell: each is fetched once, however many wait for it, and verified. The longest
+ * unused ones make room for the next.
+ */
+export class CellImageCache implements AsyncDisposable {
+  readonly #options: CellImageCacheOptions
+  readonly #files: ImageCache
+  readonly #limit = pLimit(FETCHES_MAX)
+  readonly #fetches = new Map<string, Fetch>()
+  readonly #failures = new Map<string, { readonly error: unknown; readonly at: number }>()
+  readonly #stop = new AbortController()
+  #reservedBytes = 0
+
+  private constructor(options: CellImageCacheOptions) {
+    this.#options = options
+    const source = { open: this.#opened.bind(this) }
+    this.#files = new ImageCache(options.folder, source, options.bytesMax)
+  }
+
+  /** Afterwards the folder exists, and has no more than it may. */
+  static async open(options: CellImageCacheOptions): Promise<CellImageCache> {
+    const cache = new CellImageCache(options)
+    await cache.#files.prepare()
+    await cache.#files.shrink(options.bytesMax)
+    return cache
+  }
+
+  /** Bytes of the images here. */
+  usedBytes(): Promise<number> {
+    return this.#files.usedBytes()
+  }
+
+  /**
+   * The image's file, which stays until it is disposed; undefined where it is still being fetched after `waitMs`. Throws
+   * `unavailable` where it cannot be fetched, or there is no room for it.
+   */
+  async hold(image: ImageFile, waitMs: number): Promise<HeldImage | undefined> {
+    if ((await this.#files.find(image)) === undefined) {
+      const isDone = await settledWithin(this.#options.clock, waitMs, this.#fetch(image).done)
+      if (isDone === undefined) return undefined
+    }
+    return this.#files.hold(image, this.#stop.signal)
+  }
+
+  /** Afterwards the image is here (`isCached`) or is being fetched; `bytes` of it are here. Throws as `hold` does. */
+  async begin(image: ImageFile): Promise<{ readonly isCached: boolean; readonly bytes: number }> {
+    const found = await this.#files.find(image)
+    if (found !== undefined) return { isCached: true, bytes: found.sizeBytes }
+    return { isCached: false, bytes: this.#fetch(image).bytes }
+  }
+
+  /** How many bytes of the image are here, and whether it is whole or being fetched; nothing is begun. */
+  async peek(image: ImageFile): Promise<FoundInCache> {
+    const found = await this.#files.find(image)
+    if (found !== undefined) return { state: 'cached', fetchedBytes: found.sizeBytes }
+    const fetch = this.#fetches.get(image.sha256)
+    return { state: fetch === undefined ? 'absent' : 'fetching', fetchedBytes: fetch?.bytes ?? 0 }
+  }
+
+  /** Afterwards the image is not here unless its bytes are what they should be. */
+  async removeDamaged(image: ImageFile): Promise<void> {
+    if ((await this.#files.find(image)) === undefined) return
+    await using held = await this.#files.hold(image, this.#stop.signal)
+    const hash = createHash('sha256')
+    for await (const chunk of createReadStream(held.path)) hash.update(chunk as Buffer)
+    if (hash.digest('hex') === image.sha256) return
+    this.#options.log.error({ image_id: image.id }, 'a damaged image was removed from the cache')
+    await this.#files.remove(image)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Failure('unavailable', 'The image cache stops.'))
+    await this.#files[Symbol.asyncDispose]()
+    await Promise.allSettled([...this.#fetches.values()].map(({ done }) => done))
+  }
+
+  /** The fetch of this image that runs, or a new one. Throws why the last one failed, if that was just now. */
+  #fetch(image: ImageFile): Fetch {
+    const { sha256 } = image
+    const running = this.#fetches.get(sha256)
+    if (running !== undefined) return running
+    this.#throwLastFailure(sha256)
+    const fetch: Fetch = { done: this.#limit(() => this.#bring(image)), bytes: 0 }
+    this.#fetches.set(sha256, fetch)
+    // Whoever waits gets it; it is noted for those who ask next.
+    fetch.done.catch(() => undefined)
+    return fetch
+  }
+
+  async #bring(image: ImageFile): Promise<true> {
+    const { sha256, sizeBytes } = image
+    const { clock, log } = this.#options
+    this.#reservedBytes += sizeBytes
+    try {
+      await this.#makeRoom(image)
+      await using _held = await this.#files.hold(image, this.#stop.signal)
+      log.info({ image_id: image.id, bytes: sizeBytes }, 'image cached')
+      return true
+    } catch (error) {
+      this.#failures.set(sha256, { error, at: clock.elapsed() })
+      log.warn({ ...errorFields(error), image_id: image.id }, 'image not cached')
+      throw error
+    } finally {
+      this.#reservedBytes -= sizeBytes
+      this.#fetches.delete(sha256)
+    }
+  }
+
+  async #makeRoom({ id, sizeBytes }: ImageFile): Promise<void> {
+    const { bytesMax } = this.#options
+    const left = bytesMax - this.#reservedBytes
+    // One that cannot fit takes no other's place.
+    if (left >= 0 && (await this.#files.shrink(left))) return
+    throw new Failure(
+      'unavailable',
+      `The image cache of ${bytesMax} bytes has no room for the ${sizeBytes} bytes of image ${id}.`,
+    )
+  }
+
+  #throwLastFailure(sha256: string): void {
+    const now = this.#options.clock.elapsed()
+    for (const [each, { at }] of this.#failures)
+      if (now - at > FAILED_FOR_MS) this.#failures.delete(each)
+    const last = this.#failures.get(sha256)
+    if (last !== undefined) throw last.error
+  }
+
+  async #opened(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const content = await this.#options.source.open(image, signal)
+    return this.#counted(content, this.#fetches.get(image.sha256))
+  }
+
+  async *#counted(content: AsyncIterable<Uint8Array>, fetch: Fetch | undefined) {
+    for await (const chunk of content) {
+      this.#options.onFetched(chunk.byteLength)
+      if (fetch !== undefined) fetch.bytes += chunk.byteLength
+      yield chunk
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { Readable } from 'node:stream'
+import { Agent, request } from 'undici'
+import { type Clock, systemClock } from '#common/clock.ts'
+import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
+import type { DiskImage, ImageFile, ImageSource } from '#drivers/driver.ts'
+import { CachePlace } from './cache-place.ts'
+import { download } from './download.ts'
+import { fileUrl, GatewayPlace } from './gateway-place.ts'
+import { inOrder } from './image-caches.ts'
+import { type ImagePlace, unavailable } from './image-place.ts'
+
+const CONNECT_TIMEOUT_MS = 5_000
+/** Before the first byte, and between two; a service that takes longer is given up for the next. */
+const SILENCE_MAX_MS = 15_000
+/** A content is hashed as it comes, and is on disk before the answer. */
+const STORED_TIMEOUT_MS = 600_000
+const CONNECTIONS_MAX = 8
+const STORED = 204
+
+/** The image that a server is to be saved in. */
+export interface ImageTarget {
+  readonly imageId: string
+  /** Proof for the image service that this cell may fill this image now. */
+  readonly ticket: string
+}
+
+export interface ImageClientOptions {
+  readonly clock?: Pick<Clock, 'sleep'>
+  readonly silenceMaxMs?: number
+}
+
+/**
+ * Reads and fills images of the gateways' image services, with the tickets that came with the work: at the gateway that
+ * served last, and where it does not answer or breaks off, at the next. A cell's cache that the work names is asked before
+ * them. The reader of a content checks its hash.
+ */
+export class ImageClient implements ImageSource, AsyncDisposable {
+  readonly #urls: readonly string[]
+  readonly #places: readonly ImagePlace[]
+  readonly #agent: Agent
+  readonly #clock: Pick<Clock, 'sleep'>
+  #first = 0
+
+  /** `urls` such as `http://127.0.0.1:8774/image`, of gateways of one deployment. */
+  constructor(urls: readonly string[], options: ImageClientOptions = {}) {
+    const { clock = systemClock, silenceMaxMs = SILENCE_MAX_MS } = options
+    this.#urls = urls.map((url) => withoutTrailing(url, '/'))
+    this.#agent = new Agent({
+      connections: CONNECTIONS_MAX,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      headersTimeout: silenceMaxMs,
+      bodyTimeout: silenceMaxMs,
+    })
+    this.#places = this.#urls.map((url) => new GatewayPlace(url, this.#agent))
+    this.#clock = clock
+  }
+
+  /**
+   * The content, exactly as long as the image states. Throws `not-found`, `unauthenticated` for a ticket that has
+   * expired, `invalid` for a content of another size, `unavailable` when no gateway has all of it for now.
+   */
+  async open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const gateways = this.#inOrder(this.#places)
+    return download([...this.#caches(image), ...gateways], image, signal, {
+      clock: this.#clock,
+      onServed: (place) => {
+        const nth = this.#places.indexOf(place)
+        if (nth >= 0) this.#first = nth
+      },
+    })
+  }
+
+  /** Afterwards none of the cell's caches that answer serves the image unless its bytes are what they should be. */
+  async reportDamaged(image: ImageFile, signal: AbortSignal): Promise<void> {
+    for (const cache of this.#caches(image)) {
+      try {
+        await cache.reportDamaged(image, signal)
+      } catch (error) {
+        if (!isFailure(error, 'unavailable')) throw error
+      }
+    }
+  }
+
+  /**
+   * Afterwards the image is active with the disk's content; an image that is active already is not changed. Throws
+   * `not-found` for a deleted image, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
+   * `unavailable` when no gateway has taken all of it.
+   */
+  async fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<void> {
+    let last: unknown = new Error('no image service is set')
+    for (const url of this.#inOrder(this.#urls)) {
+      try {
+        await this.#fillAt(url, target, disk, signal)
+        this.#first = this.#urls.indexOf(url)
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        if (isFailure(error) && error.kind !== 'unavailable') throw error
+        last = error
+      }
+    }
+    throw isFailure(last) ? last : unavailable({ id: target.imageId }, last)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  async #fillAt(
+    url: string,
+    { imageId, ticket }: ImageTarget,
+    disk: DiskImage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { statusCode, body } = await request(fileUrl(url, imageId), {
+      dispatcher: this.#agent,
+      method: 'PUT',
+      headers: {
+        'x-weir-image-ticket': ticket,
+        'x-weir-disk-format': disk.diskFormat,
+        'content-type': 'application/octet-stream',
+        'content-length': String(disk.sizeBytes),
+      },
+      body: Readable.from(disk.content()),
+      headersTimeout: STORED_TIMEOUT_MS,
+      signal,
+    })
+    const said = await body.text()
+    if (statusCode !== STORED) throw refusalOf(imageId, statusCode, said)
+  }
+
+  #caches({ cache, sha256 }: ImageFile): readonly CachePlace[] {
+    const urls = inOrder(cache?.urls ?? [], sha256)
+    return urls.map((url) => new CachePlace(url, this.#agent, this.#clock))
+  }
+
+  /** From the one that served last. */
+  #inOrder<T>(all: readonly T[]): readonly T[] {
+    return [...all.slice(this.#first), ...all.slice(0, this.#first)]
+  }
+}
+
+/** The failure for a content that the service did not accept. */
+function refusalOf(imageId: string, status: number, said: string): Failure {
+  const detail = `the image service answered ${status}: ${said.slice(0, DETAIL_MAX)}`
+  const kind = KIND_OF_REFUSAL[status] ?? 'unavailable'
+  return new Failure(kind, `Image ${imageId} could not be filled.`, { detail })
+}
+
+const DETAIL_MAX = 200
+const KIND_OF_REFUSAL: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid',
+  401: 'unauthenticated',
+  403: 'over-quota',
+  404: 'not-found',
+  413: 'too-large',
+}
