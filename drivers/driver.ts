@@ -1,6 +1,7 @@
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { ImageCacheRef } from '#openapi/wire/instance.ts'
 import type { Adopt } from './adopt.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
@@ -236,6 +237,8 @@ export interface DriverEnvironment {
 export interface ImageSource {
   /** Streams the content as it is stored. Throws `not-found`, or `unavailable` when the service is silent. */
   open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /** Called with an image whose bytes, from the cell's cache, were not those promised. */
+  reportDamaged?(image: ImageFile, signal: AbortSignal): Promise<void>
 }
 
 export type RebootKind = 'soft' | 'hard'
@@ -261,6 +264,11 @@ export interface HostInventory {
   readonly instancesMax?: number
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
+  /**
+   * The networks of the site that NICs of the machines are on, such as `SITE:7`: their servers can have ports on these
+   * alone. Absent from other hosts, and where the site alone knows.
+   */
+  readonly machineSegments?: readonly string[]
   /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */
   readonly externalNetworks?: readonly ExternalNetwork[]
   /** Why `routing` leads nowhere, for operators and users; absent: it does. */
@@ -340,6 +348,8 @@ export interface ImageFile {
   readonly sha256: string
   /** Proof for the image service that this cell may read it now. */
   readonly ticket: string
+  /** Where it may be read first; absent: at the image service alone. */
+  readonly cache?: ImageCacheRef
 }
 
 export interface ImageSpec extends ImageFile {
@@ -371,4 +381,6 @@ export interface NicSpec {
   }[]
   /** By which the guest finds it; absent: none. */
   readonly tag?: string
+  /** The network of the site that it is on: `SITE`, or `SITE:7` for its VLAN 7; absent: a tenant network. */
+  readonly segment?: string
 }

@@ -24,11 +24,19 @@ export interface NewNode {
   /** Of the NIC that it boots from the network with. */
   readonly macAddress: string
   readonly usesEfi: boolean
+  /** NICs for servers' ports, beside the one that it boots with; absent: none is known. */
+  readonly nics?: readonly SegmentNic[]
   /** Machines of one class stand in for each other; absent: named after what inspection finds. */
   readonly resourceClass?: string
   readonly traits?: readonly string[]
   /** Absent: people switch the machine and set where it boots from. */
   readonly bmc?: NewBmc
+}
+
+/** A NIC, and where its cable ends: at `SITE`, or for an access port of VLAN 7 there at `SITE:7`. */
+export interface SegmentNic {
+  readonly macAddress: string
+  readonly segment: string
 }
 
 export interface NewBmc {
@@ -42,6 +50,7 @@ export interface NewBmc {
 
 /** A node as it is now. Of its BMC's password, nothing. */
 export interface NodeReport extends Pick<NewNode, 'name' | 'macAddress' | 'usesEfi'> {
+  readonly nics: readonly SegmentNic[]
   readonly bmc: Pick<NewBmc, 'address' | 'port' | 'user'> | null
   readonly state: string
   /** Why the last work on it failed; null when it did not. */

@@ -17,7 +17,7 @@ const WORKING_PAUSE_MS = 250
 /** The saga then rests and asks again later, so that no process is bound to one slow host. */
 const WORKING_MAX = 120
 
-/** One question to a host. Silence is `unavailable`: what was asked may or may not have happened. */
+/** One question to a host, repeated while no answer comes. Silence is `unavailable`: what was asked may or may not have happened. */
 export async function askHost<O extends HostOperation>(
   conductor: Conductor,
   host: HostId,
@@ -25,10 +25,12 @@ export async function askHost<O extends HostOperation>(
   payload: Ask<O>,
   work: WorkContext,
 ): Promise<Answer<O>> {
-  const { nats, cellId, hostTimeoutMs } = conductor
+  const { nats, cellId, hostTimeoutMs, imageCaches } = conductor
+  const recipient = { subject: hostSubject(cellId, host, operation) }
   const answer = await ask(nats, {
-    subject: hostSubject(cellId, host, operation),
-    payload,
+    ...recipient,
+    again: () => recipient,
+    payload: imageCaches?.pointed(payload) ?? payload,
     work,
     timeoutMs: hostTimeoutMs,
     whom: `Host ${conductor.hosts.get(host)?.name ?? host}`,

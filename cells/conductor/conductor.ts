@@ -6,6 +6,7 @@ import type { Logger } from '#common/log.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { GatewayContact } from '../hosts/gateway-contact.ts'
 import type { HostRegistry } from '../hosts/host-registry.ts'
+import type { ImageCaches } from '../images/image-caches.ts'
 import type { AllocationRatios } from '../placement/ratios.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
 import type { Builds } from './builds.ts'
@@ -31,6 +32,8 @@ export interface Conductor {
   readonly fenceAfterMs: number
   /** How long a boot on a host that OVN joins waits until its ports work; 0: it does not. */
   readonly portsUpTimeoutMs: number
+  /** Undefined in a cell without: its hosts read images at the gateways alone. */
+  readonly imageCaches: ImageCaches | undefined
   /** Longest wait for one answer of a host. */
   readonly hostTimeoutMs: number
   /** Makes rows just committed to the feed go out soon. */

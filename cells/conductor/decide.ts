@@ -2,6 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { hostsOfInstances } from '../db/instances.ts'
 import { groupMembersByHost } from '../placement/group.ts'
@@ -24,8 +25,8 @@ export interface Circumstances {
   readonly neighbours: Neighbours
 }
 
-/** The part of a build that decides where it can be placed. */
-export type Placeable = CellAsk<'placement.explain'>
+/** The part of a build that decides where it can be placed. `nics` absent: none are considered. */
+export type Placeable = CellAsk<'placement.explain'> & Partial<Pick<InstanceBuild, 'nics'>>
 
 /** Where the servers are that a build's place depends on. */
 export interface Neighbours extends Pick<PlacementRequest, 'besideHosts' | 'apartHosts'> {
@@ -54,6 +55,7 @@ export function decide(
   const at = clock.now()
   const began = performance.now()
   const { image, zone, requestedHost, projectId, flavor, group, needsFirewall = false } = build
+  const { nics = [] } = build
   const request = {
     resources: resourcesOf(build),
     image,
@@ -62,6 +64,7 @@ export function decide(
     zone,
     requestedHost,
     needsFirewall,
+    segments: nics.map(({ segment = null }) => segment),
     triedHosts,
     group: group === undefined ? null : { ...group, members: groupMembers ?? new Map() },
     ...neighbours,

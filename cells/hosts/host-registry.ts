@@ -108,8 +108,9 @@ export class HostRegistry {
   /** Hosts as the scheduler compares them; those never seen with an inventory are left out. */
   states(): readonly HostState[] {
     const states: HostState[] = []
+    const mapped = this.#mappedNetworks()
     for (const host of this.#hosts.values()) {
-      const state = this.#stateOf(host)
+      const state = this.#stateOf(host, mapped)
       if (state !== undefined) states.push(state)
     }
     return states
@@ -118,10 +119,16 @@ export class HostRegistry {
   /** The same of one host. */
   state(id: HostId): HostState | undefined {
     const host = this.#hosts.get(id)
-    return host === undefined ? undefined : this.#stateOf(host)
+    return host === undefined ? undefined : this.#stateOf(host, this.#mappedNetworks())
   }
 
-  #stateOf(host: Host): HostState | undefined {
+  /** The physical networks for which a host that is up has a bridge. */
+  #mappedNetworks(): readonly string[] {
+    const up = [...this.#hosts.values()].filter((host) => host.network !== null && this.isUp(host))
+    return [...new Set(up.flatMap(({ network }) => network!.physicalNetworks))]
+  }
+
+  #stateOf(host: Host, mappedNetworks: readonly string[]): HostState | undefined {
     const { inventory, provider } = host
     if (inventory === null || provider === null) return undefined
     return {
@@ -132,6 +139,8 @@ export class HostRegistry {
       isDisabled: host.isDisabled,
       simulated: host.simulated,
       filtersPorts: host.simulated || host.capabilities.includes('firewall'),
+      machineSegments: inventory.machineSegments ?? null,
+      mappedNetworks,
       hypervisorType: inventory.hypervisor.type,
       hypervisorHostname: inventory.hypervisor.hostname,
       architecture: inventory.architecture,

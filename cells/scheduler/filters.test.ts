@@ -309,3 +309,31 @@ describe('ImagePropertiesFilter', () => {
     expect(of({}, { hw_architecture: 'constructor' })).toBe('is of architecture x86_64')
   })
 })
+
+describe('PhysicalNetworkFilter', () => {
+  const of = (
+    segments: readonly (string | null)[],
+    machineSegments: readonly string[] | null,
+    mappedNetworks: readonly string[] = ['SITE'],
+  ) => refusal('PhysicalNetworkFilter', { machineSegments, mappedNetworks }, { segments })
+
+  test('a host of other guests, or whose networks the site alone knows, takes every network', () => {
+    expect(of([null, 'SITE:7', 'ELSEWHERE'], null, [])).toBeUndefined()
+    expect(of([], [], [])).toBeUndefined()
+  })
+
+  test.each<[string, string | null, readonly string[], readonly string[], string]>([
+    ['a tenant network', null, ['SITE', 'SITE:7'], ['SITE'], "machines' networks (SITE, SITE:7)"],
+    ['a tenant network, without NICs', null, [], ['SITE'], "machines' networks (none)"],
+    ['another VLAN', 'SITE:8', ['SITE', 'SITE:7'], ['SITE'], 'no machine with a NIC on SITE:8'],
+    ['the untagged network', 'SITE', ['SITE:7'], ['SITE'], 'no machine with a NIC on SITE:'],
+    ['a network that no host maps', 'SITE:7', ['SITE:7'], ['OTHER'], 'maps SITE to a bridge'],
+  ])('machines do not take %s', (_, segment, machineSegments, mapped, reason) => {
+    expect(of([segment], machineSegments, mapped)).toContain(reason)
+    expect(of(['SITE:9', segment], [...machineSegments, 'SITE:9'], mapped)).toBeDefined()
+  })
+
+  test('machines take networks that their NICs are on, and that a host of the cell maps', () => {
+    expect(of(['SITE', 'SITE:7'], ['SITE', 'SITE:7'])).toBeUndefined()
+  })
+})

@@ -13,6 +13,7 @@ import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { numInstancesFilter } from './filters/num-instances.ts'
+import { physicalNetworkFilter } from './filters/physical-network.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
 import { securityGroupFilter } from './filters/security-group.ts'
@@ -36,6 +37,7 @@ export const FILTERS: readonly Filter[] = [
   numInstancesFilter,
   imagePropertiesFilter,
   securityGroupFilter,
+  physicalNetworkFilter,
   aggregateExtraSpecsFilter,
   aggregateTenancyFilter,
 ]

@@ -13,6 +13,10 @@ export interface HostState {
   readonly simulated: boolean
   /** Security groups have effect there, or there is nothing for them to have effect on. */
   readonly filtersPorts: boolean
+  /** Where NICs of its machines are in the site; null: its guests can be on any network, or the site alone knows. */
+  readonly machineSegments: readonly string[] | null
+  /** The physical networks that some host of the cell has a bridge for. */
+  readonly mappedNetworks: readonly string[]
   readonly hypervisorType: string
   readonly hypervisorHostname: string
   readonly architecture: string

@@ -14,6 +14,8 @@ export interface PlacementRequest {
   readonly projectId: string
   /** Only a host will do where security groups have effect. */
   readonly needsFirewall: boolean
+  /** Of each NIC, where its network is in the site, such as `SITE:7`; null: a tenant network, in tunnels. */
+  readonly segments: readonly (string | null)[]
   /** Null: any. */
   readonly zone: string | null
   /** By name; null: the scheduler's choice. */

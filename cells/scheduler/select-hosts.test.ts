@@ -31,6 +31,12 @@ test.each([
     { filtersPorts: false },
     { needsFirewall: true },
   ],
+  [
+    'PhysicalNetworkFilter',
+    'has whole machines, which tenant networks do not reach',
+    { machineSegments: ['SITE'], mappedNetworks: ['SITE'] },
+    { segments: [null] },
+  ],
   ['AvailabilityZoneFilter', 'is in zone nova', {}, { zone: 'east' }],
   ['RequestedHostFilter', 'is not the host asked for', {}, { requestedHost: 'other' }],
   ['RamFilter', 'has 0 MiB of memory free, 128 are needed', { used: { ...full, vcpus: 0 } }, {}],

@@ -62,7 +62,7 @@ PROMPT 0
 TIMEOUT 0
 LABEL guest
  KERNEL vmlinuz
- APPEND initrd=initrd.gz console=ttyS0 quiet panic=1 mitigations=off
+ APPEND initrd=initrd.gz console=ttyS0 quiet panic=1 mitigations=off no_timer_check
 CFG
 mcopy -i "guest.img@@$offset" vmlinuz initrd.gz syslinux.cfg ::
 syslinux --install --offset "$offset" guest.img

@@ -5,14 +5,31 @@ import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { HostRecord } from '../deployment/state.ts'
 import { DEMO_BOOT_URL, startDemoMachines } from '../machine/demo-machines.ts'
+import { EMULATED_KERNEL } from '../machine/machine-files.ts'
+import { endNamespace, runInside } from '../namespace/namespace.ts'
+import {
+  type JoinedHosts,
+  joinNetwork,
+  ovnSettings,
+  switchFolder,
+} from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
 import { buildRamdisk } from '../ramdisk/build-ramdisk.ts'
 import type { PreparedHosts } from './prepare-hosts.ts'
+import { switchNamespaces } from './switch-namespaces.ts'
 
 type Settings = Readonly<Record<string, string>>
 
 const KEY_BYTES = 32
+const STEP_MS = 10_000
+
+interface BaremetalHosts {
+  readonly hosts: readonly HostRecord[]
+  readonly given: Settings | undefined
+  /** Undefined where the machines' network is the site's alone. */
+  readonly joined: JoinedHosts | undefined
+}
 
 /**
  * Afterwards there is what each host's machines boot from. `given` are settings for machines there are, which an
@@ -20,8 +37,7 @@ const KEY_BYTES = 32
  */
 export async function prepareBaremetalHosts(
   layout: Layout,
-  hosts: readonly HostRecord[],
-  given: Settings | undefined,
+  { hosts, given, joined }: BaremetalHosts,
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
   await installPackages(
@@ -47,11 +63,37 @@ export async function prepareBaremetalHosts(
   }
   const settings = new Map<string, Settings>()
   for (const { id, name } of hosts) {
-    const { bootPort } = await startDemoMachines(machinesDirectory(layout, name))
-    const boot = { boot_url: DEMO_BOOT_URL, boot_address: '127.0.0.1', boot_port: String(bootPort) }
-    settings.set(id, { ...common, ...boot, hostname: name })
+    const site = joined && {
+      holderPid: joined.network.underlay.holder.pid,
+      bridge: joined.network.underlay.siteBridge,
+    }
+    const { bootPort } = await startDemoMachines(machinesDirectory(layout, name), site)
+    const boot = {
+      ...{ boot_url: DEMO_BOOT_URL, boot_address: '127.0.0.1', boot_port: String(bootPort) },
+      kernel_append_params: EMULATED_KERNEL,
+    }
+    const network = joined && (await joinSwitch(layout, joined, { id, name }))
+    settings.set(id, { ...common, ...boot, hostname: name, ...network })
   }
   return { settings, guests: 'simulated machines of QEMU behind real IPMI, emulated and slow' }
+}
+
+/** Afterwards the host has a switch of its own, which OVN joins to the cell; returned are the driver's settings for it. */
+async function joinSwitch(
+  layout: Layout,
+  { network, state }: JoinedHosts,
+  { id, name }: HostRecord,
+): Promise<Settings> {
+  const directory = switchFolder(layout, name)
+  const holder = await switchNamespaces(directory)
+  try {
+    await runInside(holder, 'ip', ['link', 'set', 'lo', 'up'], { timeoutMs: STEP_MS })
+    await joinNetwork(layout, state, network, { id, name, holder })
+  } catch (error) {
+    await endNamespace(holder)
+    throw error
+  }
+  return ovnSettings(layout, name, holder)
 }
 
 /** Where a host's simulated machines are. */

@@ -5,8 +5,13 @@ import { type DeploymentState, type HostRecord, launchedHosts } from '../deploym
 import { startDockerEngine } from '../docker-engine/docker-engine.ts'
 import { buildGuestImage, builtKernel } from '../guest/build-guest-image.ts'
 import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
-import type { Holder } from '../namespace/namespace.ts'
-import { type DeploymentNetwork, joinNetwork, switchFolder } from '../ovn/deployment-network.ts'
+import {
+  type DeploymentNetwork,
+  type JoinedHosts,
+  joinNetwork,
+  ovnSettings,
+  switchFolder,
+} from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
 import { describeShare, type HostShare, hostShare, shareSettings } from './host-share.ts'
@@ -31,10 +36,11 @@ export async function prepareHosts(
   const { name: driver, settings } = state.driver
   if (driver === 'fake')
     return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }
-  if (driver === 'baremetal') return prepareBaremetalHosts(layout, hosts, settings, progress)
+  const joined = network && { network, state }
+  if (driver === 'baremetal')
+    return prepareBaremetalHosts(layout, { hosts, given: settings, joined }, progress)
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
-  const joined = network && { network, state }
   const prepare = driver === 'docker' ? prepareDockerHosts : prepareLibvirtHosts
   return prepare(layout, { hosts, share, joined }, progress)
 }
@@ -42,10 +48,7 @@ export async function prepareHosts(
 interface SharedHosts {
   readonly hosts: readonly HostRecord[]
   readonly share: HostShare
-  /** Undefined where each host has bridges of its own. */
-  readonly joined:
-    | { readonly network: DeploymentNetwork; readonly state: DeploymentState }
-    | undefined
+  readonly joined: JoinedHosts | undefined
 }
 
 /** Afterwards a Docker engine of its own runs for each host. */
@@ -70,15 +73,6 @@ async function prepareDockerHosts(
     }),
   )
   return { settings: new Map(settings), guests: 'containers of private Docker engines' }
-}
-
-/** The settings of a host's driver by which it finds the host's part of OVN. */
-function ovnSettings(layout: Layout, name: string, holder: Holder) {
-  return {
-    network: 'ovn',
-    ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
-    network_namespace: `/proc/${holder.pid}/ns/net`,
-  }
 }
 
 /** Afterwards a libvirt daemon of its own runs for each host, and it is known how guests run. */

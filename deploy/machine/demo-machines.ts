@@ -9,6 +9,7 @@ import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
 import { startProcess } from '../process/start-process.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
+import { bridgeNic, writeBridgeHelper } from './bridge-helper.ts'
 import {
   CHASSIS,
   type MachinePlan,
@@ -21,7 +22,15 @@ import {
 export interface DemoMachine {
   readonly name: string
   readonly macAddress: string
+  /** Of its NIC on the bridge of the site; absent: it has none. */
+  readonly siteMacAddress?: string
   readonly bmc: MachinePlan['bmc']
+}
+
+/** A bridge in the namespaces of a process. */
+export interface BridgePlace {
+  readonly holderPid: number
+  readonly bridge: string
 }
 
 interface Kept {
@@ -43,14 +52,16 @@ const MAC_PREFIX = '52:54:00'
 export const DEMO_BOOT_URL = `http://${BOOT_ADDRESS}`
 
 /**
- * Afterwards simulated machines of a host are reachable over real IPMI on loopback, and off. They reach the boot server
- * on the returned port, and nothing else. Their disks are kept when they end.
+ * Afterwards simulated machines of a host are reachable over real IPMI on loopback, and off. By their first NIC they reach
+ * the boot server on the returned port, and nothing else; a second NIC is on the bridge of `site`. Their disks are kept
+ * when they end.
  */
-export async function startDemoMachines(directory: string): Promise<Kept> {
+export async function startDemoMachines(directory: string, site?: BridgePlace): Promise<Kept> {
   const home = resolve(directory)
   await mkdir(home, { recursive: true, mode: 0o700 })
-  const kept = known(home) ?? (await plan(home))
-  for (const machine of kept.machines) await startBmc(home, machine, kept.bootPort)
+  const kept = known(home) ?? (await plan(home, site !== undefined))
+  for (const machine of kept.machines)
+    await startBmc(home, machine, { bootPort: kept.bootPort, site })
   return kept
 }
 
@@ -78,19 +89,24 @@ async function chassis(machine: string, args: readonly string[], qemu = ''): Pro
   return (await run(CHASSIS, args, { env, timeoutMs: SWITCH_MS })).stdout
 }
 
-async function plan(home: string): Promise<Kept> {
+async function plan(home: string, isOnSite: boolean): Promise<Kept> {
   const machines = []
-  for (let nth = 1; nth <= MACHINES; nth += 1) machines.push(await planMachine(home, `node-${nth}`))
+  for (let nth = 1; nth <= MACHINES; nth += 1)
+    machines.push(await planMachine(home, `node-${nth}`, isOnSite))
   const kept = { bootPort: await freePort(), machines }
   writeFileAtomically(join(home, 'machines.json'), JSON.stringify(kept, null, 2))
   return kept
 }
 
-async function planMachine(home: string, name: string): Promise<Kept['machines'][number]> {
-  const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
+async function planMachine(
+  home: string,
+  name: string,
+  isOnSite: boolean,
+): Promise<Kept['machines'][number]> {
   const machine = {
     name,
-    macAddress: [MAC_PREFIX, ...tail].join(':'),
+    macAddress: newMac(),
+    ...(isOnSite && { siteMacAddress: newMac() }),
     bmc: {
       address: '127.0.0.1',
       port: await freePort(),
@@ -104,6 +120,11 @@ async function planMachine(home: string, name: string): Promise<Kept['machines']
   return machine
 }
 
+function newMac(): string {
+  const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
+  return [MAC_PREFIX, ...tail].join(':')
+}
+
 function known(home: string): Kept | undefined {
   const path = join(home, 'machines.json')
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Kept) : undefined
@@ -111,10 +132,13 @@ function known(home: string): Kept | undefined {
 
 async function startBmc(
   home: string,
-  { name, macAddress, serialPort }: Kept['machines'][number],
-  bootPort: number,
+  { name, macAddress, siteMacAddress, serialPort }: Kept['machines'][number],
+  { bootPort, site }: { readonly bootPort: number; readonly site: BridgePlace | undefined },
 ): Promise<void> {
   const machine = join(home, name)
+  const isOnSite = site !== undefined && siteMacAddress !== undefined
+  if (isOnSite) await writeBridgeHelper(machine, site.holderPid)
+  const siteNic = isOnSite ? bridgeNic(site.bridge, siteMacAddress) : []
   if (runningBmc(machine) !== undefined) return
   const toBootServer = join(machine, 'to-boot-server')
   // QEMU runs it for every connection.
@@ -125,7 +149,7 @@ async function startBmc(
     `guestfwd=tcp:${BOOT_ADDRESS}:80-cmd:${toBootServer}`,
     `bootfile=${DEMO_BOOT_URL}/boot.ipxe?mac=${macAddress}`,
   ].join(',')
-  const qemu = qemuCommand(serialPort, ['-nic', nic])
+  const qemu = qemuCommand(serialPort, ['-nic', nic, ...siteNic])
   await startProcess({
     command: findProgram('ipmi_sim'),
     args: [...SIMULATOR_ARGUMENTS, '-n'],

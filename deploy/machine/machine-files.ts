@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BmcSettings } from '#drivers/baremetal/ipmi/bmc-settings.ts'
 
+/** A kernel on an emulated CPU that has to wait takes its timer for broken, and panics. */
+export const EMULATED_KERNEL = 'no_timer_check'
+
 /** What `ipmi_sim` runs to switch a machine. */
 export const CHASSIS = fileURLToPath(new URL('chassis', import.meta.url))
 

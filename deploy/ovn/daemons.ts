@@ -67,8 +67,10 @@ export async function killDaemon(place: DaemonPlace, name: string): Promise<void
   await waitFor(`${name} to end`, async () => !(await daemonRuns(place, name)), READY_MS)
 }
 
-function daemonRuns({ holder, directory }: DaemonPlace, name: string): Promise<boolean> {
-  const check = ['--pidfile', pidFile(directory, name)]
+async function daemonRuns({ holder, directory }: DaemonPlace, name: string): Promise<boolean> {
+  const file = pidFile(directory, name)
+  if (!(await isThere(file))) return false
+  const check = ['--pidfile', file]
   return runInside(holder, 'pgrep', check, { timeoutMs: STEP_MS }).then(
     () => true,
     () => false,
@@ -84,16 +86,20 @@ export async function startDatabase(
   const { name, schema, socket } = database
   await mkdir(directory, { recursive: true, mode: 0o711 })
   const file = join(directory, `${name}.db`)
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) await runOvn(place, 'ovsdb-tool', ['create', file, schemaFile(schema)])
+  if (!(await isThere(file)))
+    await runOvn(place, 'ovsdb-tool', ['create', file, schemaFile(schema)])
   await startDaemon(place, 'ovsdb-server', name, [
     file,
     `--remote=punix:${socket}`,
     `--unixctl=${join(directory, `${name}.ctl`)}`,
   ])
+}
+
+function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** A package that is installed has its schemas in the system's folder, an unpacked one below `.weir`. */

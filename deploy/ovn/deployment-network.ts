@@ -17,8 +17,16 @@ export interface DeploymentNetwork {
   readonly centrals: ReadonlyMap<CellId, RunningOvnCentral>
 }
 
+/** The network that hosts are joined to, and their deployment. */
+export interface JoinedHosts {
+  readonly network: DeploymentNetwork
+  readonly state: DeploymentState
+}
+
 /** The physical network that leads to the deployment's own outside. */
 export const PUBLIC = 'public'
+/** The physical network that simulated machines are on. */
+export const SITE = 'site'
 
 /** The most hosts on one machine: two bytes of an address. */
 const HOSTS_MAX = 65_000
@@ -32,14 +40,18 @@ export async function startNetwork(
   if (state.network !== 'ovn') return undefined
   await installPackages(['ovn'], progress)
   progress('Starting OVN ...')
-  const underlay = await startUnderlay(underlayFolder(layout))
-  await keepHostRoute(layout, state, progress)
-  const started = await Promise.all(
-    launchedCells(state).map(async ({ id, name }) => {
+  const startOutside = async () => {
+    const started = await startUnderlay(underlayFolder(layout))
+    await keepHostRoute(layout, state, progress)
+    return started
+  }
+  const [underlay, ...centrals] = await Promise.all([
+    startOutside(),
+    ...launchedCells(state).map(async ({ id, name }) => {
       return [id, await startOvnCentral(centralFolder(layout, name))] as const
     }),
-  )
-  return { underlay, centrals: new Map(started) }
+  ])
+  return { underlay, centrals: new Map(centrals) }
 }
 
 /** Afterwards this machine reaches floating IPs, if the deployment has a host route and its network outside runs. */
@@ -73,8 +85,24 @@ export async function joinNetwork(
     chassis: host.id,
     southbound: central.southbound,
     underlay: { ...underlay, address: addressOf(state, host.id) },
-    physicalNetworks: { [PUBLIC]: underlay.publicBridge },
+    physicalNetworks: {
+      [PUBLIC]: underlay.publicBridge,
+      ...(state.driver.name === 'baremetal' && { [SITE]: underlay.siteBridge }),
+    },
   })
+}
+
+/** The settings of a host's driver by which it finds the host's part of OVN. */
+export function ovnSettings(
+  layout: Layout,
+  name: string,
+  holder: Holder,
+): Readonly<Record<string, string>> {
+  return {
+    network: 'ovn',
+    ovs_database: `unix:${join(switchFolder(layout, name), 'db.sock')}`,
+    network_namespace: `/proc/${holder.pid}/ns/net`,
+  }
 }
 
 /** Afterwards no database of OVN runs, and the network between the hosts is gone. */

@@ -40,6 +40,7 @@ export interface RunningOvnHost {
 }
 
 const STEP_MS = 20_000
+const SCHEMA = 'openvswitch/vswitch.ovsschema'
 const UNDERLAY_MTU = 1_600
 /** The NIC of a simulated host. */
 const NIC = 'eth0'
@@ -51,48 +52,69 @@ const PHYSICAL_BRIDGE = 'br-phys'
  * at its address on the underlay. They end with the namespaces.
  */
 export async function startOvnHost(options: OvnHostOptions): Promise<RunningOvnHost> {
-  const { holder, directory, chassis, southbound, underlay, physicalNetworks = {} } = options
+  const { holder, directory, underlay } = options
   const place: DaemonPlace = { holder, directory }
   // The bridge's ports were interfaces that ended with their namespaces.
   if (await takeFolder(place)) await rm(join(directory, 'vswitch.db'), { force: true })
   const socket = join(directory, 'db.sock')
   const vsctl = (...args: string[]) => runOvn(place, 'ovs-vsctl', [`--db=unix:${socket}`, ...args])
+  const uplinks = uplinksOf(options)
   const start = async () => {
-    const schema = 'openvswitch/vswitch.ovsschema'
-    await startDatabase(place, { name: 'vswitch', schema, socket })
-    const ids = {
-      'system-id': chassis,
-      hostname: chassis,
-      'ovn-remote': southbound,
-      'ovn-encap-type': 'geneve',
-      'ovn-encap-ip': underlay.address,
-      'ovn-bridge-datapath-type': 'netdev',
-      'ovn-is-interconn': 'true',
-      'ovn-bridge-mappings': Object.keys(physicalNetworks)
-        .map((network) => `${network}:${bridgeOf(network)}`)
-        .join(','),
-    }
-    const set = Object.entries(ids).map(([name, value]) => `external-ids:${name}="${value}"`)
-    await vsctl('--no-wait', '--', 'init', '--', 'set', 'Open_vSwitch', '.', ...set)
+    const database = startDatabase(place, { name: 'vswitch', schema: SCHEMA, socket })
+    // Interfaces and the database have nothing to do with each other.
+    const plugged = uplinks.map(({ uplink, to }) => plug(options, uplink, to))
+    await Promise.all([database, ...plugged])
+    await vsctl('--no-wait', '--', 'init', '--', 'set', 'Open_vSwitch', '.', ...settingsOf(options))
     await startDaemon(place, 'ovs-vswitchd', 'vswitchd', [
       `unix:${socket}`,
       '--disable-system',
       `--unixctl=${join(directory, 'vswitchd.ctl')}`,
     ])
-    await plug(options, NIC, underlay.bridge)
-    await vsctl(...userspaceBridge(PHYSICAL_BRIDGE, NIC))
+    await vsctl(...uplinks.flatMap(({ bridge, uplink }) => userspaceBridge(bridge, uplink)))
     const ip = (...args: string[]) => runInside(holder, 'ip', args, { timeoutMs: STEP_MS })
     // The bridge's interface ends with ovs-vswitchd, and its address with it.
     await ip('address', 'replace', `${underlay.address}/16`, 'dev', PHYSICAL_BRIDGE)
     await ip('link', 'set', PHYSICAL_BRIDGE, 'mtu', String(UNDERLAY_MTU), 'up')
-    for (const [network, bridge] of Object.entries(physicalNetworks)) {
-      await plug(options, network, bridge)
-      await vsctl(...userspaceBridge(bridgeOf(network), network))
-    }
     await startDaemon(place, 'ovn-controller', 'controller', [`unix:${socket}`])
   }
   await start()
   return { vsctl, kill: (daemon) => killDaemon(place, daemon), start }
+}
+
+/** What ovn-controller reads from the host's own database. */
+function settingsOf({
+  chassis,
+  southbound,
+  underlay,
+  physicalNetworks = {},
+}: OvnHostOptions): readonly string[] {
+  const ids = {
+    'system-id': chassis,
+    hostname: chassis,
+    'ovn-remote': southbound,
+    'ovn-encap-type': 'geneve',
+    'ovn-encap-ip': underlay.address,
+    'ovn-bridge-datapath-type': 'netdev',
+    'ovn-is-interconn': 'true',
+    'ovn-bridge-mappings': Object.keys(physicalNetworks)
+      .map((network) => `${network}:${bridgeOf(network)}`)
+      .join(','),
+    // Where routers send from on this host: frames to a router's own address must go to the host that answers a machine.
+    'ovn-chassis-mac-mappings': Object.keys(physicalNetworks)
+      .map((network) => `${network}:${macOf(`router ${network}`, underlay.address)}`)
+      .join(','),
+  }
+  return Object.entries(ids).map(([name, value]) => `external-ids:${name}="${value}"`)
+}
+
+/** The host's bridges: the interface that each has as its uplink, and the bridge of the underlay that this leads to. */
+function uplinksOf({ underlay, physicalNetworks = {} }: OvnHostOptions) {
+  return [
+    { bridge: PHYSICAL_BRIDGE, uplink: NIC, to: underlay.bridge },
+    ...Object.entries(physicalNetworks).map(([network, to]) => {
+      return { bridge: bridgeOf(network), uplink: network, to }
+    }),
+  ]
 }
 
 /** Afterwards there is a bridge, with this interface of the host as its uplink. */

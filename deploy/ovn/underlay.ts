@@ -12,6 +12,8 @@ export interface RunningUnderlay {
   readonly bridge: string
   /** The bridge of a network outside all hosts, on which the underlay's own namespace has an address. */
   readonly publicBridge: string
+  /** The bridge of a network of the site, for machines: nothing of the underlay's own is on it. */
+  readonly siteBridge: string
   /** Runs a command outside the hosts, from which the public network is reachable. */
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
   stop(): Promise<void>
@@ -20,6 +22,7 @@ export interface RunningUnderlay {
 const STEP_MS = 10_000
 const BRIDGE = 'underlay'
 const PUBLIC_BRIDGE = 'public'
+const SITE_BRIDGE = 'site'
 /** A block for documentation (RFC 5737), which is not routed. */
 export const OUTSIDE = { cidr: '203.0.113.0/24', address: '203.0.113.1', prefix: 24 } as const
 /**
@@ -39,6 +42,7 @@ export async function startUnderlay(directory: string): Promise<RunningUnderlay>
     holder,
     bridge: BRIDGE,
     publicBridge: PUBLIC_BRIDGE,
+    siteBridge: SITE_BRIDGE,
     run: (command, args, options) => runInside(holder, command, args, options),
     stop: () => stopUnderlay(home),
   }
@@ -57,7 +61,7 @@ async function startHolder(home: string): Promise<Holder> {
   const ip = (...args: string[]) => runInside(holder, 'ip', args, { timeoutMs: STEP_MS })
   try {
     await ip('link', 'set', 'lo', 'up')
-    for (const bridge of [BRIDGE, PUBLIC_BRIDGE]) {
+    for (const bridge of [BRIDGE, PUBLIC_BRIDGE, SITE_BRIDGE]) {
       await ip('link', 'add', bridge, 'mtu', MTU, 'type', 'bridge')
       await ip('link', 'set', bridge, 'up')
     }

@@ -6,6 +6,9 @@ import { withoutTrailing } from '#common/without-trailing.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
+import { switchStatistics } from '../ovn/switch-statistics.ts'
+import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { watch } from '../power-watch.ts'
 import { baremetalConsole, baremetalConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
@@ -52,6 +55,12 @@ export async function createBaremetalDriver(
   return {
     name: 'baremetal',
     simulated: false,
+    ...(settings.network === 'ovn' && {
+      networkEngine: 'ovn',
+      guestMetadata: ovnGuestMetadata(settings, logger),
+      tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      networkStatistics: switchStatistics(settings),
+    }),
     inventory: (signal) => inventory(host, signal),
     spawn: (spec, signal) => spawn(host, work, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
@@ -93,6 +102,7 @@ async function createHost(
         port: settings.bootPort,
         kernelPath: settings.ramdiskKernel,
         initrdPath: settings.ramdiskInitrd,
+        kernelParameters: settings.kernelAppendParams,
         liveBoots: () => liveBootsOf(nodes, liveBoots),
       },
       logger,
@@ -109,6 +119,8 @@ async function createHost(
     cleans: settings.cleaning === 'zero',
     taskMs: settings.taskMinutes * MINUTE_MS,
     silenceMs: settings.bmcSeconds * SECOND_MS,
+    network: settings.network,
+    provisioningNetwork: settings.provisioningNetwork,
     hostname: settings.hostname,
     logger,
   }

@@ -22,6 +22,10 @@ export interface BaremetalHost {
   readonly taskMs: number
   /** How long a BMC may be silent while its machine does one. */
   readonly silenceMs: number
+  /** How ports of servers reach their networks: as NICs on the site's, or also as ports of the cell's OVN. */
+  readonly network: 'host' | 'ovn'
+  /** The name of the network from which machines boot. */
+  readonly provisioningNetwork: string
   readonly hostname: string
   readonly logger: Logger | undefined
 }

@@ -1,10 +1,11 @@
 import { isFailure } from '#common/errors.ts'
 import type { HostInventory } from '../driver.ts'
 import type { MachineClass } from '../machine-class.ts'
-import { inOrder, type MachineNics } from '../machine-nics.ts'
+import type { MachineNics } from '../machine-nics.ts'
 import { DISK_FORMATS } from './deploy/root-image.ts'
 import type { BaremetalHost } from './host.ts'
-import { isOffered, type Node, nicsOf, resourceClassOf, sizeOf, traitsOf } from './nodes/node.ts'
+import { assignNics } from './nodes/assign-nics.ts'
+import { isOffered, type Node, resourceClassOf, sizeOf, traitsOf } from './nodes/node.ts'
 
 /** The machines that servers have or could get. Throws `unavailable` when not one BMC answers. */
 export async function inventory(host: BaremetalHost, signal: AbortSignal): Promise<HostInventory> {
@@ -20,6 +21,7 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
     memoryMb: sum('memoryMb'),
     diskGb: sum('diskGb'),
     machines,
+    ...(host.network === 'ovn' && { machineSegments: segmentsOf(offered) }),
     hypervisor: { type: 'baremetal', version: 1, hostname: host.hostname },
     architecture: first?.record.parts?.architecture ?? 'x86_64',
     cpu: {
@@ -64,18 +66,22 @@ function machineClasses(nodes: readonly Node[]): readonly MachineClass[] {
   return [...classes.values()].toSorted((a, b) => (a.resourceClass < b.resourceClass ? -1 : 1))
 }
 
+function segmentsOf(nodes: readonly Node[]): readonly string[] {
+  const nics = nodes.flatMap(({ enrolled }) => enrolled.nics ?? [])
+  return [...new Set(nics.map(({ segment }) => segment))].toSorted()
+}
+
 /** A server may get any of the machines, so only what all have can be promised. */
 function commonTraits(nodes: readonly Node[]): readonly string[] {
   const [first, ...rest] = nodes.map((node) => new Set(traitsOf(node)))
   return [...(first ?? [])].filter((trait) => rest.every((traits) => traits.has(trait))).toSorted()
 }
 
-/** Servers' ports are a machine's NICs: the one that it boots by first, the others in the order of inspection. */
-export function baremetalMachineNics({ nodes }: BaremetalHost): MachineNics {
+export function baremetalMachineNics({ nodes, network }: BaremetalHost): MachineNics {
   return {
     macAddresses: async (id, ports, signal) => {
       signal.throwIfAborted()
-      return inOrder(ports, nicsOf(nodes.get(id)))
+      return assignNics(nodes.get(id), ports, network)
     },
   }
 }

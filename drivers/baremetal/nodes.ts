@@ -1,11 +1,12 @@
 import { Failure } from '#common/errors.ts'
-import type { NodeReport, Nodes } from '../nodes.ts'
+import type { NewNode, NodeReport, Nodes } from '../nodes.ts'
 import type { BaremetalHost } from './host.ts'
 import { type Node, resourceClassOf, traitsOf } from './nodes/node.ts'
 import type { NodeWork } from './nodes/node-work.ts'
 
 /** The machines of a host, as operators see and change them. */
-export function baremetalNodes({ nodes }: BaremetalHost, work: NodeWork): Nodes {
+export function baremetalNodes(host: BaremetalHost, work: NodeWork): Nodes {
+  const { nodes } = host
   return {
     list: async (signal) => {
       signal.throwIfAborted()
@@ -13,6 +14,7 @@ export function baremetalNodes({ nodes }: BaremetalHost, work: NodeWork): Nodes 
     },
     add: async (node, signal) => {
       signal.throwIfAborted()
+      refuseNics(host, node)
       const added = await nodes.add(node)
       work.begin(added)
       return reportOf(added)
@@ -49,12 +51,13 @@ export function baremetalNodes({ nodes }: BaremetalHost, work: NodeWork): Nodes 
 
 function reportOf(node: Node): NodeReport {
   const { name, enrolled, record } = node
-  const { macAddress, usesEfi, bmc, maintenance } = enrolled
+  const { macAddress, usesEfi, nics = [], bmc, maintenance } = enrolled
   const { state, failure, instance, isOn, parts } = record
   return {
     name,
     macAddress,
     usesEfi,
+    nics,
     bmc: bmc === undefined ? null : { address: bmc.address, port: bmc.port, user: bmc.user },
     state,
     failure,
@@ -64,6 +67,32 @@ function reportOf(node: Node): NodeReport {
     resourceClass: resourceClassOf(node) ?? enrolled.resourceClass ?? null,
     traits: traitsOf(node),
     parts,
+  }
+}
+
+/** Throws `invalid` for NICs that no server's port could be. */
+function refuseNics(
+  { network, provisioningNetwork }: BaremetalHost,
+  { name, macAddress, nics = [] }: NewNode,
+): void {
+  const refuse = (nic: string, reason: string) => {
+    throw new Failure('invalid', `NIC ${nic} of node ${name} ${reason}`)
+  }
+  for (const [nth, nic] of nics.entries()) {
+    if (network === 'host')
+      refuse(
+        nic.macAddress,
+        'has a network, which has an effect with network=ovn only. Leave it out.',
+      )
+    if (nic.macAddress === macAddress)
+      refuse(macAddress, 'boots the machine, and cannot be a NIC of servers. Name others.')
+    if (nic.segment.split(':')[0] === provisioningNetwork)
+      refuse(
+        nic.macAddress,
+        `is on ${provisioningNetwork}, from which machines boot, and on which servers have no ports. Name NICs on other networks.`,
+      )
+    if (nics.findIndex((other) => other.macAddress === nic.macAddress) < nth)
+      refuse(nic.macAddress, 'is named twice. Name it once.')
   }
 }
 

@@ -23,7 +23,7 @@ async function rebuild(
 ): Promise<void> {
   const node = host.nodes.get(spec.id)
   await using image = await deployable(host.images, spec, signal)
-  refuseUnfit(node, spec, image)
+  refuseUnfit(host, node, spec, image)
   // One that was interrupted is written again; one whose server is being deleted is refused.
   if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
   try {

@@ -24,6 +24,10 @@ test.each([
   [{ secret_key: 'short' }, /secret_key/],
   [{ secret_key_file: '/no/such/file' }, /secret_key_file/],
   [{ cleaning: 'later' }, /cleaning/],
+  [{ kernel_append_params: 'quiet\nshell' }, /kernel_append_params/],
+  [{ network: 'neutron' }, /network/],
+  [{ provisioning_network: 'boot' }, /network=ovn/],
+  [{ ovs_database: 'unix:/run/db.sock' }, /network=ovn/],
 ])('settings with %j are refused', (wrong, message) => {
   expect(() => baremetalSettings({ ...needed, ...wrong })).toThrow(message)
 })

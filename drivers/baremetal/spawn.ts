@@ -44,7 +44,7 @@ async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSigna
   await using image = await deployable(host.images, spec, signal)
   const node =
     host.nodes.holding(spec.id) ??
-    (await host.nodes.take(resourceClass, spec.id, (free) => refuseUnfit(free, spec, image)))
+    (await host.nodes.take(resourceClass, spec.id, (free) => refuseUnfit(host, free, spec, image)))
   if (node.record.state === 'deploy-failed') await host.nodes.move(node, 'rebuild')
   await deploy(host, node, spec, { image, runs: true }, signal)
   logTaken(host, node, spec)

@@ -92,7 +92,7 @@ export function createFakeDriver(
 }
 
 function inventoryOf(settings: FakeSettings): HostInventory {
-  const { vcpus, memoryMb, diskGb, hostname, resources } = settings
+  const { vcpus, memoryMb, diskGb, hostname, resources, machineSegments } = settings
   const machines = [...settings.machines].map(([resourceClass, total]) => {
     return { resourceClass, total, vcpus, memoryMb, diskGb }
   })
@@ -102,6 +102,7 @@ function inventoryOf(settings: FakeSettings): HostInventory {
     memoryMb: memoryMb * parts,
     diskGb: diskGb * parts,
     ...(machines.length > 0 && { machines }),
+    ...(machineSegments && { machineSegments }),
     resources: Object.fromEntries(resources),
     hypervisor: { type: 'fake', version: 1_000_000, hostname },
     architecture: 'x86_64',

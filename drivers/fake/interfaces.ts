@@ -36,7 +36,10 @@ export function fakeMachineNics(host: FakeHost): MachineNics {
   return {
     macAddresses: (id, ports, signal) =>
       host.faulty('machineNics', host.target(id), signal, () =>
-        inOrder(ports, macAddressesOf(host.guests.get(id).id)),
+        inOrder(
+          ports.map(({ portId }) => portId),
+          macAddressesOf(host.guests.get(id).id),
+        ),
       ),
   }
 }

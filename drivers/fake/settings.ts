@@ -9,6 +9,8 @@ export interface FakeSettings {
   readonly diskGb: number
   /** How many whole machines of each class, as large as the above says; empty: the host is one, and gives parts. */
   readonly machines: ReadonlyMap<string, number>
+  /** Where NICs of its machines are in the site; absent: the site alone knows. */
+  readonly machineSegments?: readonly string[] | undefined
   /** The amounts of further resource classes, such as `PCPU`. */
   readonly resources: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
@@ -28,6 +30,7 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     memoryMb: reader.integer('memory_mb', 262_144, 1),
     diskGb: reader.integer('disk_gb', 10_000, 1),
     machines: resourceAmounts('machines', reader.list('machines')),
+    machineSegments: reader.optionalText('machine_segments')?.split(','),
     resources: resourceAmounts('resources', reader.list('resources')),
     hostname: reader.text('hostname', hostname()),
     persist: reader.boolean('persist', true),

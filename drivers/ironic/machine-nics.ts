@@ -8,7 +8,8 @@ export function ironicMachineNics(host: IronicHost): MachineNics {
   return {
     macAddresses: async (id, ports, signal) => {
       const { uuid } = await getHeld(host, id, signal)
-      return givenNics(ports, await host.client.nics(uuid, signal))
+      const ids = ports.map(({ portId }) => portId)
+      return givenNics(ids, await host.client.nics(uuid, signal))
     },
   }
 }

@@ -1,4 +1,5 @@
 import {
+  HOLDING_COLUMNS,
   ID_KEY,
   isReferences,
   NORTHBOUND_TABLES,
@@ -51,11 +52,23 @@ export function difference(replica: Replica, wanted: readonly WantedRow[]): read
       const id = identityOf(row)
       if (id === undefined) return []
       const isWanted = wantedIds.has(`${table} ${id}`) && known.get(table)!.get(id)!.uuid === uuid
-      if (isWanted || !ROOT_TABLES.has(table)) return []
-      return [{ op: 'delete', table, where: [['_uuid', '==', encodeReference(uuid)]] }]
+      return isWanted ? [] : removal(table, uuid, row)
     }),
   )
   return [...changes, ...removals]
+}
+
+/** The references of a row that goes with its last reference would hold rows that are deleted in the same transaction. */
+function removal(table: NorthboundTable, uuid: string, row: Row): readonly Operation[] {
+  const where = [['_uuid', '==', encodeReference(uuid)]]
+  if (ROOT_TABLES.has(table)) return [{ op: 'delete', table, where }]
+  const held = HOLDING_COLUMNS[table]
+  if (held === undefined || isEmpty(row[held])) return []
+  return [{ op: 'update', table, where, row: { [held]: ['set', []] } }]
+}
+
+function isEmpty(value: Value | undefined): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
 }
 
 const TABLES = Object.keys(NORTHBOUND_TABLES) as NorthboundTable[]

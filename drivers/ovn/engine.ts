@@ -36,7 +36,7 @@ export interface OvnEngineOptions {
   readonly onPort: (binding: PortBinding) => void
   /** True for a host that is known to be down, though it may answer OVN: it is no gateway then. Absent: none is. */
   readonly isDown?: (chassis: string) => boolean
-  /** How often hosts are asked for a sign of life, while a router has a gateway. */
+  /** How often hosts are asked for a sign of life, while a router has a gateway or a network has machines. */
   readonly askHostsMs?: number
   /** How long a host may give none before it counts as dead. */
   readonly silentMs?: number
@@ -85,8 +85,16 @@ export class OvnEngine implements AsyncDisposable {
       clock,
       log,
     )
+    const lookAtHosts = () => Math.min(askHostsMs, this.#hosts.nextDeathMs() ?? askHostsMs)
     const hosts = new RunningReconciler(
-      { name: 'ovn-hosts', everyMs: askHostsMs, round: (signal) => this.#askHosts(repair, signal) },
+      {
+        name: 'ovn-hosts',
+        // A gateway is replaced when its host counts as dead, not at the next question.
+        get everyMs() {
+          return lookAtHosts()
+        },
+        round: (signal) => this.#askHosts(repair, signal),
+      },
       clock,
       log,
     )
@@ -179,13 +187,15 @@ export class OvnEngine implements AsyncDisposable {
     })
   }
 
-  /** Only while a router has a gateway: an answer costs each host some work. */
+  /** Only while hosts stand in for each other, as gateways or for machines: an answer costs each host some work. */
   async #askHosts(
     repair: RunningReconciler,
     signal: AbortSignal,
   ): Promise<{ hosts: number; silent: number }> {
     const hosts = this.hosts()
-    const isNeeded = this.#state?.routers.some(({ gateway }) => gateway !== null) === true
+    const { routers = [], ports = [] } = this.#state ?? {}
+    const isNeeded =
+      routers.some(({ gateway }) => gateway !== null) || ports.some(({ isMachine }) => isMachine)
     if (isNeeded && hosts.length > 1) {
       if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.nudge()
       if (this.#hosts.isDue())
@@ -201,7 +211,9 @@ export class OvnEngine implements AsyncDisposable {
     const chassis = this.#southbound.table('Chassis')
     for (const row of this.#southbound.table('Port_Binding').values()) {
       const portId = textOf(row, 'logical_port')
-      if (!wanted.has(portId) || row['type'] !== '') continue
+      // A port of a machine is bound to the host that answers for it.
+      const isGuest = row['type'] === '' || row['type'] === 'external'
+      if (!wanted.has(portId) || !isGuest) continue
       const host = textOf(chassis.get(textOf(row, 'chassis')), 'name') || null
       const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
       const told = this.#told.get(portId)

@@ -73,12 +73,16 @@ test('hosts say for themselves which physical networks they reach; those of othe
 })
 
 test('a host that does not answer while another does is dead after a while, until it answers', async () => {
-  const { ask, pass, dead } = world()
+  const { hosts, ask, pass, dead } = world()
+  expect(hosts.nextDeathMs(), 'none is asked').toBeUndefined()
   await ask('a', 'b')
+  expect(hosts.nextDeathMs()).toBe(SILENT_MS + 1)
   pass(SILENT_MS)
   expect(dead(), 'not yet longer than it may').toEqual([])
+  expect(hosts.nextDeathMs()).toBe(1)
   pass(1)
   expect(dead()).toEqual(['c'])
+  expect(hosts.nextDeathMs(), 'it is dead').toBeUndefined()
 
   await ask('a', 'b', 'c')
   expect(dead()).toEqual([])

@@ -96,11 +96,27 @@ export class OvnHosts {
       .toSorted((a, b) => (a.chassis < b.chassis ? -1 : 1))
   }
 
+  /** How long until the next host counts as dead, if it does not answer; undefined while none is waited for. */
+  nextDeathMs(): number | undefined {
+    const answers = this.#answers()
+    const newest = Math.max(...answers.values())
+    const left = [...new Set(answers.values())]
+      .map((answer) => this.#leftMs(answer, newest))
+      .filter((ms) => ms !== undefined && ms >= 0)
+    return left.length === 0 ? undefined : Math.min(...(left as number[])) + 1
+  }
+
   /** True if this host has not answered for too long a question that another host has answered. */
   #isLate(answer: number, newest: number): boolean {
+    const left = this.#leftMs(answer, newest)
+    return left !== undefined && left < 0
+  }
+
+  /** How much longer a host with this answer may be silent; undefined if it owes none that another host gave. */
+  #leftMs(answer: number, newest: number): number | undefined {
     const open = this.#asked.find(({ number }) => number > answer && number <= newest)
     const patienceMs = Math.max(this.#silentMs, PATIENCE_FACTOR * (this.#answeredMs ?? 0))
-    return open !== undefined && this.#clock.elapsed() - open.at > patienceMs
+    return open && open.at + patienceMs - this.#clock.elapsed()
   }
 
   #answers(): ReadonlyMap<string, number> {

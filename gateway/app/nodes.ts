@@ -46,6 +46,10 @@ export async function addNode(
   node: NewNode,
 ): Promise<NodeView> {
   // Labels and BMCs show them in capitals; what boots from the network says them in small letters.
-  const macAddress = node.macAddress.toLowerCase()
-  return askNodes(deps, work, hostId, 'node-add', { ...node, macAddress })
+  const lower = <N extends { readonly macAddress: string }>(nic: N) => {
+    return { ...nic, macAddress: nic.macAddress.toLowerCase() }
+  }
+  const { nics } = node
+  const ask = { ...lower(node), ...(nics && { nics: nics.map(lower) }) }
+  return askNodes(deps, work, hostId, 'node-add', ask)
 }

@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { FEDERATION_POLICY } from './federation/federation-policy.ts'
 import { IDENTITY_POLICY } from './identity/identity-policy.ts'
+import { NETWORK_POLICY } from './networks/network-policy.ts'
 import type { Caller } from './request-context.ts'
 
 /** Throws `forbidden`, naming the rule, for a caller the rule does not allow. */
@@ -55,6 +56,8 @@ export const POLICY: Readonly<Record<string, Who>> = {
   ...IDENTITY_POLICY,
 
   ...FEDERATION_POLICY,
+
+  ...NETWORK_POLICY,
 
   // Nova's.
   'compute:aggregates:images': 'admin',
@@ -307,59 +310,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'placement:traits:show': 'service-or-admin',
   'placement:usages': 'reader',
   'placement:usages:other_project': 'admin',
-
-  // Neutron's; `get_quota_of_others` is ours.
-  add_extraroutes: 'member',
-  add_router_interface: 'member',
-  create_address_scope: 'member',
-  create_floatingip: 'member',
-  create_network: 'member',
-  create_port: 'member',
-  create_rbac_policy: 'member',
-  create_router: 'member',
-  create_security_group: 'member',
-  create_security_group_rule: 'member',
-  create_subnet: 'member',
-  create_subnetpool: 'member',
-  delete_auto_allocated_topology: 'member',
-  delete_floatingip: 'member',
-  delete_network: 'member',
-  delete_port: 'member',
-  delete_quota: 'admin',
-  delete_rbac_policy: 'member',
-  delete_router: 'member',
-  delete_security_group: 'member',
-  delete_security_group_rule: 'member',
-  delete_subnet: 'member',
-  delete_subnetpool: 'member',
-  get_agent: 'admin',
-  get_address_scope: 'reader',
-  get_auto_allocated_topology: 'reader',
-  get_floatingip: 'reader',
-  get_network: 'reader',
-  get_network_ip_availability: 'admin',
-  get_port: 'reader',
-  get_quota: 'reader',
-  get_quota_of_others: 'admin',
-  get_rbac_policy: 'reader',
-  get_router: 'reader',
-  get_security_group: 'reader',
-  get_security_group_rule: 'reader',
-  get_subnet: 'reader',
-  get_subnetpool: 'reader',
-  get_tags: 'reader',
-  remove_extraroutes: 'member',
-  remove_router_interface: 'member',
-  update_floatingip: 'member',
-  update_network: 'member',
-  update_port: 'member',
-  update_quota: 'admin',
-  update_rbac_policy: 'member',
-  update_router: 'member',
-  update_security_group: 'member',
-  update_subnet: 'member',
-  update_subnetpool: 'member',
-  update_tags: 'member',
 }
 
 /** The check of a rule; throws a plain Error for a name the table does not have. */

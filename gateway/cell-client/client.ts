@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { ask } from '#common/bus/ask.ts'
+import { ask, type Recipient } from '#common/bus/ask.ts'
 import type { WorkContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
@@ -37,7 +37,7 @@ export interface HeardCells {
 
 /**
  * Sends a request to a process of the cell that has reported lately, or to any process if there is none or that one has
- * ended. `unavailable` for a cell that is unreachable (then nothing is sent), does not answer in time, or gives an
+ * ended, and repeats it, also to another process, while no answer comes. `unavailable` for a cell that is unreachable (then nothing is sent), does not answer in time, or gives an
  * answer outside the contract: the request may or may not have been carried out. Any other failure is the cell's own;
  * `unsupported`: its release does not know the operation.
  */
@@ -49,13 +49,8 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
       throw new Failure('unavailable', `${whom} did not answer.`, {
         detail: 'no heartbeats of the cell arrive',
       })
-    const processId = cells.processOf(cell.id)
-    const any = cellSubject(cell.id, operation)
-    const at =
-      processId === undefined
-        ? { subject: any }
-        : { subject: processSubject(cell.id, processId, operation), otherwise: any }
-    const answer = await ask(nats, { ...at, payload, work, timeoutMs, whom })
+    const again = () => recipientOf(cells, cell.id, operation)
+    const answer = await ask(nats, { ...again(), again, payload, work, timeoutMs, whom })
     try {
       // The table's entry of `operation` has the type of that operation.
       return checked(CELL_OPERATIONS[operation].answer, answer, operation) as never
@@ -65,4 +60,11 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
       })
     }
   }
+}
+
+function recipientOf(cells: HeardCells, cell: CellId, operation: CellOperation): Recipient {
+  const processId = cells.processOf(cell)
+  const any = cellSubject(cell, operation)
+  if (processId === undefined) return { subject: any }
+  return { subject: processSubject(cell, processId, operation), otherwise: any }
 }

@@ -183,7 +183,7 @@ test('the bus of a cell elsewhere connects as a leaf node, and carries the longe
   writeFileSync(credentialsFile, fmtCreds(credential, key), { mode: 0o600 })
   const local = await createCellAccount(cellId, createAccount().getPublicKey())
   const account = { publicKey: local.publicKey, claims: cellAccount(cellId) }
-  const nats = await startNats(directory, 'with-parent', { credentialsFile, account })
+  const nats = await startNats(directory, 'with-parent', { uplink: { credentialsFile, account } })
   await using stack = new AsyncDisposableStack()
   stack.defer(() => stopNats(directory))
   const log = createLogger('uplink', 'silent')

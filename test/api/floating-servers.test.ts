@@ -4,6 +4,7 @@ import {
   ownFloatingIp,
   updateFloatingIp,
 } from '#gateway/app/networks/floating-ips.ts'
+import { createPortForwarding } from '#gateway/app/networks/port-forwardings.ts'
 import { createRouters } from '#gateway/app/networks/routers/change-routers.ts'
 import { addInterface } from '#gateway/app/networks/routers/interfaces.ts'
 import type { FloatingIp } from '#gateway/db/floating-ips.ts'
@@ -119,6 +120,26 @@ test('a server that is deleted leaves its floating IP free', async () => {
   await expect
     .poll(async () => (await ownFloatingIp(networks, owner(), ip.id)).fixedPortId)
     .toBeNull()
+  await giveBack(ip.id)
+})
+
+test('forwardings to a server end with it', async () => {
+  const { networks, db } = world.api.gateway
+  const id = await server()
+  const [port] = await portsOfServer(db, id)
+  const ip = await take()
+  await createPortForwarding(networks, owner(), ip.id, {
+    internal_port_id: port!.id,
+    protocol: 'tcp',
+    internal_port: 22,
+    external_port: 2222,
+  })
+
+  await alice.call('deleteServer', { params: { server_id: id } })
+
+  await expect
+    .poll(async () => (await ownFloatingIp(networks, owner(), ip.id)).forwardings)
+    .toEqual([])
   await giveBack(ip.id)
 })
 

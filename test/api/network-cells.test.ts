@@ -4,6 +4,10 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createPorts, deletePort } from '#gateway/app/networks/change-ports.ts'
 import { createFloatingIps, deleteFloatingIp } from '#gateway/app/networks/floating-ips.ts'
 import { networkState } from '#gateway/app/networks/network-state.ts'
+import {
+  createPortForwarding,
+  deletePortForwarding,
+} from '#gateway/app/networks/port-forwardings.ts'
 import { CellGateways } from '#gateway/app/networks/routers/cell-gateways.ts'
 import { createRouters, deleteRouter } from '#gateway/app/networks/routers/change-routers.ts'
 import { addInterface } from '#gateway/app/networks/routers/interfaces.ts'
@@ -189,6 +193,37 @@ describe('a router with servers in two cells', () => {
 
     expect([await floating(north), await floating(south)]).toEqual([[addresses[0]], [addresses[1]]])
     for (const { id } of made) await deleteFloatingIp(networks, owner(), id)
+  })
+
+  test('has the forwardings of a floating IP in the cell of the servers that they lead to, which is one', async () => {
+    const { networks } = world.api.gateway
+    const [ip] = await createFloatingIps(networks, owner(), [{ floating_network_id: externalId }])
+    const { id, address } = ip!
+    const forward = (internal_port_id: string, port: number) => {
+      const fields = { internal_port_id, internal_port: port, external_port: port }
+      return createPortForwarding(networks, owner(), id, { protocol: 'tcp', ...fields })
+    }
+    const made = await forward(portThere, 22)
+
+    const leads = async (cellId: CellId) =>
+      (await stateIn(cellId)).routers.flatMap(({ forwardings = [] }) => forwardings)
+    expect(await leads(north)).toEqual([])
+    expect(await leads(south)).toEqual([
+      {
+        floatingIpId: id,
+        floatingAddress: address,
+        protocol: 'tcp',
+        ...{ externalFirst: 22, externalLast: 22, internalFirst: 22, internalLast: 22 },
+        address: made.address,
+      },
+    ])
+    await expect(forward(portHere, 80)).rejects.toThrow('servers of another cell')
+    await deletePortForwarding(networks, owner(), id, made.id)
+    await know(south, southHost, undefined, ['routing'])
+    await expect(forward(portThere, 22)).rejects.toThrow('a cloud in which port forwardings')
+
+    await know(south, southHost, SOUTH)
+    await deleteFloatingIp(networks, owner(), id)
   })
 
   test('has one more in a cell whose host is a cloud, and no other cell answers for its floating IPs', async () => {

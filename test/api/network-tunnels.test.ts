@@ -177,7 +177,7 @@ test('a boot goes to the cell to which the network came while it was decided', a
     )
     const begun = boot(networkId)
     const waiting = `select 1 from information_schema.processlist
-      where db = database() and command = 'Query' and info like '%\`networks\`%for update'`
+      where db = database() and command = 'Query' and info like '%\`networks\`%lock_version%'`
     const isWaiting = async () =>
       ((await db.orm.execute(waiting))[0] as unknown as readonly object[]).length > 0
     await waitFor('the boot to wait for the network', isWaiting, WAIT_MS)

@@ -144,6 +144,17 @@ test('ports show the MAC addresses of the NICs they are, for as long as they are
   expect(await portsOf(`mac_address=${own}`)).toMatchObject([{ id: port.id }])
   expect(await portsOf(`mac_address=${port.mac_address}`)).toEqual([])
 
+  const bound = await admin.get<{ port: object }>(`/networking/v2.0/ports/${port.id}`)
+  expect(bound.body.port).toMatchObject({
+    ...{ 'binding:vnic_type': 'baremetal', 'binding:vif_type': 'other' },
+  })
+  const same = { port: { network_id: network, mac_address: own } }
+  const refused = await admin.post<Loose>('/networking/v2.0/ports', same)
+  expect({ status: refused.status, text: JSON.stringify(refused.body) }).toEqual({
+    status: 409,
+    text: expect.stringContaining(`The mac address ${own} is in use.`),
+  })
+
   // A change of the port keeps the address, and so does a change of the power state.
   const renamed = { port: { name: 'renamed' } }
   expect((await demo.put(`/networking/v2.0/ports/${port.id}`, renamed)).body).toMatchObject({
@@ -155,7 +166,9 @@ test('ports show the MAC addresses of the NICs they are, for as long as they are
 
   await demo.delete(`${SERVERS}/${id}`)
   await untilGone(demo, id)
-  expect(await portsOf(`id=${port.id}`)).toMatchObject([{ mac_address: port.mac_address }])
+  expect(await portsOf(`id=${port.id}`)).toMatchObject([
+    { mac_address: port.mac_address, 'binding:vnic_type': 'normal' },
+  ])
   expect(await portsOf(`mac_address=${port.mac_address}`)).toHaveLength(1)
   await demo.delete(`/networking/v2.0/ports/${port.id}`)
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { EMULATED_KERNEL } from '#deploy/machine/machine-files.ts'
 import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
@@ -71,6 +72,7 @@ export async function startBaremetalHarness(
     boot_address: '127.0.0.1',
     ramdisk_kernel: ramdisk?.kernelPath ?? '/dev/null',
     ramdisk_initrd: ramdisk?.initrdPath ?? '/dev/null',
+    kernel_append_params: EMULATED_KERNEL,
     secret_key: SECRET_KEY,
     bmc_seconds: quick ? '1' : '60',
     hostname: 'metal',

@@ -113,7 +113,7 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       const spec = { ...plain, flavor, configDrive }
       await driver.spawn(spec, signal())
 
-      const given = await driver.machineNics!.macAddresses(spec.id, ports, signal())
+      const given = await driver.machineNics!.macAddresses(spec.id, nics, signal())
       const macs = ports.map((port) => given.get(port)!)
       expect(macs.map((mac) => mac.slice(-2))).toEqual(['01', '02'])
       const [node] = (await harness.nodes()).filter((each) => each.instance_uuid === spec.id)
@@ -149,7 +149,7 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
         async () => /READY/.test(await booting.consoleLog()),
         OPERATION_MS,
       )
-      const nics = await driver.machineNics!.macAddresses(spec.id, [port.portId], signal())
+      const nics = await driver.machineNics!.macAddresses(spec.id, [port], signal())
       expect([...nics.values()]).toEqual([macAddress])
 
       await driver.destroy(spec.id, signal())

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EMULATED_KERNEL } from '#deploy/machine/machine-files.ts'
 import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
@@ -49,6 +50,7 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
       address: '127.0.0.1',
       port,
       liveBoots,
+      kernelParameters: EMULATED_KERNEL,
       ...ramdisk,
     })
     const bootfile = `${publicUrl}/boot.ipxe?mac=\${net0/mac}`

@@ -14,6 +14,7 @@ import {
 import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { computeChecksums, type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
 import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
+import { findProgram } from '#deploy/process/find-program.ts'
 import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
 import { INTEGRATION_BRIDGE } from '#drivers/ovn/integration-bridge.ts'
 import { run } from '#drivers/run.ts'
@@ -42,8 +43,8 @@ export interface OvnTestHost {
 /** A network namespace whose interface is plugged into a port. */
 export interface Endpoint {
   run(command: string, ...args: string[]): Promise<string>
-  /** Takes an address by DHCP; returns what came with it. */
-  lease(): Promise<string>
+  /** Takes an address by DHCP; returns what came with it. Throws when none came after so many seconds, 20 by default. */
+  lease(seconds?: number): Promise<string>
   /** True if the address answers; `from`: one of its own addresses, or else the one its routes choose. */
   pings(address: string, from?: string): Promise<boolean>
   /** The page at the address, or nothing. */
@@ -109,22 +110,36 @@ export class OvnWorld implements AsyncDisposable {
 
   /** Afterwards something is plugged into the port on this host. */
   async plug(host: OvnTestHost, port: WirePort): Promise<Endpoint> {
+    const holder = await plugInto(host, port.id, port.mac)
+    this.#holders.push(holder)
+    return this.#endpoint(holder)
+  }
+
+  /** A device of this MAC address on the public network; with a VLAN on an access port of it, at the host's bridge. */
+  async cable(mac: string, access?: { readonly host: OvnTestHost; readonly vlan: number }) {
     const holder = await startNamespace()
     this.#holders.push(holder)
-    const inside = async (command: string, ...args: string[]) =>
-      (await runInside(holder, command, args, { timeoutMs: STEP_MS })).stdout
-    const name = `v${port.id.slice(-8)}`
-    const peer = ['peer', 'name', 'eth0', 'address', port.mac, 'netns', String(holder.pid)]
-    const enter = [`--net=/proc/${host.holder.pid}/ns/net`, 'ip', 'link']
-    await run('nsenter', [...enter, 'add', name, 'type', 'veth', ...peer], { timeoutMs: STEP_MS })
-    await run('nsenter', [...enter, 'set', name, 'up'], { timeoutMs: STEP_MS })
-    await inside('ip', 'link', 'set', 'eth0', 'up')
+    const outside = access?.host.holder ?? this.underlay.holder
+    const link = (...args: string[]) =>
+      run('nsenter', [`--net=/proc/${outside.pid}/ns/net`, 'ip', 'link', ...args], {
+        timeoutMs: STEP_MS,
+      })
+    const end = `c${mac.replaceAll(':', '').slice(-8)}`
+    const peer = ['peer', 'name', 'eth0', 'address', mac, 'netns', String(holder.pid)]
+    await link('add', end, 'type', 'veth', ...peer)
+    await link('set', end, 'up')
+    if (access === undefined) await link('set', end, 'master', this.underlay.publicBridge)
+    else await access.host.ovn.vsctl('add-port', 'br-public', end, `tag=${access.vlan}`)
+    await runInside(holder, 'ip', ['link', 'set', 'eth0', 'up'], { timeoutMs: STEP_MS })
     await computeChecksums(holder, 'eth0')
-    await host.ovn.vsctl(
-      ...['--', 'add-port', 'br-int', name],
-      ...['--', 'set', 'Interface', name, `external_ids:iface-id=${port.id}`],
-    )
     return this.#endpoint(holder)
+  }
+
+  /** What `ovn-nbctl` finds in a table, one row to a line. */
+  async northbound(table: string, ...conditions: readonly string[]): Promise<string> {
+    const find = ['--format=csv', '--no-headings', 'find', table, ...conditions]
+    const args = [`--db=${this.central.northbound}`, ...find]
+    return (await run(findProgram('ovn-nbctl'), args, { timeoutMs: STEP_MS })).stdout.trim()
   }
 
   /** The host again, in new namespaces, from what it left on its disk. */
@@ -150,10 +165,10 @@ export class OvnWorld implements AsyncDisposable {
     const inside = async (command: string, ...args: string[]) =>
       (await runInside(holder, command, args, { timeoutMs: STEP_MS })).stdout.trim()
     const script = join(this.directory, 'lease.sh')
-    const lease = ['udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '20', '-T', '1', '-O', '121']
+    const lease = ['udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-T', '1', '-O', '121', '-s', script]
     return {
       run: inside,
-      lease: () => inside('busybox', ...lease, '-s', script),
+      lease: (seconds = 20) => inside('busybox', ...lease, '-t', String(seconds)),
       pings: (address, from) => {
         const source = from === undefined ? [] : ['-I', from]
         return inside('busybox', 'ping', '-c', '1', '-W', '1', ...source, address).then(
@@ -187,6 +202,27 @@ export class OvnWorld implements AsyncDisposable {
     if (this.#place.cell === 0) await this.underlay.stop()
     await rm(this.directory, { recursive: true, force: true })
   }
+}
+
+/** Afterwards new namespaces have an interface `eth0`, which is up, and is plugged into the port on this host. */
+export async function plugInto(
+  host: Pick<OvnTestHost, 'holder' | 'ovn'>,
+  portId: string,
+  mac: string,
+): Promise<Holder> {
+  const holder = await startNamespace()
+  const name = `v${portId.slice(-8)}`
+  const peer = ['peer', 'name', 'eth0', 'address', mac, 'netns', String(holder.pid)]
+  const enter = [`--net=/proc/${host.holder.pid}/ns/net`, 'ip', 'link']
+  await run('nsenter', [...enter, 'add', name, 'type', 'veth', ...peer], { timeoutMs: STEP_MS })
+  await run('nsenter', [...enter, 'set', name, 'up'], { timeoutMs: STEP_MS })
+  await runInside(holder, 'ip', ['link', 'set', 'eth0', 'up'], { timeoutMs: STEP_MS })
+  await computeChecksums(holder, 'eth0')
+  await host.ovn.vsctl(
+    ...['--', 'add-port', 'br-int', name],
+    ...['--', 'set', 'Interface', name, `external_ids:iface-id=${portId}`],
+  )
+  return holder
 }
 
 interface Place extends Pick<OvnWorld, 'directory' | 'underlay' | 'central'> {

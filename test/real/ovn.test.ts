@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
 import { runOvn } from '#deploy/ovn/daemons.ts'
 import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
-import type { NetworkState } from '#openapi/wire/network.ts'
+import type { NetworkState, WireForwarding } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
   wireFloatingIp,
@@ -196,6 +197,41 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => outside.pings('203.0.113.20')).toBe(false)
       await world.engine.apply(state, signal())
       await expect.poll(() => outside.pings(floating.address)).toBe(true)
+    })
+
+    test('a forwarded port of a floating IP leads to a port of a guest, from the outside and from other guests', async () => {
+      const outside = world.outside()
+      const page = (from: Endpoint, port: number) =>
+        from.run('curl', '-s', '--max-time', '2', `http://203.0.113.30:${port}/`).catch(() => '')
+      const forwardings: WireForwarding[] = [
+        {
+          floatingIpId: newId(),
+          floatingAddress: '203.0.113.30',
+          protocol: 'tcp',
+          ...{ externalFirst: 8080, externalLast: 8081, internalFirst: 80, internalLast: 80 },
+          address: '10.71.0.11',
+        },
+      ]
+      const web80 = wireRule({ protocol: TCP, portMin: 80, portMax: 80 })
+      const opened = { ...open, revision: 2, rules: [...open.rules, web80] }
+      const forwarding = {
+        ...state,
+        securityGroups: state.securityGroups.map((group) =>
+          group.id === open.id ? opened : group,
+        ),
+        routers: state.routers.map((each) => ({ ...each, forwardings })),
+      }
+      await world.engine.apply(forwarding, signal())
+
+      await expect.poll(() => page(outside, 8080)).toBe('web')
+      expect(await page(outside, 8081)).toBe('web')
+      expect(await page(outside, 80)).toBe('')
+      await expect.poll(() => page(ends.friend, 8080)).toBe('web')
+      await expect.poll(() => page(ends.far, 8080)).toBe('web')
+
+      await world.engine.apply(state, signal())
+      await expect.poll(() => page(outside, 8080)).toBe('')
+      expect((await nbctl('lb-list')).trim()).toBe('')
     })
 
     test("manual changes to Weir's rows are repaired, and rows of others stay", async () => {

@@ -35,6 +35,7 @@ export function checkOwnHost(
     group: null,
     // Its ports are as they were.
     needsFirewall: false,
+    segments: [],
     besideHosts: null,
     apartHosts: new Set<HostId>(),
     zone: null,

@@ -2,11 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import { newId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { NETWORK_KINDS } from '#openapi/wire/network.ts'
 import { tracesOf } from '#test/env/cell-engine.ts'
+import { EMPTY_STATE, wireNetwork, wirePort, wireSubnet } from '#test/env/network-state.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
+import { networkVersion } from '../../db/network-objects.ts'
 import { queuePortBindings } from '../../db/port-bindings.ts'
+import { readCellNetworks } from '../../reconcilers/cell-networks.ts'
 
 // Goal: a server is active when its ports work, and never stays half built where they do not.
 
@@ -62,6 +66,45 @@ test('a server without ports waits for none', async () => {
   await cell.ask('instance.build', { operation, build: sampleBuild() })
 
   await cell.waitForFeed('instance', isActive(operation.serverId))
+})
+
+test('the network engine answers for the NICs of a machine before its server is active', async () => {
+  const metal = await cell.addHost({
+    name: 'metal',
+    joinedByOvn: true,
+    machines: new Map([['CUSTOM_GOLD', 1]]),
+  })
+  await cell.waitForHosts(running, 2)
+  const operation = operationOn()
+  const one = nic()
+  const network = wireNetwork()
+  const subnet = wireSubnet(network, '10.0.0.0/24')
+  const port = wirePort(subnet, '10.0.0.5', {
+    ...{ id: one.portId, mac: one.macAddress, deviceId: operation.serverId, hostId: metal.id },
+  })
+  const put = { ...EMPTY_STATE, networks: [network], subnets: [subnet], ports: [port] }
+  const refs = NETWORK_KINDS.flatMap((kind) => put[kind].map(({ id }) => ({ kind, id })))
+  const digests = refs.map((ref) => ({ ...ref, digest: 'AAAAAAAA' }))
+  await cell.ask('network.apply', { generation: 1, changes: { put, digests, removed: [] } })
+  const { conductor } = running.cell
+  const before = await networkVersion(conductor.db)
+  const written = async () =>
+    (await readCellNetworks(conductor.db, conductor.hosts)).ports.find(({ id }) => id === port.id)
+  expect(await written()).toMatchObject({ mac: one.macAddress })
+
+  const sample = sampleBuild({ nics: [one], requestedHost: 'metal' })
+  const nothing = { 'resources:VCPU': '0', 'resources:MEMORY_MB': '0', 'resources:DISK_GB': '0' }
+  const extraSpecs = { ...nothing, 'resources:CUSTOM_GOLD': '1' }
+  const build = { ...sample, flavor: { ...sample.flavor, extraSpecs } }
+  await cell.ask('instance.build', { operation, build })
+  await expect.poll(written).toMatchObject({ isMachine: true, mac: expect.stringMatching(/^52:/) })
+  expect(await networkVersion(conductor.db)).toBeGreaterThan(before)
+  expect(await tracesOf(running, [metal], operation.serverId)).toContain('instance building')
+  await say(one.portId, true)
+
+  const { view } = await cell.waitForFeed('instance', isActive(operation.serverId))
+  const { mac: macAddress } = (await written())!
+  expect(view.machineNics).toEqual([{ portId: one.portId, macAddress }])
 })
 
 test('a guest that is adopted is not given up for its ports', async () => {

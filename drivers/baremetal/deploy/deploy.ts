@@ -1,12 +1,12 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { machineConfigDrive } from '../../machine-config-drive.ts'
-import { inOrder } from '../../machine-nics.ts'
 import type { BaremetalHost } from '../host.ts'
 import type { LiveBoot } from '../netboot/live-boots.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
 import type { DiskContent, DiskPatch } from '../netboot/tasks.ts'
 import { withinTask } from '../netboot/within-task.ts'
+import { assignNics } from '../nodes/assign-nics.ts'
 import { machineOf } from '../nodes/machine-of.ts'
 import { type Node, nicsOf } from '../nodes/node.ts'
 import { patient } from '../parts/patient.ts'
@@ -14,8 +14,12 @@ import { powerOn } from '../power.ts'
 import { configPartition } from './config-partition.ts'
 import type { Deployable } from './deployable.ts'
 
-/** Throws `invalid` when no machine of this node's kind can hold the image or have the server's ports. */
+/**
+ * Throws `invalid` when no machine of this node's kind can hold the image or have the server's ports, `no-capacity` when
+ * this one has no NICs where they are.
+ */
 export function refuseUnfit(
+  { network }: Pick<BaremetalHost, 'network'>,
   node: Node,
   { image, flavor, nics }: InstanceSpec,
   content: Deployable,
@@ -27,7 +31,8 @@ export function refuseUnfit(
       'invalid',
       `Image ${image.id} needs ${neededBytes} bytes of disk; machines of flavor ${flavor.name} have ${disk}.`,
     )
-  if (nics.length > macs.length)
+  if (network === 'ovn') assignNics(node, nics, network)
+  else if (nics.length > macs.length)
     throw new Failure(
       'invalid',
       `The server has ${nics.length} ports; machines of flavor ${flavor.name} have ${macs.length} NICs.`,
@@ -69,7 +74,7 @@ async function write(
   signal: AbortSignal,
 ): Promise<void> {
   const machine = patient(machineOf(node), host.silenceMs)
-  const patches = await configPatches(node, spec, image, signal)
+  const patches = await configPatches(host, node, spec, image, signal)
   await host.liveBoots.remove(spec.id)
   await withinTask(host, signal, (taskSignal) =>
     writeImage(machine, host.bootServer, { image, patches }, taskSignal),
@@ -90,14 +95,14 @@ async function keep(
 
 /** The guest's config drive; nothing for a guest without one. */
 async function configPatches(
+  { network }: BaremetalHost,
   node: Node,
   spec: InstanceSpec,
   image: DiskContent,
   signal: AbortSignal,
 ): Promise<readonly DiskPatch[]> {
   if (spec.configDrive === undefined) return []
-  const ports = spec.nics.map(({ portId }) => portId)
-  const files = machineConfigDrive(spec, inOrder(ports, nicsOf(node)))
+  const files = machineConfigDrive(spec, assignNics(node, spec.nics, network))
   return configPartition(image, files, diskBytes(node), signal)
 }
 

@@ -1,15 +1,24 @@
 import type { KeptBoot } from './live-boots.ts'
 import type { RamdiskTask } from './tasks.ts'
 
+/** What a machine is to do in the ramdisk. */
+interface Assigned {
+  readonly token: string
+  readonly task: RamdiskTask
+  /** Of the only NIC that the ramdisk uses: the others may be on networks of servers. */
+  readonly macAddress: string
+  /** Further parameters of the ramdisk's kernel. */
+  readonly kernelParameters: string
+}
+
 /** What iPXE does: boots the ramdisk with its task; without one, from the machine's next device. */
-export function bootScript(
-  publicUrl: string,
-  assignment: { readonly token: string; readonly task: RamdiskTask } | undefined,
-): string {
+export function bootScript(publicUrl: string, assignment: Assigned | undefined): string {
   if (assignment === undefined) return '#!ipxe\nexit\n'
-  const { token, task } = assignment
+  const { token, task, macAddress, kernelParameters } = assignment
   const parameters = [
+    ...(kernelParameters === '' ? [] : [kernelParameters]),
     `weir.url=${publicUrl}/tasks/${token}`,
+    `weir.nic=${macAddress}`,
     `weir.task=${task.kind}`,
     ...written(task),
   ]

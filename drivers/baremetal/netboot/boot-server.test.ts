@@ -39,6 +39,7 @@ describe('a boot server', () => {
       address: '127.0.0.1',
       port,
       liveBoots,
+      kernelParameters: 'nomodeset',
       ...files,
     })
   })
@@ -56,6 +57,9 @@ describe('a boot server', () => {
     const running = server.run(MAC, write, async () => undefined, signal())
     const task = await taskUrl()
 
+    expect(await get(`/boot.ipxe?mac=${MAC}`)).toContain(
+      ` nomodeset weir.url=${task} weir.nic=${MAC} `,
+    )
     expect(await get(`/boot.ipxe?mac=${MAC.toUpperCase()}`)).toContain(
       'weir.task=write weir.bytes=7 weir.patches=512:7',
     )

@@ -16,6 +16,8 @@ export interface BootServerSettings {
   readonly port: number
   readonly kernelPath: string
   readonly initrdPath: string
+  /** For the ramdisk's kernel, beside its task; absent: none. */
+  readonly kernelParameters?: string
   /** What machines boot from in place of their disks, by MAC address. */
   readonly liveBoots: () => Promise<ReadonlyMap<string, KeptBoot>>
 }
@@ -114,9 +116,10 @@ export class BootServer implements AsyncDisposable {
 
   /** Its task, what its server boots from, or its next device. */
   async #scriptFor(macAddress: string): Promise<string> {
-    const { publicUrl, liveBoots } = this.#settings
+    const { publicUrl, liveBoots, kernelParameters = '' } = this.#settings
     const assignment = this.#assignments.get(macAddress)
-    if (assignment !== undefined) return bootScript(publicUrl, assignment)
+    if (assignment !== undefined)
+      return bootScript(publicUrl, { ...assignment, macAddress, kernelParameters })
     const boot = (await liveBoots()).get(macAddress)
     return boot === undefined ? bootScript(publicUrl, undefined) : liveScript(publicUrl, boot)
   }

@@ -18,6 +18,10 @@ const EnrolledBmc = Type.Object(
   { additionalProperties: false },
 )
 
+const MacAddress = Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })
+/** A physical network, and the VLAN of an access port there. */
+const Segment = Type.String({ pattern: '^[^:,\\s]{1,64}(:[1-9][0-9]{0,3})?$' })
+
 /** A machine that an operator has given to a host. */
 export const EnrolledNode = Type.Object(
   {
@@ -26,8 +30,12 @@ export const EnrolledNode = Type.Object(
     resourceClass: Type.Optional(Type.String({ pattern: '^CUSTOM_[A-Z0-9_]{1,240}$' })),
     traits: Type.Optional(Type.Array(Type.String({ pattern: '^CUSTOM_[A-Z0-9_]{1,240}$' }))),
     /** Of the NIC that it boots from the network with. */
-    macAddress: Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' }),
+    macAddress: MacAddress,
     usesEfi: Type.Boolean(),
+    /** NICs for servers' ports, and where their cables end; absent: none is known. */
+    nics: Type.Optional(
+      Type.Array(Type.Object({ macAddress: MacAddress, segment: Segment }), { maxItems: 64 }),
+    ),
     /** Absent: people switch the machine and set where it boots from. */
     bmc: Type.Optional(EnrolledBmc),
     /** Why the node takes no server; absent: it may take one. */
@@ -46,6 +54,11 @@ export function enrolledNodes(text: string): readonly EnrolledNode[] {
   if (unique('name') < nodes.length || unique('macAddress') < nodes.length)
     throw new Error('Two nodes in the file of nodes have the same name or MAC address')
   return nodes
+}
+
+/** Of all NICs that are known of the node. */
+export function macAddressesOf({ macAddress, nics = [] }: EnrolledNode): readonly string[] {
+  return [macAddress, ...nics.map((nic) => nic.macAddress)]
 }
 
 /** The node in the form of the file of nodes, with its password sealed for that node alone. Throws `invalid`. */

@@ -11,6 +11,7 @@ import {
   enrolledNode,
   enrolledNodes,
   isSameNode,
+  macAddressesOf,
 } from './enrolled-node.ts'
 import { isOffered, type Node, nodeParts, resourceClassOf } from './node.ts'
 import { type NodeRecord, readNodeRecord, writeNodeRecord } from './node-record.ts'
@@ -112,23 +113,23 @@ export class NodePool implements AsyncDisposable {
   }
 
   /**
-   * Afterwards the server has a node of the class. Throws `no-capacity` when all have servers, and what `refuse` throws
-   * for the one that is free.
+   * Afterwards the server has a node of the class, the first that `refuse` does not refuse. Throws `no-capacity` when all
+   * have servers, and what `refuse` throws for the first that is free when it refuses all.
    */
   async take(
     resourceClass: string,
     instance: InstanceId,
     refuse: (node: Node) => void,
   ): Promise<Node> {
-    const node = this.#nodes.find(
+    const free = this.#nodes.filter(
       (one) =>
         one.record.state === 'available' &&
         isOffered(one) &&
         resourceClassOf(one) === resourceClass,
     )
-    if (node === undefined)
+    if (free.length === 0)
       throw new Failure('no-capacity', `No machine of class ${resourceClass} is free here.`)
-    refuse(node)
+    const node = firstOf(free, refuse)
     await this.move(node, 'take', { instance, isOn: false })
     return node
   }
@@ -192,9 +193,23 @@ export class NodePool implements AsyncDisposable {
   }
 }
 
+/** The first that is not refused. Throws what `refuse` throws for the first when it refuses all. */
+function firstOf(nodes: readonly Node[], refuse: (node: Node) => void): Node {
+  const reasons: unknown[] = []
+  for (const node of nodes)
+    try {
+      refuse(node)
+      return node
+    } catch (error) {
+      reasons.push(error)
+    }
+  throw reasons[0]
+}
+
 /** One BMC switches one machine, and would switch it under the server of the other node. */
 function overlaps(one: EnrolledNode, other: EnrolledNode): boolean {
-  if (one.name === other.name || one.macAddress === other.macAddress) return true
+  if (one.name === other.name) return true
+  if (macAddressesOf(one).some((mac) => macAddressesOf(other).includes(mac))) return true
   const [bmc, same] = [one.bmc, other.bmc]
   return bmc !== undefined && bmc.address === same?.address && bmc.port === same.port
 }

@@ -1,5 +1,6 @@
-import { errorChain, isFailure } from '#common/errors.ts'
+import { errorChain, Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
+import type { MachineParts } from '../../nodes.ts'
 import type { BaremetalHost } from '../host.ts'
 import { inspectMachine } from '../netboot/run-in-ramdisk.ts'
 import { withinTask } from '../netboot/within-task.ts'
@@ -42,9 +43,25 @@ async function inspectNode(host: BaremetalHost, node: Node, signal: AbortSignal)
     const parts = await withinTask(host, signal, (taskSignal) =>
       inspectMachine(machineOf(node), host.bootServer, taskSignal),
     )
+    refuseMissing(node, parts)
     await host.nodes.move(node, 'done', { parts })
   } catch (error) {
     if (!signal.aborted) await host.nodes.move(node, 'fail', { failure: errorChain(error) })
     throw error
   }
+}
+
+/** Throws `invalid` for a machine without a NIC that it was added with. */
+function refuseMissing(
+  { name, enrolled: { nics = [] } }: Node,
+  { macAddresses }: MachineParts,
+): void {
+  const missing = nics.filter(({ macAddress }) => !macAddresses.includes(macAddress))
+  if (missing.length === 0) return
+  const has = macAddresses.length === 0 ? 'none' : macAddresses.join(', ')
+  const named = missing.map(({ macAddress }) => macAddress).join(', ')
+  throw new Failure(
+    'invalid',
+    `Node ${name} does not have NIC ${named}; inspection found ${has}. Remove the node, and add it with these.`,
+  )
 }

@@ -35,6 +35,8 @@ export class TestMachine implements AsyncDisposable {
   readonly patches = new Map<number, Buffer>()
   /** True: its disk loses all writes, as a broken disk does. */
   garbles = false
+  /** Its NICs besides the one that it boots by. */
+  furtherMacs: readonly string[] = []
   /** Tasks that it was given, by kind. */
   readonly tasks: string[] = []
   /** What happens instead of a task: `false` leaves it undone and says nothing, a text is why it failed. */
@@ -119,8 +121,11 @@ export class TestMachine implements AsyncDisposable {
   }
 
   async #perform(task: string, url: string, patches: readonly string[]): Promise<string> {
-    if (task === 'inspect')
-      return `cpus 4\ncpu-model test\narchitecture x86_64\nmemory-kib 8388608\ndisk sda ${DISK_BYTES}`
+    if (task === 'inspect') {
+      const macs = [this.#macAddress, ...this.furtherMacs].map((mac) => `mac ${mac}`)
+      const parts = ['cpus 4', 'cpu-model test', 'architecture x86_64', 'memory-kib 8388608']
+      return [...parts, `disk sda ${DISK_BYTES}`, ...macs].join('\n')
+    }
     this.patches.clear()
     this.disk = task === 'write' ? await bytes(`${url}/image`) : Buffer.alloc(0)
     if (this.garbles) this.disk.fill(0)

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WirePort, WireSubnet } from '#openapi/wire/network.ts'
 import { METADATA_ADDRESS } from './metadata-addresses.ts'
-import { isIpv6, type NetworkIndex } from './network-index.ts'
+import { isExternal, isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, type WantedRow } from './rows.ts'
 
 /** Seconds; Neutron's `dhcp_lease_duration` is a day, its ML2/OVN driver's default half of that. */
 const LEASE_S = 43_200
+
+/** The router of destinations on the link (RFC 3442). */
+const ON_LINK = '0.0.0.0'
 
 type Options = Readonly<Record<string, string>>
 
@@ -77,7 +80,7 @@ export function dhcpRows(index: NetworkIndex): readonly WantedRow[] {
   const ofPorts = [...index.ports.values()].flatMap((port) =>
     ([4, 6] as const).flatMap((version) => {
       const subnet = servedSubnet(index, port, version)
-      const own = ownOptions(port, version)
+      const own = subnet && ownOptions(index, port, subnet)
       if (subnet === undefined || own === undefined) return []
       return [dhcpRow(subnet, port, { ...subnetOptions(index, subnet), ...own })]
     }),
@@ -89,7 +92,7 @@ export function dhcpRows(index: NetworkIndex): readonly WantedRow[] {
 export function dhcpOf(index: NetworkIndex, port: WirePort, version: 4 | 6): Reference | undefined {
   const subnet = servedSubnet(index, port, version)
   if (subnet === undefined) return undefined
-  const owner = ownOptions(port, version) === undefined ? undefined : port
+  const owner = ownOptions(index, port, subnet) === undefined ? undefined : port
   return { table: 'DHCP_Options', id: rowId(subnet, owner) }
 }
 
@@ -153,17 +156,7 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
   const server = gateway ?? metadata
   // The server needs an address of the subnet, and every other one may belong to a guest.
   if (server === undefined) return undefined
-  const routes = [
-    ...(metadata === undefined
-      ? []
-      : [{ destination: `${METADATA_ADDRESS}/32`, nexthop: metadata }]),
-    ...subnet.hostRoutes,
-  ]
-  // A guest that gets routes by this option ignores the router option (RFC 3442).
-  const all =
-    gateway === null || routes.length === 0
-      ? routes
-      : [...routes, { destination: '0.0.0.0/0', nexthop: gateway }]
+  const routes = routesOf(subnet, metadata)
   const dnsServers = dnsServersOf(index, subnet)
   const domain = network.dnsDomain
   return {
@@ -174,12 +167,22 @@ function optionsV4(index: NetworkIndex, subnet: WireSubnet): Options | undefined
     ...(gateway !== null && { router: gateway }),
     ...(dnsServers.length > 0 && { dns_server: list(dnsServers) }),
     ...(domain !== '' && { domain_name: quoted(domain) }),
-    ...(all.length > 0 && {
-      classless_static_route: list(
-        all.map(({ destination, nexthop }) => `${destination},${nexthop}`),
-      ),
-    }),
+    ...(routes.length > 0 && { classless_static_route: list(routes) }),
   }
+}
+
+/** To the metadata service by this neighbour, and to everything else. */
+function routesOf(
+  { gateway, hostRoutes }: WireSubnet,
+  metadata: string | undefined,
+): readonly string[] {
+  const own = metadata === undefined ? [] : [`${METADATA_ADDRESS}/32,${metadata}`]
+  const routes = [
+    ...own,
+    ...hostRoutes.map(({ destination, nexthop }) => `${destination},${nexthop}`),
+  ]
+  // A guest that gets routes by this option ignores the router option (RFC 3442).
+  return gateway === null || routes.length === 0 ? routes : [...routes, `0.0.0.0/0,${gateway}`]
 }
 
 /** Guests that configure their addresses themselves ask no server. */
@@ -211,15 +214,28 @@ function metadataAddress(index: NetworkIndex, subnet: WireSubnet): string | unde
     ?.fixedIps.find(({ subnetId }) => subnetId === subnet.id)?.address
 }
 
-/** The options of the user on the port, of this version, by OVN's names; undefined: none. */
-function ownOptions(port: WirePort, version: 4 | 6): Options | undefined {
+/** The options of the port on this subnet besides those of the subnet, by OVN's names; undefined: none. */
+function ownOptions(index: NetworkIndex, port: WirePort, subnet: WireSubnet): Options | undefined {
+  const own = { ...machineOptions(index, port, subnet), ...usersOptions(port, subnet) }
+  return Object.keys(own).length === 0 ? undefined : own
+}
+
+/** OVN does not tell machines the addresses of its other ports, so the metadata service is a neighbour of theirs itself. */
+function machineOptions(index: NetworkIndex, port: WirePort, subnet: WireSubnet): Options {
+  const hasMetadata = !isIpv6(subnet.cidr) && metadataAddress(index, subnet) !== undefined
+  if (!hasMetadata || !isExternal(index, port)) return {}
+  return { classless_static_route: list(routesOf(subnet, ON_LINK)) }
+}
+
+function usersOptions(port: WirePort, subnet: WireSubnet): Options {
+  const version = isIpv6(subnet.cidr) ? 6 : 4
   const names = version === 4 ? OPTIONS_V4 : OPTIONS_V6
   const entries = port.dhcpOptions.flatMap((option) => {
     const name = option.version === version ? names[option.name] : undefined
     if (name === undefined || option.value === null) return []
     return [[name, QUOTED.includes(name) ? quoted(option.value) : option.value] as const]
   })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+  return Object.fromEntries(entries)
 }
 
 function list(values: readonly string[]): string {

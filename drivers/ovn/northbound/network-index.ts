@@ -90,7 +90,21 @@ export function isRouterPort({ deviceOwner }: WirePort): boolean {
   return deviceOwner === ROUTER_INTERFACE || deviceOwner === ROUTER_GATEWAY
 }
 
-/** True for a port whose guest is restricted to its addresses and security groups; OVN's own ports are not. */
-export function isFiltered(port: WirePort): boolean {
+/** True for a port whose addresses count as those of its security groups' members. */
+export function isGroupMember(port: WirePort): boolean {
   return port.hasPortSecurity && !isRouterPort(port) && port.deviceOwner !== METADATA_PORT_OWNER
+}
+
+/**
+ * True for a port whose guest is restricted to its addresses and security groups. OVN's own ports are not, and neither
+ * are those of machines: OVN sees only the packets that cross one of its hosts.
+ */
+export function isFiltered(port: WirePort): boolean {
+  return isGroupMember(port) && port.isMachine !== true
+}
+
+/** True for a port of a machine of this cell, which is behind a bridge of the site that hosts map. */
+export function isExternal({ networks }: NetworkIndex, port: WirePort): boolean {
+  const isHere = port.hostId !== null && port.remoteHostId === null
+  return port.isMachine === true && isHere && networks.get(port.networkId)!.physicalNetwork !== null
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { NetworkState } from '#openapi/wire/network.ts'
+import type { NetworkState, WireForwarding } from '#openapi/wire/network.ts'
 import {
   EMPTY_STATE,
   wireFloatingIp,
@@ -43,6 +43,13 @@ const refersTo = (
   const value = columnsOf(rows, table, id)[column] ?? null
   return isReferences(value) ? value.refersTo.map((to) => to.id) : undefined
 }
+
+const ports = (
+  externalFirst: number,
+  externalLast: number,
+  internalFirst: number,
+  internalLast: number,
+) => ({ externalFirst, externalLast, internalFirst, internalLast })
 
 describe('routers', () => {
   const outside = wireNetwork({ isExternal: true, physicalNetwork: 'physnet' })
@@ -127,6 +134,37 @@ describe('routers', () => {
     })
   })
 
+  test('forwarded ports of floating IPs are load balancers of the router and its networks', () => {
+    const floatingIpId = floating.id
+    const to = { floatingIpId, floatingAddress: '203.0.113.21', address: '10.0.0.5' } as const
+    const forwardings: WireForwarding[] = [
+      { ...to, protocol: 'tcp', ...ports(2222, 2222, 22, 22) },
+      { ...to, protocol: 'tcp', ...ports(80, 81, 8080, 8081) },
+      { ...to, protocol: 'udp', ...ports(53, 54, 53, 53) },
+    ]
+    const rows = rowsOf({ ...all, routers: [{ ...router, forwardings }] }, HOSTS)
+
+    const [tcp, udp] = ['tcp', 'udp'].map((protocol) => `pf-floatingip-${floatingIpId}-${protocol}`)
+    expect(columnsOf(rows, 'Load_Balancer', tcp!)).toMatchObject({
+      name: tcp,
+      protocol: 'tcp',
+      vips: {
+        '203.0.113.21:2222': '10.0.0.5:22',
+        '203.0.113.21:80': '10.0.0.5:8080',
+        '203.0.113.21:81': '10.0.0.5:8081',
+      },
+    })
+    expect(columnsOf(rows, 'Load_Balancer', udp!)).toMatchObject({
+      protocol: 'udp',
+      vips: { '203.0.113.21:53': '10.0.0.5:53', '203.0.113.21:54': '10.0.0.5:53' },
+    })
+    expect(refersTo(rows, 'Logical_Router', id, 'load_balancer')).toEqual([tcp, udp])
+    expect(refersTo(rows, 'Logical_Switch', network.id, 'load_balancer')).toEqual([tcp, udp])
+    expect(refersTo(rows, 'Logical_Switch', outside.id, 'load_balancer')).toEqual([])
+    const inner = { ...router, gateway: null, forwardings }
+    expect(inTable(rowsOf({ ...all, routers: [inner] }, HOSTS), 'Load_Balancer')).toEqual([])
+  })
+
   test('its gateway is on living hosts that reach the external network, in an order of its own', () => {
     const many = Array.from({ length: 8 }, (_, nth) => host(`h${nth}`))
     const hostsOf = (hosts: readonly OvnHost[], routers = [router]) =>
@@ -145,6 +183,31 @@ describe('routers', () => {
     expect(
       refersTo(rowsOf(all, HOSTS), 'Logical_Router_Port', gateway.id, 'gateway_chassis'),
     ).toHaveLength(2)
+  })
+
+  test('the host that answers for machines is the gateway of their routers', () => {
+    const site = wireNetwork({ physicalNetwork: 'physnet', vlan: 7 })
+    const siteSubnet = wireSubnet(site, '192.0.2.0/24', { gateway: '192.0.2.1' })
+    const leg = wirePort(siteSubnet, '192.0.2.1', { deviceId: id, deviceOwner: ROUTER_INTERFACE })
+    const machine = wirePort(siteSubnet, '192.0.2.7', { isMachine: true, hostId: 'h5' })
+    const many = Array.from({ length: 8 }, (_, nth) => host(`h${nth}`))
+    const parts = {
+      ...all,
+      networks: [...all.networks, site],
+      subnets: [...all.subnets, siteSubnet],
+      ports: [...all.ports, leg, machine],
+      floatingIps: [{ ...floating, portId: machine.id, fixedAddress: '192.0.2.7' }],
+    }
+    const rows = rowsOf(parts, many)
+    const order = (table: NorthboundTable) =>
+      inTable(rows, table)
+        .toSorted((a, b) => Number(b.columns['priority']) - Number(a.columns['priority']))
+        .map(({ columns }) => columns['chassis_name'])
+
+    expect(order('HA_Chassis')[0]).toBe('h5')
+    expect(order('Gateway_Chassis')).toEqual(order('HA_Chassis'))
+    const nat = inTable(rows, 'NAT').find(({ columns }) => columns['type'] === 'dnat_and_snat')
+    expect(nat?.columns, 'no host has the port').toMatchObject({ logical_port: null })
   })
 
   test('it advertises IPv6 as the subnet requires, and has the routes of the user', () => {

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
 import type { WireFloatingIp, WirePort, WireRouter, WireSubnet } from '#openapi/wire/network.ts'
 import { dnsServersOf } from './dhcp.ts'
+import { gatewayHosts, networksOfMachines } from './host-groups.ts'
+import { routerBalancers } from './load-balancers.ts'
 import { isIpv6, type NetworkIndex, withPrefix } from './network-index.ts'
 import {
   externalIds,
@@ -11,9 +12,6 @@ import {
   routerPortName,
   type WantedRow,
 } from './rows.ts'
-
-/** The same number as in Neutron's ML2/OVN driver. */
-const GATEWAY_HOSTS_MAX = 5
 
 /** Routers with their ports, routes and address translations. */
 export function routerRows(index: NetworkIndex): readonly WantedRow[] {
@@ -55,6 +53,7 @@ function routerRow(
       ports: refersTo(...ports),
       static_routes: refersTo(...routes),
       nat: refersTo(...nat),
+      load_balancer: refersTo(...routerBalancers(router)),
       // Neighbours are learned by requests, not from each received ARP request.
       options: { always_learn_from_arp_request: 'false', dynamic_neigh_routers: 'true' },
       external_ids: externalIds(id, {
@@ -111,27 +110,18 @@ function advertisements(index: NetworkIndex, port: WirePort): Readonly<Record<st
 }
 
 /**
- * The hosts that can be the gateway, the preferred one first: living hosts with a bridge for the external network. The
- * first differs by router, and stays the same while the hosts do.
+ * The hosts that can be the gateway, the preferred one first. The first differs by router, but for routers of networks
+ * with machines: OVN answers a machine for its routers only where it answers for the machine.
  */
 function gatewayHostRows(
   index: NetworkIndex,
   router: WireRouter,
   gateway: WirePort,
 ): readonly WantedRow[] {
-  const { physicalNetwork } = index.networks.get(gateway.networkId)!
-  const rank = (chassis: string) =>
-    createHash('sha256').update(`${router.id} ${chassis}`).digest('hex')
-  const candidates = index.hosts
-    .filter(({ isAlive }) => isAlive)
-    .filter(
-      ({ physicalNetworks }) =>
-        physicalNetwork === null || physicalNetworks.includes(physicalNetwork),
-    )
-    .map(({ chassis }) => ({ chassis, rank: rank(chassis) }))
-    .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
-    .slice(0, GATEWAY_HOSTS_MAX)
-  return candidates.map(({ chassis }, position) => {
+  const ports = [gateway, ...index.interfacesOf(router)]
+  const hasMachines = ports.some(({ networkId }) => networksOfMachines(index).has(networkId))
+  const candidates = gatewayHosts(index, gateway.networkId, hasMachines ? undefined : router.id)
+  return candidates.map((chassis, position) => {
     const name = `${routerPortName(gateway.id)}_${chassis}`
     const priority = candidates.length - position
     return {
@@ -219,7 +209,7 @@ function networkOf(cidr: string): string {
 
 /**
  * The port's own host answers for the floating IP if every host has a bridge for the external network. Otherwise, and
- * for a port of another cell, the gateway does.
+ * for a port of another cell or of a machine, the gateway does.
  */
 function floatingIpRow(
   index: NetworkIndex,
@@ -232,7 +222,8 @@ function floatingIpRow(
   const reachesAll = index.hosts.every(({ physicalNetworks }) =>
     physicalNetworks.includes(physicalNetwork ?? ''),
   )
-  const isDistributed = port !== undefined && port.remoteHostId === null && reachesAll
+  const isPlugged = port !== undefined && port.remoteHostId === null && port.isMachine !== true
+  const isDistributed = isPlugged && reachesAll
   return {
     table: 'NAT',
     id,

@@ -5,8 +5,20 @@ export const NORTHBOUND_TABLES = {
   ACL: ['action', 'direction', 'external_ids', 'match', 'priority'],
   DHCP_Options: ['cidr', 'external_ids', 'options'],
   DNS: ['external_ids', 'records'],
+  HA_Chassis: ['chassis_name', 'external_ids', 'priority'],
+  HA_Chassis_Group: ['external_ids', 'ha_chassis', 'name'],
   Gateway_Chassis: ['chassis_name', 'external_ids', 'name', 'priority'],
-  Logical_Router: ['enabled', 'external_ids', 'name', 'nat', 'options', 'ports', 'static_routes'],
+  Load_Balancer: ['external_ids', 'name', 'protocol', 'vips'],
+  Logical_Router: [
+    'enabled',
+    'external_ids',
+    'load_balancer',
+    'name',
+    'nat',
+    'options',
+    'ports',
+    'static_routes',
+  ],
   Logical_Router_Port: [
     'enabled',
     'external_ids',
@@ -17,13 +29,14 @@ export const NORTHBOUND_TABLES = {
     'networks',
   ],
   Logical_Router_Static_Route: ['external_ids', 'ip_prefix', 'nexthop', 'output_port'],
-  Logical_Switch: ['dns_records', 'external_ids', 'name', 'other_config', 'ports'],
+  Logical_Switch: ['dns_records', 'external_ids', 'load_balancer', 'name', 'other_config', 'ports'],
   Logical_Switch_Port: [
     'addresses',
     'dhcpv4_options',
     'dhcpv6_options',
     'enabled',
     'external_ids',
+    'ha_chassis_group',
     'name',
     'options',
     'port_security',
@@ -47,10 +60,17 @@ export type NorthboundTable = keyof typeof NORTHBOUND_TABLES
 export const ROOT_TABLES: ReadonlySet<NorthboundTable> = new Set([
   'DHCP_Options',
   'DNS',
+  'Load_Balancer',
+  'HA_Chassis_Group',
   'Logical_Router',
   'Logical_Switch',
   'Port_Group',
 ])
+
+/** By table that is not one of these, the column by which a row keeps a row of one of these from being deleted. */
+export const HOLDING_COLUMNS: Readonly<Partial<Record<NorthboundTable, string>>> = {
+  Logical_Switch_Port: 'ha_chassis_group',
+}
 
 /** The key in `external_ids` of our rows, with the identity of the row in its table. */
 export const ID_KEY = 'weir:id'

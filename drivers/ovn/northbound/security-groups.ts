@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { WireRule, WireSecurityGroup } from '#openapi/wire/network.ts'
 import { METADATA_ADDRESS, METADATA_ADDRESS_V6 } from './metadata-addresses.ts'
-import { isFiltered, isIpv6, type NetworkIndex } from './network-index.ts'
+import { isFiltered, isGroupMember, isIpv6, type NetworkIndex } from './network-index.ts'
 import { externalIds, type Reference, refersTo, type WantedRow } from './rows.ts'
 
 /** The group of every filtered port, which drops traffic that no rule allows. */
@@ -22,9 +22,10 @@ interface Acl {
 
 /** Security groups and the group of all filtered ports, with their rules. */
 export function securityGroupRows(index: NetworkIndex): readonly WantedRow[] {
-  const filtered = [...index.ports.values()].filter(isFiltered)
+  const ports = [...index.ports.values()]
+  const filtered = ports.filter(isFiltered)
   const members = new Map<string, Reference[]>()
-  for (const { id, securityGroupIds } of filtered)
+  for (const { id, securityGroupIds } of ports.filter(isGroupMember))
     for (const group of securityGroupIds)
       members.set(group, [...(members.get(group) ?? []), { table: 'Logical_Switch_Port', id }])
   const groupIds = new Set(index.state.securityGroups.map(({ id }) => id))

@@ -2,7 +2,10 @@ import ipaddr from 'ipaddr.js'
 import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { WireNetwork, WirePort } from '#openapi/wire/network.ts'
 import { dhcpOf } from './dhcp.ts'
+import { hostGroupOf } from './host-groups.ts'
+import { balancersByNetwork } from './load-balancers.ts'
 import {
+  isExternal,
   isFiltered,
   isIpv6,
   isRouterPort,
@@ -21,19 +24,24 @@ import {
 
 /** Networks, with their ports and DNS names. */
 export function switchRows(index: NetworkIndex): readonly WantedRow[] {
+  const balancers = balancersByNetwork(index)
   return [...index.networks.values()].flatMap((network) => {
     const ports = index.portsOf(network.id).map((port) => portRow(index, network, port))
     const rows = network.physicalNetwork === null ? ports : [...ports, localnetRow(network)]
     const records = dnsRecords(index, network)
     const names = Object.keys(records).length === 0 ? [] : [dnsRow(network, records)]
-    return [switchRow(network, rows, names), ...rows, ...names]
+    const own = balancers.get(network.id) ?? []
+    return [switchRow(network, { ports: rows, names, balancers: own }), ...rows, ...names]
   })
 }
 
 function switchRow(
   network: WireNetwork,
-  ports: readonly Reference[],
-  names: readonly Reference[],
+  {
+    ports,
+    names,
+    balancers,
+  }: Readonly<Record<'ports' | 'names' | 'balancers', readonly Reference[]>>,
 ): WantedRow {
   const { id, name, mtu, revision, tunnelKey } = network
   return {
@@ -43,6 +51,7 @@ function switchRow(
       name: neutronName(id),
       ports: refersTo(...ports),
       dns_records: refersTo(...names),
+      load_balancer: refersTo(...balancers),
       other_config: {
         mcast_snoop: 'false',
         'vlan-passthru': 'false',
@@ -81,7 +90,8 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
     id: port.id,
     columns: {
       name: port.id,
-      type: typeOf(port),
+      type: typeOf(index, port),
+      ha_chassis_group: refersTo(...(isExternal(index, port) ? [hostGroupOf(port)] : [])),
       // In a network that is down no port is up.
       enabled: port.isUp && network.isUp,
       addresses: isRouterPort(port) ? ['router'] : addressesOf(port),
@@ -103,13 +113,14 @@ function portRow(index: NetworkIndex, network: WireNetwork, port: WirePort): Wan
   }
 }
 
-function typeOf(port: WirePort): string {
+function typeOf(index: NetworkIndex, port: WirePort): string {
   if (isRouterPort(port)) return 'router'
+  if (isExternal(index, port)) return 'external'
   if (port.deviceOwner === METADATA_PORT_OWNER) return 'localport'
   return port.remoteHostId === null ? '' : 'remote'
 }
 
-function optionsOf({ state }: NetworkIndex, port: WirePort): Readonly<Record<string, string>> {
+function optionsOf(index: NetworkIndex, port: WirePort): Readonly<Record<string, string>> {
   const key = { 'requested-tnl-key': String(port.tunnelKey) }
   if (isRouterPort(port))
     return {
@@ -118,10 +129,12 @@ function optionsOf({ state }: NetworkIndex, port: WirePort): Readonly<Record<str
       // A host that becomes the gateway announces the floating IPs, too.
       ...(port.deviceOwner === ROUTER_GATEWAY && { 'nat-addresses': 'router' }),
     }
+  // The host group has the hosts that answer for it.
+  if (isExternal(index, port)) return key
   // Since OVN 23.09 a port of another cell is bound by this, too.
   const hostId = port.remoteHostId ?? port.hostId
   if (hostId === null) return key
-  const destination = state.destinations?.get(port.id) ?? hostId
+  const destination = index.state.destinations?.get(port.id) ?? hostId
   if (destination === hostId) return { ...key, 'requested-chassis': hostId }
   // Both hosts have the port; the other sends nothing until the guest announces itself there, which QEMU does by RARP.
   const both = `${hostId},${destination}`
@@ -136,7 +149,8 @@ function addressesOf(port: WirePort): readonly string[] {
     mac === null || mac === port.mac ? [] : [mac],
   )
   // OVN answers ARP only for ports whose every address it knows.
-  const isKnown = port.hasPortSecurity || port.deviceOwner === METADATA_PORT_OWNER
+  const isKnown =
+    port.hasPortSecurity || port.isMachine === true || port.deviceOwner === METADATA_PORT_OWNER
   const unknown = isKnown ? [] : ['unknown']
   return [...new Set([own, ...others, ...unknown])]
 }

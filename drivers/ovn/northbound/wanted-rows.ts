@@ -1,4 +1,6 @@
 import { dhcpRows } from './dhcp.ts'
+import { hostGroupRows } from './host-groups.ts'
+import { loadBalancerRows } from './load-balancers.ts'
 import { type CellNetworks, indexNetworks, type OvnHost } from './network-index.ts'
 import { routerRows } from './routers.ts'
 import type { WantedRow } from './rows.ts'
@@ -14,7 +16,9 @@ export function wantedRows(state: CellNetworks, hosts: readonly OvnHost[]): read
   return [
     ...dhcpRows(index),
     ...switchRows(index),
+    ...hostGroupRows(index),
     ...securityGroupRows(index),
+    ...loadBalancerRows(index),
     ...routerRows(index),
   ]
 }

@@ -8,9 +8,11 @@ import {
 } from '../../app/networks/floating-ips.ts'
 import type { Requester } from '../../app/requester.ts'
 import type { FloatingIp } from '../../db/floating-ips.ts'
+import type { PortForwarding } from '../../db/port-forwardings.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { unnamedView } from '../../views/network/described.ts'
+import { portForwardingView } from '../../views/network/port-forwarding.ts'
 import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
 import { pick } from './pick.ts'
@@ -68,15 +70,27 @@ function floatingIpView(ip: FloatingIp, { isAdmin }: Requester) {
   const isAssociated = ip.fixedPortId !== null
   return {
     ...unnamedView(ip),
-    status: isAssociated ? (ip.reportedStatus ?? ('ACTIVE' as const)) : ('DOWN' as const),
+    status: statusOf(ip),
     ...(isAdmin && { 'weir:problem': isAssociated ? ip.problem : null }),
     floating_network_id: ip.networkId,
     floating_ip_address: ip.address,
     port_id: ip.fixedPortId,
     fixed_ip_address: ip.fixedAddress,
-    router_id: ip.routerId,
+    router_id: ip.routerId ?? ip.forwardings[0]?.routerId ?? null,
+    port_forwardings: ip.forwardings.map(forwardingView),
     port_details: portDetailsView(ip),
   }
+}
+
+function statusOf({ fixedPortId, reportedStatus, forwardings }: FloatingIp) {
+  if (fixedPortId !== null) return reportedStatus ?? 'ACTIVE'
+  return forwardings.length > 0 ? 'ACTIVE' : 'DOWN'
+}
+
+function forwardingView(forwarding: PortForwarding) {
+  const { id, protocol, internal_port_id, internal_ip_address, internal_port, external_port } =
+    portForwardingView(forwarding)
+  return { id, protocol, internal_port_id, internal_ip_address, internal_port, external_port }
 }
 
 function portDetailsView({ fixedPort: port }: FloatingIp) {

@@ -15,6 +15,7 @@ import {
   showNetwork,
   updateNetwork,
 } from './networks.ts'
+import { portForwardingHandlers } from './port-forwardings.ts'
 import { createPort, deletePort, listPorts, showPort, updatePort } from './ports.ts'
 import {
   deleteQuota,
@@ -97,6 +98,7 @@ export const networkHandlers: HandlerTable<operations> = {
   checkObjectTag,
   addObjectTag,
   removeObjectTag,
+  ...portForwardingHandlers,
   ...rbacPolicyHandlers,
   ...routerHandlers,
   ...floatingIpHandlers,

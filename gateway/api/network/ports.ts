@@ -94,15 +94,21 @@ function portView(port: Port, requester: Requester, domains: Domains) {
     })),
     dns_name: port.dnsName,
     dns_assignment: dnsAssignment(port, domains.get(port.networkId) ?? ''),
-    'binding:vnic_type': 'normal',
+    'binding:vnic_type': port.isMachine === true ? 'baremetal' : 'normal',
     ...(requester.isAdmin ? bindingView(port) : {}),
   }
+}
+
+/** A NIC of a machine is plugged in by people, as Neutron's for ironic. */
+function vifTypeOf({ hostName, isMachine }: Port) {
+  if (hostName === '') return 'unbound' as const
+  return isMachine === true ? ('other' as const) : ('bridge' as const)
 }
 
 function bindingView(port: Port) {
   return {
     'binding:host_id': port.hostName,
-    'binding:vif_type': port.hostName === '' ? ('unbound' as const) : ('bridge' as const),
+    'binding:vif_type': vifTypeOf(port),
     'binding:profile': {},
     'binding:vif_details': {},
   }

@@ -17,6 +17,7 @@ import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { listPorts } from './list-ports.ts'
 import { deleteSubnet } from './subnets.ts'
+import { PortKeys } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
@@ -26,7 +27,13 @@ beforeAll(async () => {
   const url = await freshDatabase('allocate-address')
   await migrateDatabase(url, 'gateway/db/migrations')
   db = new Database({ url, connectionsMax: 16 })
-  networks = { db, clock: systemClock, freeAddresses: new FreeAddresses(systemClock), mtuMax: 1500 }
+  networks = {
+    db,
+    clock: systemClock,
+    freeAddresses: new FreeAddresses(systemClock),
+    portKeys: new PortKeys(),
+    mtuMax: 1500,
+  }
 })
 
 afterAll(async () => {

@@ -8,6 +8,7 @@ import { floatingIpWith } from '../../db/floating-ips.ts'
 import { hostHasCapability } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
+import type { PortForwarding, PortRange } from '../../db/port-forwardings.ts'
 import { findPorts, portsWithAddress } from '../../db/ports.ts'
 import { attachedSubnets, findRouter, type Router, routersOfSubnets } from '../../db/routers.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
@@ -107,7 +108,8 @@ async function endOf(deps: PathDeps, given: string, field: string): Promise<Path
   const address = canonicalIp(given, field)
   const floating = await floatingIpWith(db, null, address)
   if (floating !== undefined) {
-    const { fixedPortId, fixedAddress } = floating
+    const { fixedPortId, fixedAddress, forwardings } = floating
+    if (forwardings.length > 0) throw forwardedOnly(address, forwardings)
     const [port] = fixedPortId === null ? [] : await findPorts(db, [fixedPortId])
     if (port === undefined || fixedAddress === null)
       throw new Failure(
@@ -130,6 +132,22 @@ async function endOf(deps: PathDeps, given: string, field: string): Promise<Path
       `Several ports have ${address}: ${[port, ...more].map(({ id }) => id).join(', ')}. Give the id of one.`,
     )
   return { address, port: await portAt(deps, port, address) }
+}
+
+/** Where each forwarded port leads is another question. */
+function forwardedOnly(address: string, forwardings: readonly PortForwarding[]): Failure {
+  const each = forwardings.map(
+    ({ protocol, external, portId, internal }) =>
+      `${protocol} ${rangeText(external)} to port ${portId}, ${rangeText(internal)}`,
+  )
+  return new Failure(
+    'conflict',
+    `Floating IP ${address} leads to no port as a whole. These ports are forwarded: ${each.join('; ')}. Ask for the id of one of the ports.`,
+  )
+}
+
+function rangeText({ first, last }: PortRange): string {
+  return first === last ? String(first) : `${first} to ${last}`
 }
 
 async function portAt(
@@ -167,6 +185,8 @@ async function portAt(
 /** ovn-trace(8). */
 function traceOf(from: PathPort | null, to: PathPort | null): string | null {
   if (from?.place?.hasOvn !== true || to?.place?.hasOvn !== true) return null
+  // A machine's packets come to OVN from the site, if at all.
+  if (from.port.isMachine === true) return null
   if (from.network.id !== to.network.id || from.place.cellId !== to.place.cellId) return null
   const ip = from.fixedAddress.includes(':') ? 'ip6' : 'ip4'
   const packet = [

@@ -73,8 +73,7 @@ async function associable(
   { projectId }: FloatingIp,
   portId: string,
 ): Promise<Port> {
-  const [port] = (await holdPort(tx, portId)) ? await findPorts(tx, [portId]) : []
-  if (port === undefined || !(await isVisible(tx, requester, port))) throw portNotFound(portId)
+  const port = await holdVisiblePort(tx, requester, portId)
   if (port.projectId !== projectId && !requester.isAdmin)
     throw badRequest(
       'floatingip',
@@ -82,6 +81,13 @@ async function associable(
     )
   if (isNetworkOwned(port))
     throw badRequest('floatingip', `Port ${portId} is unable to be assigned a floating IP`)
+  return port
+}
+
+/** The port, which stays until the transaction ends; `not-found` if the requester does not see it. */
+export async function holdVisiblePort(tx: Tx, requester: Requester, id: string): Promise<Port> {
+  const [port] = (await holdPort(tx, id)) ? await findPorts(tx, [id]) : []
+  if (port === undefined || !(await isVisible(tx, requester, port))) throw portNotFound(id)
   return port
 }
 

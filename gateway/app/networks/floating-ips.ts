@@ -11,6 +11,7 @@ import {
 } from '../../db/floating-ips.ts'
 import type { Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
+import { forwardingsOf } from '../../db/port-forwardings.ts'
 import { findPorts } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
@@ -32,6 +33,7 @@ import { badRequest, NetworkFailure } from './network-failure.ts'
 import { placePort } from './place-port.ts'
 import { isServerPort } from './port-device.ts'
 import { charge, refund } from './quotas.ts'
+import { refuseForwarded } from './refuse-forwarded.ts'
 import { removePort } from './release-port.ts'
 import { holdRevision } from './revision.ts'
 import { FLOATING_IP, NO_PROJECT, servicePort } from './service-ports.ts'
@@ -168,6 +170,7 @@ async function placeFloatingIp(
     portId: port.id,
     ...FREE,
     fixedPort: null,
+    forwardings: [],
   }
   const associated = { ...ip, ...(await associationOf(tx, requester, ip, draft)) }
   if (!(await insertFloatingIp(tx, associated))) throw alreadyAssociated(associated)
@@ -206,6 +209,7 @@ async function changeFloatingIp(
     const after = { ...before, ...association, description }
     if (!(await writeFloatingIp(tx, after, new Date(networks.clock.now()))))
       throw alreadyAssociated(after)
+    if (after.fixedPortId !== null) refuseForwarded(before)
     await showServerOf(tx, before)
     if (after.fixedPortId !== before.fixedPortId) await showServerOf(tx, after)
   })
@@ -223,6 +227,8 @@ export async function deleteFloatingIp(
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'floatingips', id, wantedRevision)
     if (!(await deleteFloatingIpRow(tx, id))) throw notFound(id)
+    // Nothing forwards ports of it any more, once its row is locked.
+    refuseForwarded({ id, forwardings: await forwardingsOf(tx, [id]) })
     const [port] = await findPorts(tx, [ip.portId])
     if (port !== undefined) await removePort(tx, port)
     refund(tx, ip.projectId, 'floatingip')

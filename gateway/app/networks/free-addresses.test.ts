@@ -7,6 +7,7 @@ import { createNetwork, createPort, createSubnet } from '#test/env/network-objec
 import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
+import { PortKeys } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
@@ -17,7 +18,7 @@ beforeAll(async () => {
   await migrateDatabase(url, 'gateway/db/migrations')
   db = new Database({ url, connectionsMax: 4 })
   const freeAddresses = new FreeAddresses(systemClock)
-  networks = { db, clock: systemClock, freeAddresses, mtuMax: 1500 }
+  networks = { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }
 })
 
 afterAll(() => db?.[Symbol.asyncDispose]())

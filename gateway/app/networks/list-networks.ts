@@ -14,6 +14,7 @@ import {
   listed,
   pageOf,
 } from './list-query.ts'
+import type { PortKeys } from './tunnel-keys.ts'
 import { scopeOf, visibleNetwork } from './visible.ts'
 
 const FILTERS: FilterKinds = {
@@ -48,6 +49,7 @@ export interface Networks {
   readonly db: Database
   readonly clock: Clock
   readonly freeAddresses: FreeAddresses
+  readonly portKeys: PortKeys
   /** The MTU of a network that sets none; it cannot be larger. */
   readonly mtuMax: number
 }

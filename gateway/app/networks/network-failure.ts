@@ -11,6 +11,9 @@ export class NetworkFailure extends Failure {
 }
 
 /** A contradictory request about routers or floating IPs, in the form of Neutron's BadRequest. */
-export function badRequest(resource: 'router' | 'floatingip', why: string): NetworkFailure {
+export function badRequest(
+  resource: 'router' | 'floatingip' | 'port_forwarding',
+  why: string,
+): NetworkFailure {
   return new NetworkFailure('invalid', 'BadRequest', `Bad ${resource} request: ${why}.`)
 }

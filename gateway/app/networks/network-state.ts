@@ -3,6 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type {
   NetworkState,
+  WireForwarding,
   WireNetwork,
   WirePort,
   WireRouter,
@@ -21,6 +22,7 @@ import {
 } from '../../db/cell-networks.ts'
 import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
+import { forwardingsThrough, type PortForwarding } from '../../db/port-forwardings.ts'
 import { cellGateways } from '../../db/router-gateways.ts'
 import { routingHosts } from '../../db/routing-hosts.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
@@ -28,6 +30,8 @@ import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 import { ROUTER_GATEWAY } from './service-ports.ts'
+
+type PlacedForwarding = PortForwarding & { readonly floatingAddress: string }
 
 /** Ports of floating IPs hold an address and are in no data plane. */
 const FLOATING_IP = 'network:floatingip'
@@ -50,16 +54,17 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
     ({ port }) => port.deviceOwner !== FLOATING_IP && !isOfOtherCell(port, found, gatewayPorts),
   )
   const groupIds = ports.flatMap(({ port }) => port.securityGroupIds)
-  const floating = await floatingIpsThrough(
-    db,
-    found.map(({ id }) => id),
-  )
+  const routerIds = found.map(({ id }) => id)
+  const floating = await floatingIpsThrough(db, routerIds)
   const cellOf = new Map(placed.map(({ port, cellId: of }) => [port.id, of]))
   const joined = await joinedHosts(db)
   const networks = await findNetworks(db, networkIds)
   const isHome = (routerId: string) => leading.get(routerId)?.isHome === true
-  const clouds = (await routingHosts(db)).map((host) => host.cellId)
   const engines = new Set(joined.map((host) => host.cellId))
+  const forwardings = engines.has(cellId)
+    ? ownForwardings(await forwardingsThrough(db, routerIds), cellOf, cellId)
+    : []
+  const clouds = (await routingHosts(db)).map((host) => host.cellId)
   const able = new Set<string | null | undefined>([...engines, ...clouds])
   // The clouds of a cell route for themselves: each has an external address of its own.
   const isByClouds = clouds.includes(cellId) && !engines.has(cellId)
@@ -75,7 +80,11 @@ export async function networkState(db: Executor, cellId: CellId): Promise<Networ
       .toSorted(byId),
     securityGroups: (await groupsAndRemotes(db, groupIds)).toSorted(byId),
     routers: found
-      .map((router) => wireRouter(router, leading.get(router.id), isByClouds))
+      .map((router) => {
+        const own = forwardings.filter(({ routerId }) => routerId === router.id)
+        const wire = wireRouter(router, leading.get(router.id), isByClouds)
+        return own.length === 0 ? wire : { ...wire, forwardings: own.map(wireForwarding) }
+      })
       .toSorted(byId),
     floatingIps: floating
       // Two cells that answered for one address would disturb each other.
@@ -196,6 +205,31 @@ async function groupsAndRemotes(db: Executor, ids: readonly string[]) {
   }))
 }
 
+/** Those of the floating IPs that this cell answers for, which the first forwarding to a placed server decides. */
+function ownForwardings(
+  all: readonly PlacedForwarding[],
+  cellOf: ReadonlyMap<string, string | null>,
+  cellId: CellId,
+): readonly PlacedForwarding[] {
+  const byIp = Map.groupBy(all, ({ floatingIpId }) => floatingIpId)
+  return [...byIp.values()].flatMap((forwardings) => {
+    const cells = forwardings.map(({ portId }) => cellOf.get(portId) ?? null)
+    if (cells.find((each) => each !== null) !== cellId) return []
+    return forwardings.filter((_, place) => cells[place] === cellId)
+  })
+}
+
+function wireForwarding({ external, internal, ...forwarding }: PlacedForwarding): WireForwarding {
+  const { floatingIpId, floatingAddress, protocol, address } = forwarding
+  return {
+    ...{ floatingIpId, floatingAddress, protocol, address },
+    externalFirst: external.first,
+    externalLast: external.last,
+    internalFirst: internal.first,
+    internalLast: internal.last,
+  }
+}
+
 function wireNetwork(network: Network): WireNetwork {
   const { id, revision, name, projectId, isUp, isExternal, mtu, tunnelKey, dnsDomain } = network
   return {
@@ -229,6 +263,7 @@ function wirePort({ port, cellId, hostId }: PlacedPort, here: CellId): WirePort 
     deviceId: port.deviceId,
     hostId: cellId === here ? hostId : null,
     remoteHostId: cellId === null || cellId === here ? null : hostId,
+    ...(port.isMachine === true && { isMachine: true }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { FixedIp, Subnet } from '../../db/network.ts'
 import type { ServerNic } from './nic-request.ts'
+import { segmentOf } from './segment-of.ts'
 
 export type NicSpec = InstanceBuild['nics'][number]
 
@@ -23,7 +24,13 @@ export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
       }
     }),
     ...(nic.port.nicTag !== null && { tag: nic.port.nicTag }),
+    ...onSite(nic.network),
   }))
+}
+
+function onSite(network: ServerNic['network']): Pick<NicSpec, 'segment'> {
+  const segment = segmentOf(network)
+  return segment === null ? {} : { segment }
 }
 
 /** An address as a server shows it. */

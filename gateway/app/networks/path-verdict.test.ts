@@ -140,6 +140,12 @@ test('without port security no rule is needed', () => {
   expect(missing({ from, to: end(open), rules: rules() })).toEqual([])
 })
 
+test('nothing filters the packets of a machine', () => {
+  const machine = portOf(BLUE, 12, { port: { isMachine: true, securityGroupIds: [] } })
+
+  expect(missing({ from, to: end(machine), rules: rules() })).toEqual([])
+})
+
 test('networks need a router, for the way there and for the answer', () => {
   expect(missing({ from, to: far })).toEqual([
     'route: No router has 10.1.0.1, the gateway of subnet 10.1.0.0/24: openstack router add subnet.',

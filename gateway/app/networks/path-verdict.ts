@@ -274,6 +274,8 @@ function groupCheck(
   const { port } = own
   if (!port.hasPortSecurity)
     return check(direction, true, `Port ${port.id} has no port security: everything passes.`)
+  if (port.isMachine === true)
+    return check(direction, true, `Port ${port.id} is a NIC of a machine: nothing filters it.`)
   const seen = addressSeen(facts, own, other)
   const rules = port.securityGroupIds.flatMap((id) => facts.rules.get(id) ?? [])
   const found = rules.find(

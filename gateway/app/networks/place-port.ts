@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { MADE_MAC_PREFIX } from '#common/mac-address.ts'
+import { isMachineMac } from '../../db/machine-nics.ts'
 import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
@@ -107,23 +109,27 @@ async function insertWithKeys(
   port: UnplacedPort,
   wanted: string | null,
 ): Promise<Omit<Port, 'fixedIps' | 'floatingIps'>> {
+  if (wanted !== null && (await isMachineMac(tx, wanted))) throw macInUse(port, wanted)
   let tunnelKey = randomPortKey()
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const placed = { ...port, tunnelKey, macAddress: wanted ?? newMacAddress() }
     const outcome = await insertPort(tx, placed)
     if (outcome === 'inserted') return placed
     if (outcome === 'key-taken') tunnelKey = await freePortKey(tx, port.networkId)
-    else if (wanted !== null)
-      throw new Failure(
-        'conflict',
-        `Unable to complete operation for network ${port.networkId}. The mac address ${wanted} is in use.`,
-      )
+    else if (wanted !== null) throw macInUse(port, wanted)
   }
   throw new Failure('unavailable', 'No free MAC address or tunnel key was found. Please try again.')
 }
 
-/** fa:16:3e is the prefix OpenStack deployments use. */
+/** Neutron's MacAddressInUse. */
+function macInUse({ networkId }: UnplacedPort, macAddress: string): Failure {
+  return new Failure(
+    'conflict',
+    `Unable to complete operation for network ${networkId}. The mac address ${macAddress} is in use.`,
+  )
+}
+
 export function newMacAddress(): string {
   const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return ['fa', '16', '3e', ...tail].join(':')
+  return [MADE_MAC_PREFIX, ...tail].join(':')
 }

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { Port, UnplacedPort } from '../../db/network.ts'
 import { queueCharge } from '../../db/network-quotas.ts'
 import { queueAddress } from '../../db/port-addresses.ts'
-import { queueGroupBindings, queuePort } from '../../db/port-inserts.ts'
+import { queueBootPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import type { FreeAddress } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
@@ -10,7 +10,6 @@ import { newMacAddress } from './place-port.ts'
 import { DEFAULT_LIMITS } from './quotas.ts'
 import { bootPort, type ServerForPorts } from './server-ports.ts'
 import { isAutoAddressed } from './subnet-addressing.ts'
-import { randomPortKey } from './tunnel-keys.ts'
 
 /** An object has changed a moment ago, and it is unknown which one: `allocatePorts` reports it, or finds another way. */
 export class NotPlaced extends Error {}
@@ -19,8 +18,8 @@ const notPlaced = () => new NotPlaced()
 
 /**
  * The NICs of a request's servers in statements that go out with the commit: no answer is waited for, so that nothing is
- * locked over a round trip and boots that come together commit together. The transaction fails with `NotPlaced`, or a taken
- * key, where an address, MAC, network or the quota does not allow it.
+ * locked over a round trip and boots that come together commit together. The transaction fails with `NotPlaced`, a taken
+ * key or a missing value, where an address, MAC, network or the quota does not allow it.
  */
 export interface QuickNics {
   place(tx: Tx, server: ServerForPorts): readonly ServerNic[]
@@ -49,7 +48,8 @@ export async function quickNics(
       places.set(server.serverId, turn)
       return nics.map((nic, index) => {
         const port = bootPort(server, plan, nic, server.nicsBefore + index)
-        return { ...nic, port: queued(tx, port, free[index]![turn]!) }
+        const tunnelKey = networks.portKeys.next(port.networkId)
+        return { ...nic, port: queued(tx, { ...port, tunnelKey }, free[index]![turn]!) }
       })
     },
     charge: (tx, count) => {
@@ -77,9 +77,13 @@ async function addressesFor(
   return Array.from({ length: servers }, (_, turn) => found.map((each) => each[turn]!))
 }
 
-function queued(tx: Tx, port: UnplacedPort, addresses: readonly FreeAddress[]): Port {
-  const placed = { ...port, macAddress: newMacAddress(), tunnelKey: randomPortKey() }
-  queuePort(tx, placed, notPlaced)
+function queued(
+  tx: Tx,
+  port: UnplacedPort & Pick<Port, 'tunnelKey'>,
+  addresses: readonly FreeAddress[],
+): Port {
+  const placed = { ...port, macAddress: newMacAddress() }
+  queueBootPort(tx, placed, notPlaced)
   for (const { subnetId, address, offset } of addresses)
     queueAddress(tx, { portId: port.id, subnetId, address, offset }, notPlaced)
   queueGroupBindings(tx, port.id, port.securityGroupIds)

@@ -2,6 +2,7 @@ import type { Network } from '../../db/network.ts'
 import type { RoutingHost } from '../../db/routing-hosts.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
 import { NetworkFailure } from './network-failure.ts'
+import { segmentOf } from './segment-of.ts'
 
 type OutsideNetwork = Pick<Network, 'name' | 'physicalNetwork' | 'vlanId'>
 
@@ -29,7 +30,7 @@ function reasonAgainst(
   address: string,
 ): string | undefined {
   const { name } = network
-  const physicalNetwork = placeOf(network)
+  const physicalNetwork = segmentOf(network)
   if (problem !== null) return problem
   // Not known yet.
   if (externalNetworks.length === 0) return undefined
@@ -46,11 +47,4 @@ function reasonAgainst(
   const isInside = cidrs.some((cidr) => contains(parseCidr(cidr, 'cidr'), ip))
   if (cidrs.length === 0 || isInside) return undefined
   return `the address is outside the subnets of the external network ${outside.name} of the host's cloud (${cidrs.join(', ')}). Give the subnet of network ${name} addresses of these.`
-}
-
-/** As hosts name it: a VLAN is another network than the untagged one. */
-function placeOf({ physicalNetwork, vlanId }: OutsideNetwork): string | null {
-  return physicalNetwork === null || vlanId === null || vlanId === 0
-    ? physicalNetwork
-    : `${physicalNetwork}:${vlanId}`
 }

@@ -9,7 +9,7 @@ import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { NETWORK_KEYS } from './provider.ts'
-import { insertWithKey, PORT_KEYS } from './tunnel-keys.ts'
+import { insertWithKey, PORT_KEYS, PortKeys } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
@@ -19,7 +19,13 @@ beforeAll(async () => {
   const url = await freshDatabase('tunnel-keys')
   await migrateDatabase(url, 'gateway/db/migrations')
   db = new Database({ url, connectionsMax: 8 })
-  networks = { db, clock: systemClock, freeAddresses: new FreeAddresses(systemClock), mtuMax: 1500 }
+  networks = {
+    db,
+    clock: systemClock,
+    freeAddresses: new FreeAddresses(systemClock),
+    portKeys: new PortKeys(),
+    mtuMax: 1500,
+  }
 })
 
 afterAll(async () => {
@@ -71,4 +77,19 @@ test('ports made at once get the last keys of their network, each once, and then
   await deletePort(networks, requester, made[0]!.id)
   const next = await createPort(networks, requester, draft)
   expect(next.tunnelKey).toBe(made[0]?.tunnelKey)
+})
+
+test('the keys of ports made without a look follow each other, and are others after one was taken', () => {
+  const keys = new PortKeys()
+  const runOf = (count: number) => Array.from({ length: count }, () => keys.next('a'))
+  const run = runOf(PORT_KEYS.last - PORT_KEYS.first + 1)
+
+  expect(new Set(run).size).toBe(run.length)
+  expect(Math.min(...run)).toBe(PORT_KEYS.first)
+  expect(Math.max(...run)).toBe(PORT_KEYS.last)
+  const starts = Array.from({ length: 20 }, () => {
+    keys.jump('a')
+    return keys.next('a')
+  })
+  expect(new Set(starts).size).toBeGreaterThan(1)
 })

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
@@ -12,6 +13,8 @@ export const PORT_KEYS = { first: 1_001, last: 2 ** 15 - 1 } as const
 
 /** Of 777,215 keys: with a hundred thousand networks the eighth guess is needed once in a million times. */
 const TRIES_MAX = 8
+/** Whose next keys are remembered. */
+const NETWORKS_MAX = 10_000
 
 /** A key that another network may have. */
 export function randomNetworkKey(): number {
@@ -21,6 +24,26 @@ export function randomNetworkKey(): number {
 /** A key that another port of the network may have. */
 export function randomPortKey(): number {
   return randomInt(PORT_KEYS.first, PORT_KEYS.last + 1)
+}
+
+/**
+ * Keys for ports that are made without a look at which are free: one after the other from a random one, so that they
+ * rarely meet those of other ports, also on a network with many.
+ */
+export class PortKeys {
+  readonly #next = new LRUCache<string, number>({ max: NETWORKS_MAX })
+
+  /** A key that another port of the network may have. */
+  next(networkId: string): number {
+    const key = this.#next.get(networkId) ?? randomPortKey()
+    this.#next.set(networkId, key === PORT_KEYS.last ? PORT_KEYS.first : key + 1)
+    return key
+  }
+
+  /** Afterwards the next keys are others, because other ports seem to have these. */
+  jump(networkId: string): void {
+    this.#next.delete(networkId)
+  }
 }
 
 /**

@@ -111,6 +111,36 @@ const EXTENSIONS: readonly Extension[] = [
 /** What has effect only in cells with the network engine OVN. */
 const ENGINE_EXTENSIONS: readonly Extension[] = [
   extension(
+    'floating-ip-port-forwarding',
+    'Floating IP Port Forwarding',
+    'Ports of a floating IP that lead to ports of servers',
+    '2018-01-19',
+  ),
+  extension(
+    'floating-ip-port-forwarding-description',
+    'Floating IP Port Forwarding new attribute description',
+    'Port forwardings have a description',
+    '2019-11-01',
+  ),
+  extension(
+    'floating-ip-port-forwarding-detail',
+    'Floating IP port forwarding detail',
+    'Floating IPs show the ids of their forwardings',
+    '2022-05-06',
+  ),
+  extension(
+    'floating-ip-port-forwarding-port-ranges',
+    'Floating IP Port Forwarding support port ranges',
+    'Port forwardings of several ports',
+    '2020-07-01',
+  ),
+  extension(
+    'expose-port-forwarding-in-fip',
+    'Expose Floating IP port forwardings',
+    'Floating IPs show their forwardings',
+    '2018-06-28',
+  ),
+  extension(
     'weir-gateways',
     'Gateways of a router by cell',
     'weir:gateways says by which addresses a router leads outside in each cell',

@@ -11,6 +11,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   flavorRef: ['compute', 'flavor_id'],
   host: ['compute', 'host_name'],
   imageRef: ['compute', 'image_id'],
+  internal_port_id: ['network', 'port_id'],
   network_id: ['network', 'network_id'],
   object_id: ['network', 'network_id'],
   parent_group_id: ['network', 'security_group_id'],

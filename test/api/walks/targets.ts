@@ -157,6 +157,17 @@ async function networkTargets(cloud: Cloud): Promise<Ids> {
   const pool = await create('/subnetpools', { subnetpool: { prefixes: ['10.80.0.0/16'] } })
   const router = await create('/routers', { router: { external_gateway_info: info } })
   const floating = await create('/floatingips', { floatingip: { floating_network_id: outside } })
+  await made(owner, 'PUT', `${NET}/routers/${router.id}/add_router_interface`, {
+    subnet_id: subnet.id,
+  })
+  const forwarding = await create(`/floatingips/${floating.id}/port_forwardings`, {
+    port_forwarding: {
+      internal_port_id: port.id,
+      internal_port: 22,
+      external_port: 22,
+      protocol: 'tcp',
+    },
+  })
   const { body } = await owner.get<{ network: { project_id: string } }>(
     `${NET}/networks/${network.id}`,
   )
@@ -170,6 +181,7 @@ async function networkTargets(cloud: Cloud): Promise<Ids> {
     router_id: router.id,
     subnetpool_id: pool.id,
     floatingip_id: floating.id,
+    port_forwarding_id: forwarding.id,
     external_network_id: outside,
     project_id: body.network.project_id,
     alias: 'security-group',

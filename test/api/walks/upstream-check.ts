@@ -27,6 +27,7 @@ const NAMED: Readonly<Record<string, string>> = {
   service_api: '!',
   context_is_advsvc: '!',
   network_owner: 'project_id:%(network:project_id)s',
+  ext_parent_owner: 'project_id:%(ext_parent:project_id)s',
   sg_owner: 'project_id:%(security_group:project_id)s',
   shared: '!',
   shared_security_group: '!',

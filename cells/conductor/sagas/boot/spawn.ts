@@ -1,7 +1,9 @@
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import type { RemoteStep } from '#common/saga/saga.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
-import { findOwner } from '../../../db/instances.ts'
+import type { MachineNic } from '#openapi/wire/instance.ts'
+import { findOwner, noteMachineNics } from '../../../db/instances.ts'
+import { touchNetworkState } from '../../../db/network-objects.ts'
 import { portsNotUp } from '../../../db/port-bindings.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../../ask-host.ts'
 import type { Conductor } from '../../conductor.ts'
@@ -50,8 +52,19 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
   // A guest that is adopted runs with the NICs that it has: it is not given up for them.
   const isNew = outcome.state === 'done' && isRunning(outcome) && build.adopts !== true
   if (!isNew || !deps.hosts.isJoinedByOvn(claimed.placed.hostId)) return spawned(outcome)
+  if (outcome.machineNics !== undefined && !(await noteNics(call, outcome.machineNics)))
+    return { outcome: 'unwanted' }
   const nics = build.nics.map(({ portId }) => portId)
   return untilPortsUp(call, claimed.placed, { nics, running: spawned(outcome) }, signal)
+}
+
+/** Afterwards the cell's network engine answers for the NICs of the machine; false when a delete has the instance. */
+async function noteNics({ deps, params, sagaId }: BootCall, nics: readonly MachineNic[]) {
+  const { serverId, attempt } = params.operation
+  return deps.db.transaction(async (tx) => {
+    await touchNetworkState(tx)
+    return noteMachineNics(tx, sagaId, { id: serverId as InstanceId, attempt }, nics)
+  })
 }
 
 function isRunning({ powerState }: { readonly powerState?: number }): boolean {

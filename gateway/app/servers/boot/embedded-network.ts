@@ -1,4 +1,4 @@
-import { isDuplicate } from '#common/db/failures.ts'
+import { isDuplicate, isMissing } from '#common/db/failures.ts'
 import type { Network } from '../../../db/network.ts'
 import { findSecurityGroups } from '../../../db/security-groups.ts'
 import { bindPortToHost, queuePortBindings } from '../../../db/server-ports.ts'
@@ -43,8 +43,11 @@ export async function planEmbeddedNics(
     networks: networksOfNics(plan.nics),
     securityGroups: plan.securityGroups.map(({ name }) => name),
     needsFirewall: await needsFirewall(networks, plan),
-    allocate: async (tx, serverId, zone) =>
-      serverNicsOf(await allocatePorts(tx, serverForPorts(networks, serverId, zone), plan)),
+    allocate: async (tx, serverId, zone) => {
+      // Where it did not go without a look, the next keys may be other ports'.
+      for (const { network } of plan.nics) networks.portKeys.jump(network.id)
+      return serverNicsOf(await allocatePorts(tx, serverForPorts(networks, serverId, zone), plan))
+    },
     quick: await quickPlan(networks, plan, request.serversMax),
   }
 }
@@ -64,7 +67,7 @@ async function quickPlan(
       place: (tx, serverId, zone) =>
         serverNicsOf(quick.place(tx, serverForPorts(networks, serverId, zone))),
       charge: (tx, count) => quick.charge(tx, count),
-      isRefusal: (error) => error instanceof NotPlaced || isDuplicate(error),
+      isRefusal: (error) => error instanceof NotPlaced || isDuplicate(error) || isMissing(error),
     }
   )
 }

@@ -45,9 +45,13 @@ export function failedChoice(
   return { serverId, requestId, event: CHOICE, ...times, host: null, result: 'Error', details }
 }
 
-/** Without the names of cells, which users do not learn. */
-const NOT_TOGETHER =
-  'a network of the server is in another part of the cloud, to which that has no connection'
+/** By filter. Without the names of cells, which users do not learn. */
+const REASONS: Readonly<Record<string, string>> = {
+  PhysicalNetworkFilter:
+    'whole machines have ports on provider networks of their site alone; use one of these',
+  TunnelFilter:
+    'a network of the server is in another part of the cloud, to which that has no connection',
+}
 
 /** A cell that was asked knows better than the choice after it, which only finds that cell tried. */
 function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
@@ -58,8 +62,8 @@ function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
   const all = considered === 1 ? level.slice(0, -1) : `of ${considered} ${level}`
   if (considered === 0) return `There are no ${level}.`
   if (filter === null) return `The last ${all} filled up while it was claimed.`
-  const more = filter === 'TunnelFilter' ? `: ${NOT_TOGETHER}` : ''
-  return `${filter} removed the last ${all}${more}.`
+  const more = REASONS[filter]
+  return `${filter} removed the last ${all}${more === undefined ? '' : `: ${more}`}.`
 }
 
 /** The fault of a server that ran in a lost cell. */

@@ -9,6 +9,7 @@ import { createNetwork, createPort, createSubnet } from '#test/env/network-objec
 import { insertServerGroup } from '../../../db/server-groups.ts'
 import { FreeAddresses } from '../../networks/free-addresses.ts'
 import type { Networks } from '../../networks/list-networks.ts'
+import { PortKeys } from '../../networks/tunnel-keys.ts'
 import type { RunningCompute } from '../../open-compute.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { startServers } from './start-servers.ts'
@@ -89,6 +90,7 @@ async function onNetwork(addresses: FreeAddresses) {
     db: env.db,
     clock: systemClock,
     freeAddresses: addresses,
+    portKeys: new PortKeys(),
     mtuMax: 1_500,
   }
   const network = await createNetwork(networks, owner, {})
