@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { waitFor } from '#common/wait-for.ts'
 import { createData, creatingData, stopCreating } from './mariadb/create-data.ts'
+import { optionFile, privateOptions } from './mariadb/option-file.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
 import { isRunning, type ProcessIdentity } from './process/process-identity.ts'
@@ -44,8 +45,11 @@ export async function startMariadb(directory: string, lifetime: Lifetime): Promi
     port: await freePort(old?.port),
     rootPassword: old?.rootPassword ?? randomBytes(24).toString('hex'),
   }
-  const runsAsRoot = process.getuid?.() === 0
-  writeFileAtomically(`${home}/mariadb.cnf`, mariadbConfig(home, settings.port, runsAsRoot))
+  const options = privateOptions(home, settings.port)
+  writeFileAtomically(
+    `${home}/mariadb.cnf`,
+    optionFile([...options, ['init-file', `${home}/accounts.sql`]]),
+  )
   writeFileAtomically(`${home}/accounts.sql`, accountsSql(settings.rootPassword))
   const identity = await startProcess({
     command: findProgram('mariadbd'),
@@ -118,7 +122,7 @@ function saveSettings(home: string, settings: Settings): void {
  * SQL the server runs before it listens: only root exists, over TCP and socket, with this password. Passwords are
  * hexadecimal, so nothing needs quoting.
  */
-function accountsSql(rootPassword: string): string {
+export function accountsSql(rootPassword: string): string {
   if (!/^[0-9a-f]+$/.test(rootPassword)) throw new Error('The root password is not hexadecimal')
   return [
     "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host NOT IN ('localhost', '127.0.0.1')",
@@ -130,34 +134,4 @@ function accountsSql(rootPassword: string): string {
   ]
     .map((line) => `${line};\n`)
     .join('')
-}
-
-/** The option file of a private MariaDB: small in memory, loopback only, every commit durable. */
-function mariadbConfig(directory: string, port: number, runsAsRoot: boolean): string {
-  const settings: readonly (readonly [string, string | number])[] = [
-    ['datadir', `${directory}/data`],
-    // Relative to datadir: a socket's full path may have 107 characters at most (unix(7)).
-    ['socket', 'mariadb.sock'],
-    ['pid-file', `${directory}/mariadbd.pid`],
-    ['init-file', `${directory}/accounts.sql`],
-    ['tmpdir', directory],
-    ['bind-address', '127.0.0.1'],
-    ['port', port],
-    ['skip-name-resolve', 1],
-    ['skip-log-bin', 1],
-    ['character-set-server', 'utf8mb4'],
-    ['collation-server', 'utf8mb4_bin'],
-    ['default-time-zone', '+00:00'],
-    ['max-connections', 400],
-    ['max-allowed-packet', '64M'],
-    ['performance-schema', 'OFF'],
-    ['innodb-buffer-pool-size', '64M'],
-    ['innodb-log-file-size', '32M'],
-    ['innodb-flush-log-at-trx-commit', 1],
-    ['innodb-lock-wait-timeout', 10],
-    ['aria-pagecache-buffer-size', '4M'],
-    ['key-buffer-size', '1M'],
-    ...(runsAsRoot ? ([['user', 'root']] as const) : []),
-  ]
-  return `[mariadbd]\n${settings.map(([name, value]) => `${name}=${value}\n`).join('')}`
 }

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
+import { hostPort, type NatsPorts, ownMember } from './nats/cluster.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { type NatsPorts, natsConfig, type Uplink } from './nats/nats-config.ts'
+import { type NatsOptions, natsConfig } from './nats/nats-config.ts'
 import { type NatsKeys, natsKeys, operatorSeedFile } from './nats/nats-keys.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
@@ -11,9 +12,11 @@ import { type Lifetime, logTail, startProcess } from './process/start-process.ts
 import { stopProcess } from './process/stop-process.ts'
 import { writeFileAtomically } from './process/write-file-atomically.ts'
 
-/** A private nats-server in operator mode that listens on loopback. */
+/** A private nats-server in operator mode. */
 export interface Nats {
   readonly url: string
+  /** Loopback, but for a member of a cluster. */
+  readonly address: string
   readonly port: number
   /** Where it takes leaf nodes; of one with an uplink where that is dialled. */
   readonly leafPort: number
@@ -23,20 +26,24 @@ export interface Nats {
 }
 
 interface Settings extends NatsPorts {
+  readonly address?: string
+  readonly isEncrypted?: boolean
   readonly process?: ProcessIdentity
 }
 
 const READY_LIMIT_MS = 30_000
+const LOOPBACK = '127.0.0.1'
 
 /**
  * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. A server that runs already is
  * left unchanged. Keys and port are kept there (0600); a port that another program has taken is replaced by a free one.
- * With an uplink the server dials out to another server, and works while that cannot be reached.
+ * With an uplink the server dials out to another bus, and works while that cannot be reached. With a cluster it is one
+ * of its members, at its fixed ports, and works while the others are down; it needs their keys (`takeKeys`).
  */
 export async function startNats(
   directory: string,
   lifetime: Lifetime,
-  uplink?: Uplink,
+  options: NatsOptions = {},
 ): Promise<Nats> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -44,11 +51,8 @@ export async function startNats(
   const old = loadSettings(home)
   if (old?.process !== undefined && isRunning(old.process))
     return whenReady(handle(home, old, old.process, keys), home)
-  const ports = {
-    port: await freePort(old?.port),
-    leafPort: await freePort(old?.leafPort),
-  }
-  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, uplink))
+  const ports = await portsOf(options, old)
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, options))
   const identity = await startProcess({
     command: findProgram('nats-server'),
     args: ['-c', `${home}/nats.conf`],
@@ -76,10 +80,18 @@ export async function stopNats(directory: string): Promise<void> {
   if (running !== undefined) await stopProcess(running.process)
 }
 
+async function portsOf({ cluster }: NatsOptions, old: Settings | undefined): Promise<Settings> {
+  if (cluster === undefined)
+    return { port: await freePort(old?.port), leafPort: await freePort(old?.leafPort) }
+  const { address, port, leafPort } = ownMember(cluster)
+  return { address, port, leafPort, isEncrypted: cluster.tls !== undefined }
+}
+
 function handle(home: string, settings: Settings, identity: ProcessIdentity, keys: NatsKeys): Nats {
-  const { port, leafPort } = settings
+  const { address = LOOPBACK, port, leafPort, isEncrypted } = settings
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `${isEncrypted === true ? 'tls' : 'nats'}://${hostPort(address, port)}`,
+    address,
     port,
     leafPort,
     operatorSeedFile: operatorSeedFile(home),

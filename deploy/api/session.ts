@@ -14,7 +14,7 @@ export interface Account {
 }
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** From the endpoint's root, such as `/compute/v2.1/servers`. */
   readonly path: string
   readonly body?: unknown

@@ -19,19 +19,35 @@ export async function ensureNetwork(admin: Session): Promise<void> {
   await ensure(admin, PRIVATE)
 }
 
+/** The same, on this physical network, once a host maps it. Machines reach no other. */
+export async function ensureSiteNetwork(admin: Session, physicalNetwork: string): Promise<void> {
+  const { network, subnet } = PRIVATE
+  await ensureMapped(admin, physicalNetwork, {
+    network: { ...network, mtu: 1_500, ...flat(physicalNetwork) },
+    subnet,
+  })
+}
+
 /** Afterwards an external network `public` exists on this physical network, for routers and floating IPs. */
 export async function ensureExternalNetwork(
   admin: Session,
   { physicalNetwork, cidr, gateway }: ExternalNetwork,
 ): Promise<void> {
-  const provider = {
-    'provider:network_type': 'flat',
-    'provider:physical_network': physicalNetwork,
-  }
-  const wanted: DemoNetwork = {
-    network: { name: 'public', 'router:external': true, mtu: 1_500, ...provider },
+  await ensureMapped(admin, physicalNetwork, {
+    network: { name: 'public', 'router:external': true, mtu: 1_500, ...flat(physicalNetwork) },
     subnet: { name: 'public-ipv4', ip_version: 4, cidr, gateway_ip: gateway, enable_dhcp: false },
-  }
+  })
+}
+
+function flat(physicalNetwork: string): object {
+  return { 'provider:network_type': 'flat', 'provider:physical_network': physicalNetwork }
+}
+
+async function ensureMapped(
+  admin: Session,
+  physicalNetwork: string,
+  wanted: DemoNetwork,
+): Promise<void> {
   // A cell says a moment after its hosts are up which networks they map.
   const outcome = await waitFor(
     `a host to map ${physicalNetwork}`,

@@ -37,7 +37,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     `  openstack server create --flavor ${state.driver.name === 'baremetal' ? 'metal.tiny' : 'm1.tiny'} --image tiny --network private --wait second`,
     '  ./weir why second --os-cloud weir-admin',
     // A container of the demo has no SSH server.
-    ...(state.network === 'ovn' && state.driver.name === 'libvirt' ? ['  ./weir ssh first'] : []),
+    ...(state.network === 'ovn' && state.driver.name !== 'docker' ? ['  ./weir ssh first'] : []),
     '',
   ]
 }

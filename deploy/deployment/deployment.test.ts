@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { cloudAccount, openrcVariables, writeCloudsFile } from './clouds-file.ts'
 import { type Layout, layoutIn, makeFolders } from './layout.ts'
 import { lockDeployment } from './lock.ts'
-import { assertSame } from './options.ts'
+import { assertSame, assignmentsOf } from './options.ts'
 import { planDeployment } from './plan.ts'
 import { existingState, loadState, saveState } from './state.ts'
 
@@ -93,4 +93,12 @@ test('writeCloudsFile() keeps passwords when the endpoint changes', () => {
     auth: { auth_url: 'https://[::1]:3/identity/v3', password: before.password },
     cacert: layout.certificateFile,
   })
+})
+
+test('the place of images is a setting of gateways', () => {
+  expect(assignmentsOf({})).toEqual([])
+  expect(assignmentsOf({ set: ['CELL_ZONE=a'], images: 's3://images' })).toEqual([
+    'CELL_ZONE=a',
+    'GATEWAY_IMAGES=s3://images',
+  ])
 })

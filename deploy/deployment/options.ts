@@ -15,8 +15,15 @@ export interface UpOptions {
   readonly hostRoute?: boolean
   /** `NAME=VALUE` each. */
   readonly set?: readonly string[]
+  /** Where images are kept, as `GATEWAY_IMAGES` names it. */
+  readonly images?: string
   /** Of this machine, for cells and clients of others. */
   readonly address?: string
+}
+
+/** The settings that the options name, `NAME=VALUE` each. */
+export function assignmentsOf({ set = [], images }: UpOptions): readonly string[] {
+  return images === undefined ? set : [...set, `GATEWAY_IMAGES=${images}`]
 }
 
 type Value = string | number | undefined

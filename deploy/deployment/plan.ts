@@ -11,9 +11,15 @@ const DEFAULTS = { cells: 2, gateways: 1 } as const
 /** A hypervisor is emulated and heavy, an engine is one per machine, a simulated host costs nothing. */
 export const HOSTS_PER_CELL = { baremetal: 1, docker: 1, fake: 2, libvirt: 1 } as const
 
-/** True for a driver whose hosts plug their guests into OVN. */
-export function isJoinedByOvn({ name }: ChosenDriver): boolean {
-  return name === 'docker' || name === 'libvirt'
+/** True for a driver whose hosts OVN can join. */
+export function canBeJoinedByOvn({ name }: ChosenDriver): boolean {
+  return name !== 'fake'
+}
+
+/** OVN joins what it can, but for machines: they have the site's network, unless OVN is requested for them. */
+function isJoinedByOvn(driver: ChosenDriver, network: UpOptions['network']): boolean {
+  if (network !== undefined) return network === 'ovn' && canBeJoinedByOvn(driver)
+  return canBeJoinedByOvn(driver) && driver.name !== 'baremetal'
 }
 
 /** A new deployment on paper: ids, names, keys and wanted ports are chosen; nothing is started. */
@@ -23,7 +29,7 @@ export async function planDeployment(
   gatewayKey: string,
 ): Promise<DeploymentState> {
   const hosts = options.hosts ?? HOSTS_PER_CELL[driver.name]
-  const isJoined = options.network !== 'host' && isJoinedByOvn(driver)
+  const isJoined = isJoinedByOvn(driver, options.network)
   const cells: CellRecord[] = []
   for (let index = 0; index < (options.cells ?? DEFAULTS.cells); index += 1)
     cells.push(await planCell(CELL_NAMES[index] ?? `cell${index + 1}`, hosts, gatewayKey))

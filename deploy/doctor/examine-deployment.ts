@@ -7,6 +7,7 @@ import { runningMariadb } from '../mariadb.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import { runningNats } from '../nats.ts'
 import { processStates } from '../status/process-states.ts'
+import { describeTroubles, supervisionOf } from '../supervisor/supervision.ts'
 import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
@@ -31,7 +32,7 @@ export async function examineDeployment(
     probes.push(
       answers('NATS', async () => (await connectSystem(nats.url, nats.keys.systemSeed)).close()),
     )
-  return [await processes(layout, state), ...(await Promise.all(probes))]
+  return [await processes(layout, state), ...supervision(layout), ...(await Promise.all(probes))]
 }
 
 async function processes(layout: Layout, state: DeploymentState): Promise<Finding> {
@@ -39,6 +40,21 @@ async function processes(layout: Layout, state: DeploymentState): Promise<Findin
   if (dead.length === 0) return { is: 'ok', what: 'every process of the deployment runs' }
   const names = dead.map(({ name }) => name).join(', ')
   return { is: 'bad', what: `not running: ${names} (./weir up starts them)` }
+}
+
+function supervision(layout: Layout): readonly Finding[] {
+  const { pid, troubles } = supervisionOf(layout)
+  if (pid === undefined)
+    return [
+      {
+        is: 'bad',
+        what: 'no supervisor runs, so what ends is not restarted (./weir up starts one)',
+      },
+    ]
+  const told = describeTroubles(troubles).map((what, nth): Finding => {
+    return { is: troubles[nth]?.isDown === true ? 'bad' : 'note', what }
+  })
+  return [{ is: 'ok', what: 'a supervisor restarts processes that end' }, ...told]
 }
 
 async function answers(who: string, probe: () => Promise<unknown>): Promise<Finding> {

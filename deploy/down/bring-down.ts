@@ -7,6 +7,7 @@ import { stopNetwork } from '../ovn/deployment-network.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { processStates } from '../status/process-states.ts'
+import { endSupervision } from '../supervisor/supervision.ts'
 
 const GRACE_MS = 15_000
 
@@ -21,6 +22,7 @@ export async function bringDown(
   layout: Layout,
   progress: (line: string) => void,
 ): Promise<boolean> {
+  await endSupervision(layout)
   const state = loadState(layout)
   const states = state === undefined ? [] : await processStates(layout, state)
   // An `up` that was killed early has left these and no state.

@@ -33,7 +33,7 @@ export async function startCell(
     startMariadb(layout.mariadb, 'detached').then((mariadb) =>
       prepareCellDatabases(layout, mariadb, state),
     ),
-    startNats(layout.nats, 'detached', uplinkOf(layout, cell)),
+    startNats(layout.nats, 'detached', { uplink: uplinkOf(layout, cell) }),
     issueCellCredentials(layout, state),
   ])
   const { gatewayUrl, leafUrl: url } = joined

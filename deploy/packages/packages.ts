@@ -69,6 +69,49 @@ const OVN_LIBRARIES = [
   'libxdp1',
 ] as const
 
+/** What a control plane of several machines needs besides: of the package of MariaDB's server only the scripts with which a node copies its data to another. */
+const CONTROL_PLANE_PACKAGES: readonly Omit<Package, 'purpose'>[] = [
+  { name: 'galera-4' },
+  { name: 'mariadb-backup', program: 'mariadb-backup' },
+  { name: 'socat', program: 'socat' },
+  { name: 'mariadb-server', program: 'wsrep_sst_mariabackup', isUnpacked: true },
+  { name: 'haproxy', program: 'haproxy', isUnpacked: true },
+  { name: 'liblua5.3-0' },
+  { name: 'libopentracing-c-wrapper0' },
+  { name: 'libopentracing1' },
+]
+
+/** Each would start services of the machine, so they are unpacked; with a program of each. */
+const CEPH_PACKAGES = [
+  { name: 'ceph-base', program: 'osdmaptool' },
+  { name: 'ceph-common', program: 'radosgw-admin' },
+  { name: 'ceph-mon', program: 'ceph-mon' },
+  { name: 'ceph-osd', program: 'ceph-osd' },
+  { name: 'radosgw', program: 'radosgw' },
+] as const
+
+/** What those need of the system; the others come with them. */
+const CEPH_LIBRARIES = [
+  'libaio1',
+  'libboost-context1.74.0',
+  'libboost-filesystem1.74.0',
+  'libboost-program-options1.74.0',
+  'libboost-thread1.74.0',
+  'libcurl3-gnutls',
+  'libfmt9',
+  'libfuse2',
+  'libgoogle-perftools4',
+  'libicu72',
+  'libldap-2.5-0',
+  'libleveldb1d',
+  'liblua5.3-0',
+  'liboath0',
+  'libpmem1',
+  'librabbitmq4',
+  'librados2',
+  'libsnappy1v5',
+] as const
+
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
@@ -86,6 +129,8 @@ export type Purpose =
   | 'ansible'
   | 'browser'
   | 'faults'
+  | 'control-plane'
+  | 'ceph'
 
 export interface Package {
   readonly name: string
@@ -147,6 +192,9 @@ export const PACKAGES: readonly Package[] = [
   ...CLOUD_INIT_LIBRARIES.map((name): Package => ({ name, purpose: 'clients' })),
   { name: 'libfaketime', purpose: 'faults' },
   { name: 'iproute2', purpose: 'faults', program: 'ip' },
+  ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
+  ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),
+  ...CEPH_LIBRARIES.map((name): Package => ({ name, purpose: 'ceph' })),
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },

@@ -9,6 +9,8 @@ export interface CellFiles {
   readonly natsUrl: string
   readonly natsCredentialsFile: string
   readonly natsAccountSeedFile: string
+  /** Of the gateways' image services, with commas between them. */
+  readonly imageUrls: string
   /** Undefined where the cell is on the deployment's own bus. */
   readonly uplink: UplinkSettings | undefined
   /** The databases of the cell's OVN; undefined: its hosts have bridges of their own. */
@@ -26,10 +28,12 @@ export function cellProgram(
 ): Program {
   const { uplink, ovn, caFile } = files
   const name = `cell-${cell.name}`
+  // Operators may name more gateways than this machine knows.
+  const wanted = { CELL_IMAGE_URL: files.imageUrls, ...chosen }
   return {
     name,
     script: 'cells/main.ts',
-    settings: settingsFor('CELL_', chosen, {
+    settings: settingsFor('CELL_', wanted, {
       CELL_ID: cell.id,
       CELL_NAME: cell.name,
       CELL_PROCESS: name,

@@ -25,10 +25,12 @@ export function computeProgram(
   files: ComputeFiles,
   chosen: ProgramSettings | undefined,
 ): Program {
+  // Operators may name more gateways than this machine knows.
+  const wanted = { COMPUTE_IMAGE_URL: files.imageUrl, ...chosen }
   return {
     name: `compute-${host.name}`,
     script: 'cells/compute/main.ts',
-    settings: settingsFor('COMPUTE_', chosen, {
+    settings: settingsFor('COMPUTE_', wanted, {
       COMPUTE_CELL_ID: cell.id,
       COMPUTE_HOST_ID: host.id,
       COMPUTE_HOST_NAME: host.name,
@@ -39,7 +41,6 @@ export function computeProgram(
         COMPUTE_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
       }),
       ...(files.gatewayUrl && { COMPUTE_GATEWAY_URL: files.gatewayUrl }),
-      COMPUTE_IMAGE_URL: files.imageUrl,
       ...(files.caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: files.caFile }),
       COMPUTE_STATE_DIRECTORY: files.stateDirectory,
       COMPUTE_DRIVER: files.driver,

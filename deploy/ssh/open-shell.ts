@@ -23,7 +23,8 @@ const OPTIONS = [
   'LogLevel=ERROR',
   // A server that is ACTIVE may still be starting.
   'ConnectionAttempts=30',
-  'ConnectTimeout=3',
+  // An emulated machine takes some seconds to make its host key with the first connection.
+  'ConnectTimeout=10',
 ]
 
 interface Server {
@@ -58,7 +59,7 @@ export async function openShell(
   if (outside === undefined)
     throw new Failure(
       'unsupported',
-      'This deployment has no floating IPs, which need --driver libvirt or docker and --network ovn, as is usual. To start over, losing its servers: ./weir up --fresh',
+      'This deployment has no floating IPs, which need --network ovn, as is usual with --driver libvirt or docker. To start over, losing its servers: ./weir up --fresh',
     )
   const demo = await signIn(endpointOf(state), cloudAccount(layout, 'weir'))
   const pattern = encodeURIComponent(`^${name.replaceAll(/[^\w-]/g, '\\$&')}$`)

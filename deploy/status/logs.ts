@@ -1,5 +1,4 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { BundleFile } from '#gateway/cli/debug/bundle-file.ts'
 import type { LogLine } from '#gateway/cli/operator.ts'
@@ -7,7 +6,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { loadState } from '../deployment/state.ts'
 import { examine } from '../doctor/examine.ts'
 import { logTail } from '../process/start-process.ts'
-import { logFile } from '../processes/program.ts'
+import { logPath } from './log-path.ts'
 import { processStates } from './process-states.ts'
 
 /** The parts of a status that ask no gateway: the plan, the processes, obstacles, the newest log lines. */
@@ -51,14 +50,4 @@ export async function logLines(layout: Layout, text: string): Promise<readonly L
 
 function timeOf({ line }: LogLine): string {
   return TIME.exec(line)?.[1] ?? ''
-}
-
-/** Where a process, named as in `processStates`, writes its log. */
-export function logPath(layout: Layout, name: string): string {
-  if (name === 'mariadb') return join(layout.mariadb, 'mariadb.log')
-  if (name.startsWith('libvirt-'))
-    return join(layout.hosts, name.slice('libvirt-'.length), 'libvirt', 'log', 'libvirtd.log')
-  if (name.startsWith('docker-'))
-    return join(layout.hosts, name.slice('docker-'.length), 'docker', 'dockerd.log')
-  return name === 'nats' ? join(layout.nats, 'nats.log') : logFile(layout, name)
 }

@@ -5,17 +5,23 @@ import { type DeploymentState, launchedCells, launchedHosts } from '../deploymen
 import { dockerEnginePid } from '../docker-engine/docker-engine.ts'
 import { libvirtHostPid } from '../libvirt-host/libvirt-host.ts'
 import { runningMariadb } from '../mariadb.ts'
+import { runningHolder } from '../namespace/holder-file.ts'
 import { runningNats } from '../nats.ts'
-import { centralPid } from '../ovn/deployment-network.ts'
+import { centralPid, switchFolder } from '../ovn/deployment-network.ts'
 import { isRunning } from '../process/process-identity.ts'
-import { processTree } from '../process/process-tree.ts'
+import {
+  type ListedProcess,
+  listProcesses,
+  memoryKibOf,
+  processTree,
+} from '../process/process-tree.ts'
 
 export interface ProcessState {
   readonly name: string
   readonly isAlive: boolean
   /** Absent when it does not run. */
   readonly pid: number | undefined
-  /** With everything it started, guests included. */
+  /** With everything it started, guests included; read when it is asked for, which takes long. */
   readonly memoryMib: number
 }
 
@@ -45,56 +51,79 @@ export async function processStates(
     ...hosts.map((name) => `compute-${name}`),
   ]
   const services = [
-    describe('mariadb', runningMariadb(layout.mariadb)?.process.pid),
-    describe('nats', runningNats(layout.nats)?.process.pid),
+    expected('mariadb', runningMariadb(layout.mariadb)?.process.pid),
+    expected('nats', runningNats(layout.nats)?.process.pid),
   ]
-  return [
+  const wanted = [
     ...(state.host === undefined ? services : []),
     ...(await networks(layout, state)),
     ...(await hypervisors(layout, state)),
     ...programs.map((name) => {
       const identity = state.processes[name]
-      return describe(name, identity && isRunning(identity) ? identity.pid : undefined)
+      return expected(name, identity && isRunning(identity) ? identity.pid : undefined)
     }),
   ]
+  // Listed last, so that it has all that started before.
+  const all = listProcesses()
+  return wanted.map((each) => describe(each, all))
+}
+
+/** A process, and the programs that it needs below it. */
+interface Expected {
+  readonly name: string
+  readonly pid: number | undefined
+  readonly needs: readonly string[]
+}
+
+function expected(name: string, pid: number | undefined, needs: readonly string[] = []): Expected {
+  return { name, pid, needs }
 }
 
 /** The databases of OVN, where the deployment has it. */
-function networks(layout: Layout, state: DeploymentState): Promise<readonly ProcessState[]> {
+function networks(layout: Layout, state: DeploymentState): Promise<readonly Expected[]> {
   if (state.network !== 'ovn') return Promise.resolve([])
   return Promise.all(
     launchedCells(state).map(async ({ name }) => {
-      return describe(`ovn-${name}`, await centralPid(layout, name), OVN_CENTRAL)
+      return expected(`ovn-${name}`, await centralPid(layout, name), OVN_CENTRAL)
     }),
   )
 }
 
-function hypervisors(layout: Layout, state: DeploymentState): Promise<readonly ProcessState[]> {
+function hypervisors(layout: Layout, state: DeploymentState): Promise<readonly Expected[]> {
   const driver = state.driver.name
+  if (driver === 'baremetal') return switches(layout, state)
   const [pidOf, own] = HYPERVISORS[driver] ?? []
   if (pidOf === undefined) return Promise.resolve([])
   const daemons = [...(own ?? []), ...(state.network === 'ovn' ? OVN_HOST : [])]
   return Promise.all(
     launchedHosts(state).map(async ({ name }) => {
       const pid = await pidOf(join(layout.hosts, name, driver))
-      return describe(`${driver}-${name}`, pid, daemons)
+      return expected(`${driver}-${name}`, pid, daemons)
     }),
   )
 }
 
-/** Alive when it runs, with every program it `needs` below it. */
-function describe(
-  name: string,
-  pid: number | undefined,
-  needs: readonly string[] = [],
-): ProcessState {
-  const tree = pid === undefined ? [] : processTree(pid)
+/** Those of hosts without a hypervisor, where OVN joins them. */
+function switches(layout: Layout, state: DeploymentState): Promise<readonly Expected[]> {
+  const hosts = state.network === 'ovn' ? launchedHosts(state) : []
+  return Promise.all(
+    hosts.map(async ({ name }) => {
+      const holder = await runningHolder(switchFolder(layout, name))
+      return expected(`switch-${name}`, holder?.pid, OVN_HOST)
+    }),
+  )
+}
+
+/** Alive when it runs, with every program it needs below it. */
+function describe({ name, pid, needs }: Expected, all: readonly ListedProcess[]): ProcessState {
+  const tree = pid === undefined ? [] : processTree(pid, all)
   const names = new Set(tree.map((each) => each.name))
-  const memoryKib = tree.reduce((sum, each) => sum + each.memoryKib, 0)
   return {
     name,
     isAlive: tree.length > 0 && needs.every((need) => names.has(need)),
     pid,
-    memoryMib: Math.round(memoryKib / KIB_PER_MIB),
+    get memoryMib() {
+      return Math.round(tree.reduce((sum, each) => sum + memoryKibOf(each), 0) / KIB_PER_MIB)
+    },
   }
 }

@@ -5,7 +5,8 @@ import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, launchedCells } from '../deployment/state.ts'
 import { DEMO_IMAGE } from '../hypervisors/demo-image.ts'
 import { machinesDirectory } from '../hypervisors/prepare-baremetal-hosts.ts'
-import { demoMachines } from '../machine/demo-machines.ts'
+import { type DemoMachine, demoMachines } from '../machine/demo-machines.ts'
+import { SITE } from '../ovn/deployment-network.ts'
 
 /** Emulated machines boot twice before a server gets them. */
 const READY_MS = 900_000
@@ -25,6 +26,7 @@ export async function enrolMachines(
         name: machine.name,
         mac_address: machine.macAddress,
         resource_class: DEMO_MACHINE_CLASS,
+        ...nicsOf(machine),
         bmc: { address, port, user, password },
       }
       await callApi(admin, { method: 'POST', path: nodesOf(id), body })
@@ -41,6 +43,13 @@ export async function enrolMachines(
       },
       READY_MS,
     )
+}
+
+/** Nothing for a machine that has no NIC but the one by which it boots. */
+function nicsOf({ siteMacAddress }: DemoMachine): object {
+  return siteMacAddress === undefined
+    ? {}
+    : { nics: [{ mac_address: siteMacAddress, segment: SITE }] }
 }
 
 function nodesOf(hostId: string): string {

@@ -87,9 +87,14 @@ async function freePortFrom(first: number, taken: ReadonlySet<number>): Promise<
 
 /** Where clients reach a deployment: its first gateway, or that of the deployment elsewhere. */
 export function endpointOf(state: DeploymentState): string {
+  const [endpoint] = endpointsOf(state)
+  if (endpoint === undefined) throw new Error('A deployment has at least one gateway')
+  return endpoint
+}
+
+/** Of all gateways that the deployment knows. */
+export function endpointsOf(state: DeploymentState): readonly string[] {
   const elsewhere = state.joined ?? state.host
-  if (elsewhere !== undefined) return elsewhere.gatewayUrl
-  const [gateway] = state.gateways
-  if (gateway === undefined) throw new Error('A deployment has at least one gateway')
-  return `http://127.0.0.1:${gateway.port}`
+  if (elsewhere !== undefined) return [elsewhere.gatewayUrl]
+  return state.gateways.map(({ port }) => `http://127.0.0.1:${port}`)
 }

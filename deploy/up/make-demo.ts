@@ -2,13 +2,17 @@ import { type Session, signIn } from '../api/session.ts'
 import { ensureFloatingIp, ensureKeypair, ensureRouter } from '../catalog/ensure-access.ts'
 import { DEMO_FLAVORS, DEMO_MACHINE_FLAVOR, ensureFlavors } from '../catalog/ensure-flavors.ts'
 import { ensureImage } from '../catalog/ensure-image.ts'
-import { ensureExternalNetwork, ensureNetwork } from '../catalog/ensure-network.ts'
+import {
+  ensureExternalNetwork,
+  ensureNetwork,
+  ensureSiteNetwork,
+} from '../catalog/ensure-network.ts'
 import { ensureServer } from '../catalog/ensure-server.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { DEMO_IMAGE, demoImage } from '../hypervisors/demo-image.ts'
-import { PUBLIC } from '../ovn/deployment-network.ts'
+import { PUBLIC, SITE } from '../ovn/deployment-network.ts'
 import { OUTSIDE } from '../ovn/underlay.ts'
 import { demoKey, KEY_NAME } from '../ssh/open-shell.ts'
 import { endpointOf } from './exposed.ts'
@@ -25,12 +29,18 @@ export async function makeCatalog(
   progress('Making flavors, image and network ...')
   await ensureFlavors(admin, flavorsOf(state))
   await ensureImage(admin, await demoImage(state.driver.name))
-  await ensureNetwork(admin)
+  if (!isOnSite(state)) await ensureNetwork(admin)
+}
+
+/** True if the demo's servers are machines on a network of the site. */
+function isOnSite({ driver, network }: DeploymentState): boolean {
+  return driver.name === 'baremetal' && network === 'ovn'
 }
 
 /** Afterwards the deployment's own outside is an external network that the demo's network is routed to, where OVN can do so. Its hosts are up before. */
 export async function makeExternalNetwork(admin: Session, state: DeploymentState): Promise<void> {
   if (state.network !== 'ovn') return
+  if (isOnSite(state)) await ensureSiteNetwork(admin, SITE)
   const { cidr, address: gateway } = OUTSIDE
   await ensureExternalNetwork(admin, { physicalNetwork: PUBLIC, cidr, gateway })
   await ensureRouter(admin, { network: FIRST_SERVER.network, external: EXTERNAL })

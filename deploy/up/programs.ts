@@ -14,7 +14,7 @@ import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
 import type { Program } from '../processes/program.ts'
-import { endpointOf } from './exposed.ts'
+import { endpointsOf } from './exposed.ts'
 import { type BusCredentials, cellSeedFile } from './prepare-bus.ts'
 import type { DatabaseFiles } from './prepare-databases.ts'
 
@@ -82,6 +82,7 @@ export async function cellPrograms(
           natsUrl: nats.url,
           natsCredentialsFile: given(credentials.of, cell.id),
           natsAccountSeedFile: cellSeedFile(layout, cell),
+          imageUrls: imageUrls(state, nth),
           uplink,
           ovn: network?.centrals.get(cell.id),
           caFile: existsSync(ca) ? ca : undefined,
@@ -106,7 +107,7 @@ export function computePrograms(
   driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>,
 ): readonly Program[] {
   const ca = certificateFile(layout)
-  const compute = (cell: CellRecord, host: HostRecord) =>
+  const compute = (cell: CellRecord, host: HostRecord, nth: number) =>
     computeProgram(
       cell,
       host,
@@ -114,7 +115,7 @@ export function computePrograms(
         natsUrl: nats.url,
         natsCredentialsFile: given(credentials.of, host.id),
         natsAccountSeedFile: cellSeedFile(layout, cell),
-        imageUrl: `${endpointOf(state)}/image`,
+        imageUrl: imageUrls(state, nth),
         caFile: existsSync(ca) ? ca : undefined,
         stateDirectory: join(layout.hosts, host.name),
         driver: cell.cloud === undefined ? state.driver.name : 'nested',
@@ -122,7 +123,15 @@ export function computePrograms(
       },
       state.settings,
     )
-  return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
+  return state.cells.flatMap((cell) => cell.hosts.map((host, nth) => compute(cell, host, nth)))
+}
+
+/** Of all gateways here; each host and cell asks another one first. */
+function imageUrls(state: DeploymentState, nth: number): string {
+  const endpoints = endpointsOf(state)
+  const first = nth % endpoints.length
+  const inOrder = [...endpoints.slice(first), ...endpoints.slice(0, first)]
+  return inOrder.map((endpoint) => `${endpoint}/image`).join(',')
 }
 
 function tlsFiles(layout: Layout, { exposed }: DeploymentState): TlsFiles | undefined {

@@ -6,8 +6,8 @@ import { secretsOf } from '#common/secrets.ts'
 import { signIn } from '../api/session.ts'
 import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
-import { assertSame, type UpOptions } from '../deployment/options.ts'
-import { isJoinedByOvn, planDeployment } from '../deployment/plan.ts'
+import { assertSame, assignmentsOf, type UpOptions } from '../deployment/options.ts'
+import { canBeJoinedByOvn, planDeployment } from '../deployment/plan.ts'
 import { changedSettings } from '../deployment/program-settings.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
@@ -58,7 +58,7 @@ export async function bringUp(
   if (options.fresh === true) await removeDeployment(layout, progress)
   const found = loadState(layout)
   if (found !== undefined) assertSame(options, found)
-  const settings = await changedSettings(found?.settings ?? {}, options.set ?? [])
+  const settings = await changedSettings(found?.settings ?? {}, assignmentsOf(options))
   const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
   const isRouted = options.hostRoute === true && found?.hostRoute !== true
   if (isRouted && found !== undefined) refuseHostRoute(found)
@@ -134,11 +134,12 @@ async function startAll(
   { mariadb, nats }: { readonly mariadb: Mariadb; readonly nats: Nats },
   progress: Progress,
 ): Promise<DeploymentState> {
-  const network = await startNetwork(layout, planned, progress)
+  const starting = startNetwork(layout, planned, progress)
   const startServers = async () => {
-    const [credentials, databases] = await Promise.all([
+    const [credentials, databases, network] = await Promise.all([
       prepareBus(layout, nats, planned),
       prepareDatabases(layout, mariadb, planned),
+      starting,
     ])
     const { region, exposed } = planned
     const remote = exposed && `https://${exposed.address}:${exposed.port}`
@@ -151,7 +152,7 @@ async function startAll(
   }
   const [{ wiring, state }, { settings, guests }] = await Promise.all([
     startServers(),
-    prepareHosts(layout, planned, progress, network),
+    starting.then((network) => prepareHosts(layout, planned, progress, network)),
   ])
   const gone = planned.cells.filter(({ id }) => !state.cells.some((cell) => cell.id === id))
   if (gone.length > 0) await stopHosts(layout, { ...planned, cells: gone })
@@ -202,10 +203,10 @@ async function plan(
 ): Promise<DeploymentState> {
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
-  if (options.network === 'ovn' && !isJoinedByOvn(driver))
+  if (options.network === 'ovn' && !canBeJoinedByOvn(driver))
     throw new Failure(
       'invalid',
-      `--network ovn joins hosts of libvirt and Docker, and this deployment runs ${driver.name}: ${driver.why}`,
+      `--network ovn joins hosts of libvirt, Docker and bare metal, and this deployment runs ${driver.name}: ${driver.why}`,
     )
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
   if (options.hostRoute === true) refuseHostRoute(state)

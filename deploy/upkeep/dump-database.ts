@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { createConnection, type RowDataPacket } from 'mysql2'
 
 /** Kept by the migrations themselves, which make the tables again. */
-const MIGRATIONS = '__drizzle_migrations'
+const OF_MIGRATIONS: ReadonlySet<string> = new Set(['__drizzle_migrations', 'migration_lock'])
 
 /** One line of a dump: a table's name with its columns, then its rows, each a list of text or null. */
 export type DumpLine =
@@ -22,7 +22,7 @@ export async function dumpDatabase(url: string, out: Writable): Promise<void> {
     await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY')
     const [tables] = await connection.query<RowDataPacket[]>('SHOW TABLES')
     for (const name of tables.map((row) => String(Object.values(row)[0]))) {
-      if (name === MIGRATIONS) continue
+      if (OF_MIGRATIONS.has(name)) continue
       const [shown] = await connection.query<RowDataPacket[]>(`SHOW COLUMNS FROM \`${name}\``)
       const columns = shown.map((column) => String(column['Field']))
       await write({ table: name, columns })

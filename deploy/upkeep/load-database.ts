@@ -17,6 +17,8 @@ export async function loadDatabase(url: string, lines: AsyncIterable<string>): P
   let into: string | undefined
   const batch: Batch = { rows: [], bytes: 0 }
   try {
+    // The tables come in the order of their names, children before their parents.
+    await connection.query('SET foreign_key_checks = 0')
     for await (const text of lines) {
       const line = JSON.parse(text) as DumpLine
       if ('table' in line) {

@@ -82,6 +82,7 @@ function addJoinCommand(cell: Command, operator: Operator): void {
         throw new Failure('invalid', '--map is for cells of the driver nested.')
       const { joinCell } = await import('../../join/join-cell.ts')
       const { describeCell } = await import('../describe-cell.ts')
+      const { superviseDeployment } = await import('../../supervisor/supervision.ts')
       const asked = {
         gateway: given(flags.gateway, '--gateway'),
         token: await readJoinTokenOption(flags.tokenFile, operator.env),
@@ -92,6 +93,7 @@ function addJoinCommand(cell: Command, operator: Operator): void {
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const state = await joinCell(layout, asked, progress)
+      await superviseDeployment(layout)
       for (const line of describeCell(layout, { state, what: 'created' })) say(line)
     })
 }

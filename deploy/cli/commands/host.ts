@@ -36,10 +36,12 @@ export function addHostCommand(program: Command): void {
     .action(async ({ tokenFile, ...rest }: JoinFlags) => {
       const { joinHost } = await import('../../join/join-host.ts')
       const { describeHost } = await import('../describe-host.ts')
+      const { superviseDeployment } = await import('../../supervisor/supervision.ts')
       const options = { ...rest, token: await readJoinTokenOption(tokenFile, process.env) }
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const state = await joinHost(layout, options, progress)
+      await superviseDeployment(layout)
       for (const line of describeHost(layout, { state, what: 'created' })) say(line)
     })
 }

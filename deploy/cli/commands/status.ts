@@ -5,7 +5,7 @@ import { Failure } from '#common/errors.ts'
 import { runShown } from '../../checks/run-checks.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { type DeploymentState, existingState } from '../../deployment/state.ts'
-import { logPath } from '../../status/logs.ts'
+import { logPath } from '../../status/log-path.ts'
 import type { ProcessState } from '../../status/process-states.ts'
 import { endpointOf } from '../../up/exposed.ts'
 import { say } from '../say.ts'
@@ -20,16 +20,19 @@ export function addStatusCommand(program: Command): void {
   program
     .command('status')
     .description(
-      'List the processes; exit with 4 when some do not run, a credential has ended, or the gateway does not know this cell or host any more',
+      'List the processes; exit with 4 when some do not run, or no supervisor does that restarts them, a credential has ended, or the gateway does not know this cell or host any more',
     )
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')
       const { examineCredentials } = await import('../../doctor/examine-credentials.ts')
       const { examineMembership } = await import('../../doctor/examine-membership.ts')
+      const { describeTroubles, supervisionOf } = await import('../../supervisor/supervision.ts')
       const layout = layoutIn()
       const state = existingState(layout)
       const processes = await processStates(layout, state)
       for (const each of processes) say(lineOf(each))
+      const { pid, troubles } = supervisionOf(layout)
+      for (const line of describeTroubles(troubles)) say(line)
       const memoryMib = processes.reduce((sum, each) => sum + each.memoryMib, 0)
       say()
       say(
@@ -43,9 +46,13 @@ export function addStatusCommand(program: Command): void {
       for (const { what } of findings) say(what)
       if (findings.some(({ is }) => is === 'bad')) process.exitCode = EXIT_PARTIAL
       const dead = processes.filter(({ isAlive }) => !isAlive)
-      if (dead.length === 0) return
-      say(`${dead.length} not running. ./weir up starts them.`)
-      process.exitCode = EXIT_PARTIAL
+      if (pid === undefined)
+        say('No supervisor runs: what ends is not restarted. ./weir up starts one.')
+      if (dead.length > 0)
+        say(
+          `${dead.length} not running. ${pid === undefined ? './weir up' : 'The supervisor'} starts them.`,
+        )
+      if (dead.length > 0 || pid === undefined) process.exitCode = EXIT_PARTIAL
     })
 }
 

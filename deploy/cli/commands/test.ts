@@ -46,15 +46,15 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
 }
 
 /**
- * Hypervisors and clients to test against; Ansible, a browser, ironic and Keystone, which are large, for the long way only. Where they
+ * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic and Keystone, which are large, for the long way only. Where they
  * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
-    const large = isAll ? (['ansible', 'browser', 'ironic', 'keystone'] as const) : []
+    const large = isAll ? (['ansible', 'browser', 'ceph', 'ironic', 'keystone'] as const) : []
     await installPackages(
-      ['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients', ...large],
+      ['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients', 'control-plane', ...large],
       progress,
     )
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { systemClock } from '#common/clock.ts'
-import { layoutIn } from '../../deployment/layout.ts'
+import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import type { UpOptions } from '../../deployment/options.ts'
 import { LAUNCHED_DRIVERS } from '../../hypervisors/launched-driver.ts'
@@ -11,9 +11,72 @@ const PORT_MAX = 65_535
 const COUNT_MAX = 64
 
 export function addUpCommand(program: Command): void {
-  program
-    .command('up')
-    .description('Start a deployment in .weir/: database, bus, gateway, cells and one server')
+  withShape(program.command('up'))
+    .description(
+      'Start a deployment in .weir/: database, bus, gateway, cells and one server, and a supervisor that restarts what ends',
+    )
+    .option(
+      '--port <port>',
+      'Port of the first gateway (default: 8774, or a free one)',
+      upTo(PORT_MAX),
+    )
+    .option(
+      '--address <ip>',
+      'Serve clients, cells and hosts of other machines at this address, over TLS',
+    )
+    .option(
+      '--set <name=value>',
+      'Set a setting of docs/reference/settings.md and keep it; an empty value restores the default',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
+    .option(
+      '--images <url>',
+      'Keep images in a bucket of an S3, s3://BUCKET/PREFIX; the same as --set GATEWAY_IMAGES=…',
+    )
+    .option(
+      '--host-route',
+      'Let this machine reach floating IPs: adds an interface and a route, which down removes',
+    )
+    .option('--boot', 'Bring the deployment up when this machine boots, by a unit of systemd')
+    .option('--no-boot', 'Do not any more')
+    .option('--fresh', 'Remove the existing deployment first, servers included')
+    .action(async ({ boot, ...options }: UpOptions & { readonly boot?: boolean }) => {
+      const { bringUp } = await import('../../up/up.ts')
+      const { describeCell } = await import('../describe-cell.ts')
+      const { describeHost } = await import('../describe-host.ts')
+      const { describeUp } = await import('../describe-up.ts')
+      const { superviseDeployment } = await import('../../supervisor/supervision.ts')
+      const layout = layoutIn()
+      using _lock = lockDeployment(layout)
+      const result = await bringUp(layout, options, progress)
+      await superviseDeployment(layout)
+      await startAtBoot(layout, boot)
+      const { joined, host } = result.state
+      const ofCell = joined === undefined ? describeUp : describeCell
+      const describe = host === undefined ? ofCell : describeHost
+      for (const line of describe(layout, result)) say(line)
+      const { examineMembership } = await import('../../doctor/examine-membership.ts')
+      const findings = await examineMembership(layout, result.state, systemClock.now())
+      for (const { is, what } of findings) if (is !== 'ok') progress(what)
+    })
+}
+
+/** Undefined: as it was. */
+async function startAtBoot(layout: Layout, isWanted: boolean | undefined): Promise<void> {
+  if (isWanted === undefined) return
+  const { keepBootUnit, removeBootUnit } = await import('../../systemd/boot-unit.ts')
+  if (isWanted)
+    progress(
+      `It comes up when the machine boots: ${await keepBootUnit(layout)} (./weir up --no-boot ends that)`,
+    )
+  else if (await removeBootUnit(layout))
+    progress('It does not come up any more when the machine boots.')
+}
+
+/** The options that say of which parts a new deployment is made. */
+function withShape(up: Command): Command {
+  return up
     .addOption(
       new Option('--driver <name>', 'Backend that servers run on (default: auto)').choices([
         'auto',
@@ -33,42 +96,6 @@ export function addUpCommand(program: Command): void {
       upTo(COUNT_MAX),
     )
     .option('--gateways <n>', 'Number of gateways (default: 1)', upTo(COUNT_MAX))
-    .option(
-      '--port <port>',
-      'Port of the first gateway (default: 8774, or a free one)',
-      upTo(PORT_MAX),
-    )
-    .option(
-      '--address <ip>',
-      'Serve clients, cells and hosts of other machines at this address, over TLS',
-    )
-    .option(
-      '--set <name=value>',
-      'Set a setting of docs/reference/settings.md and keep it; an empty value restores the default',
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
-    )
-    .option(
-      '--host-route',
-      'Let this machine reach floating IPs: adds an interface and a route, which down removes',
-    )
-    .option('--fresh', 'Remove the existing deployment first, servers included')
-    .action(async (options: UpOptions) => {
-      const { bringUp } = await import('../../up/up.ts')
-      const { describeCell } = await import('../describe-cell.ts')
-      const { describeHost } = await import('../describe-host.ts')
-      const { describeUp } = await import('../describe-up.ts')
-      const layout = layoutIn()
-      using _lock = lockDeployment(layout)
-      const result = await bringUp(layout, options, progress)
-      const { joined, host } = result.state
-      const ofCell = joined === undefined ? describeUp : describeCell
-      const describe = host === undefined ? ofCell : describeHost
-      for (const line of describe(layout, result)) say(line)
-      const { examineMembership } = await import('../../doctor/examine-membership.ts')
-      const findings = await examineMembership(layout, result.state, systemClock.now())
-      for (const { is, what } of findings) if (is !== 'ok') progress(what)
-    })
 }
 
 export function addDownCommand(program: Command): void {

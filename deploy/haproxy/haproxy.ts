@@ -1,0 +1,106 @@
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join, resolve } from 'node:path'
+import { waitFor } from '#common/wait-for.ts'
+import { programsDirectory } from '../paths.ts'
+import { findProgram } from '../process/find-program.ts'
+import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
+import { type Lifetime, logTail, startProcess } from '../process/start-process.ts'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
+
+/** Where a proxy listens, and the gateways that it spreads requests over. */
+export interface ProxyOptions {
+  readonly host: string
+  readonly port: number
+  /** `HOST:PORT` of each gateway. */
+  readonly gateways: readonly string[]
+}
+
+const READY_LIMIT_MS = 10_000
+const IS_BOOT = '{ path_reg ^/compute/v2[^/]*/([^/]+/)?servers/?$ }'
+
+/** Afterwards an HAProxy in front of the gateways accepts connections. */
+export async function startProxy(
+  directory: string,
+  options: ProxyOptions,
+  lifetime: Lifetime,
+): Promise<ProcessIdentity> {
+  const home = resolve(directory)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const file = join(home, 'haproxy.cfg')
+  writeFileAtomically(file, proxyConfig(options))
+  const logFile = join(home, 'haproxy.log')
+  const identity = await startProcess({
+    command: findProgram('haproxy'),
+    args: ['-db', '-f', file],
+    env: {
+      PATH: process.env['PATH'],
+      TZ: 'UTC',
+      // The libraries of an unpacked package are beside it.
+      LD_LIBRARY_PATH: join(programsDirectory, 'usr/lib/x86_64-linux-gnu'),
+    },
+    directory: home,
+    logFile,
+    lifetime,
+  })
+  const probe = async () => (isRunning(identity) ? await accepts(options) : 'ended')
+  if ((await waitFor('HAProxy to accept connections', probe, READY_LIMIT_MS)) === 'ended')
+    throw new Error(`HAProxy ended while starting: ${logTail(logFile)}`)
+  return identity
+}
+
+/**
+ * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive goes to another one; one
+ * whose answer was lost does so where repeating it does no harm. The proxy gives a boot an idempotency key, which makes it
+ * such a request.
+ */
+export function proxyConfig({ host, port, gateways }: ProxyOptions): string {
+  const servers = gateways.map((gateway, place) => `  server gateway-${place + 1} ${gateway}`)
+  return `global
+  maxconn 8000
+  # The bodies of requests that may be repeated must fit in.
+  tune.bufsize 65536
+
+defaults
+  mode http
+  timeout connect 1s
+  timeout http-request 10s
+  timeout queue 5s
+  # Consoles, events and uploads stay open.
+  timeout client 1h
+  timeout server 1h
+  timeout tunnel 1h
+  option redispatch 1
+  retries 3
+  retry-on conn-failure empty-response response-timeout
+  option http-server-close
+
+frontend weir
+  bind ${host}:${port}
+  option forwardfor
+  default_backend gateways
+
+backend gateways
+  balance roundrobin
+  http-request set-header Idempotency-Key %[uuid()] if METH_POST ${IS_BOOT} !{ req.hdr(Idempotency-Key) -m found }
+  http-request disable-l7-retry if METH_POST !${IS_BOOT}
+  http-request disable-l7-retry if { method PATCH }
+  # Not /readyz: while the databases choose a writer, requests wait at any gateway.
+  option httpchk
+  http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host weir
+  timeout check 2s
+  default-server check inter 500ms fastinter 100ms downinter 300ms fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down on-marked-down shutdown-sessions
+${servers.join('\n')}
+`
+}
+
+function accepts({ host, port }: ProxyOptions): Promise<'ready' | undefined> {
+  return new Promise((settle) => {
+    const socket = connect(port, host)
+    socket.once('connect', () => {
+      socket.destroy()
+      settle('ready')
+    })
+    socket.once('error', () => settle(undefined))
+  })
+}

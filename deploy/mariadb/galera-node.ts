@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, resolve } from 'node:path'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { Failure } from '#common/errors.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { findProgram } from '../process/find-program.ts'
+import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
+import { type Lifetime, logTail, startProcess } from '../process/start-process.ts'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
+import { createData } from './create-data.ts'
+import { type Options, optionFile, privateOptions } from './option-file.ts'
+
+/** A node of a Galera cluster, as the others reach it. */
+export interface GaleraMember {
+  readonly name: string
+  /** For SQL, for the group, for the changes that a node missed (IST), and for a whole copy of the data (SST). */
+  readonly ports: {
+    readonly sql: number
+    readonly group: number
+    readonly ist: number
+    readonly sst: number
+  }
+}
+
+export interface GaleraCluster {
+  readonly members: readonly GaleraMember[]
+  /** Of root and of the account with which a node copies its data to another. */
+  readonly password: string
+}
+
+/** How a node starts: `found` begins a cluster with the data of this node, `join` takes part in the one that runs. */
+export type GaleraStart = 'found' | 'join'
+
+/** A node that lost others may have a whole copy of the data to receive. */
+const READY_LIMIT_MS = 120_000
+const PROBE_TIMEOUT_MS = 2_000
+const RECOVER_LIMIT_MS = 60_000
+const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
+
+/**
+ * Afterwards the node serves the data under `directory` and is synced with its cluster. A node without data receives
+ * them from another node, which serves meanwhile. A node that was killed receives the changes that it missed. Throws
+ * `unavailable` with the end of its log for a node that ends.
+ */
+export async function startGaleraNode(
+  directory: string,
+  cluster: GaleraCluster,
+  { member, start, lifetime }: { member: GaleraMember; start: GaleraStart; lifetime: Lifetime },
+): Promise<ProcessIdentity> {
+  const home = resolve(directory)
+  mkdirSync(`${home}`, { recursive: true, mode: 0o700 })
+  if (start === 'found') await createData(home)
+  else mkdirSync(`${home}/data`, { recursive: true, mode: 0o700 })
+  const options = [...privateOptions(home, member.ports.sql), ...galeraOptions(member, cluster)]
+  writeFileAtomically(`${home}/mariadb.cnf`, optionFile(options))
+  const isNew = start === 'found' && !existsSync(`${home}/data/grastate.dat`)
+  const identity = await startProcess({
+    command: findProgram('mariadbd'),
+    args: [
+      `--defaults-file=${home}/mariadb.cnf`,
+      ...(start === 'found' ? ['--wsrep-new-cluster'] : recoveredPosition(home)),
+      ...(isNew ? [`--init-file=${accountsFile(home, cluster.password)}`] : []),
+    ],
+    env: { PATH: pathWithTransfers(), TZ: 'UTC' },
+    directory: home,
+    logFile: `${home}/mariadb.log`,
+    lifetime,
+  })
+  await whenSynced(identity, member, cluster, home)
+  return identity
+}
+
+/** The URL of one node, as root. */
+export function galeraRootUrl({ password }: GaleraCluster, { ports }: GaleraMember): string {
+  return `mysql://root:${password}@127.0.0.1:${ports.sql}/`
+}
+
+/** The options that make a MariaDB a node of the cluster. */
+export function galeraOptions(own: GaleraMember, { members, password }: GaleraCluster): Options {
+  const { sql, group, ist, sst } = own.ports
+  const provider = [
+    `gmcast.listen_addr=tcp://127.0.0.1:${group}`,
+    `ist.recv_addr=127.0.0.1:${ist}`,
+    'gcache.size=64M',
+    'socket.ssl=NO',
+    // A node that says nothing for a second leaves the cluster, so that the others go on.
+    'evs.keepalive_period=PT0.25S',
+    'evs.inactive_check_period=PT0.25S',
+    'evs.suspect_timeout=PT1S',
+    'evs.inactive_timeout=PT3S',
+    'evs.install_timeout=PT3S',
+    'gmcast.peer_timeout=PT1S',
+  ]
+  const others = members.map(({ ports }) => `127.0.0.1:${ports.group}`)
+  return [
+    ['binlog-format', 'ROW'],
+    ['innodb-autoinc-lock-mode', 2],
+    ['wsrep-on', 'ON'],
+    ['wsrep-provider', LIBRARY],
+    ['wsrep-cluster-name', 'weir'],
+    ['wsrep-cluster-address', `gcomm://${others.join(',')}`],
+    ['wsrep-node-name', own.name],
+    ['wsrep-node-address', '127.0.0.1'],
+    ['wsrep-node-incoming-address', `127.0.0.1:${sql}`],
+    // The one transfer during which the node that gives its data goes on to serve.
+    ['wsrep-sst-method', 'mariabackup'],
+    ['wsrep-sst-auth', `sst:${password}`],
+    ['wsrep-sst-receive-address', `127.0.0.1:${sst}`],
+    ['wsrep-slave-threads', 2],
+    ['wsrep-provider-options', `"${provider.join(';')}"`],
+  ]
+}
+
+/** Without the position up to which its tables go, a node that was killed would receive a whole copy of the data. */
+function recoveredPosition(home: string): readonly string[] {
+  if (!existsSync(`${home}/data/grastate.dat`)) return []
+  const log = `${home}/recovery.log`
+  rmSync(log, { force: true })
+  spawnSync(
+    findProgram('mariadbd'),
+    [`--defaults-file=${home}/mariadb.cnf`, '--wsrep-recover', `--log-error=${log}`],
+    { timeout: RECOVER_LIMIT_MS, stdio: 'ignore' },
+  )
+  const position = /Recovered position: *(\S+)/.exec(readFileSync(log, 'utf8'))?.[1]
+  return position === undefined ? [] : [`--wsrep-start-position=${position}`]
+}
+
+/** Statements that a new cluster runs before it listens, one a line. Passwords are hexadecimal: nothing needs quoting. */
+function accountsFile(home: string, password: string): string {
+  if (!/^[0-9a-f]+$/.test(password)) throw new Error('The password is not hexadecimal')
+  const lines = [
+    "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host NOT IN ('localhost', '127.0.0.1')",
+    'FLUSH PRIVILEGES',
+    `ALTER USER root@localhost IDENTIFIED BY '${password}'`,
+    "CREATE USER IF NOT EXISTS root@'127.0.0.1'",
+    `ALTER USER root@'127.0.0.1' IDENTIFIED BY '${password}'`,
+    "GRANT ALL PRIVILEGES ON *.* TO root@'127.0.0.1' WITH GRANT OPTION",
+    `CREATE USER IF NOT EXISTS sst@localhost IDENTIFIED BY '${password}'`,
+    'GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR, REPLICA MONITOR ON *.* TO sst@localhost',
+  ]
+  const file = `${home}/accounts.sql`
+  writeFileAtomically(file, lines.map((line) => `${line};\n`).join(''))
+  return file
+}
+
+/** MariaDB looks for the scripts of its state transfers there. */
+function pathWithTransfers(): string {
+  return [dirname(findProgram('wsrep_sst_mariabackup')), process.env['PATH'] ?? ''].join(delimiter)
+}
+
+async function whenSynced(
+  identity: ProcessIdentity,
+  member: GaleraMember,
+  cluster: GaleraCluster,
+  home: string,
+): Promise<void> {
+  const probe = async () => {
+    if (!isRunning(identity)) return 'ended'
+    const uri = galeraRootUrl(cluster, member)
+    const connection = await createConnection({ uri, connectTimeout: PROBE_TIMEOUT_MS })
+    try {
+      const [rows] = await connection.query<RowDataPacket[]>("show status like 'wsrep_local_state'")
+      return rows[0]?.['Value'] === '4' ? 'synced' : undefined
+    } finally {
+      await connection.end()
+    }
+  }
+  const state = await waitFor(`node ${member.name} to be synced`, probe, READY_LIMIT_MS)
+  if (state === 'ended')
+    throw new Failure(
+      'unavailable',
+      `Node ${member.name} ended while starting: ${logTail(`${home}/mariadb.log`)}`,
+    )
+}

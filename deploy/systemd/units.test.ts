@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { layoutIn } from '../deployment/layout.ts'
+import { projectRoot } from '../paths.ts'
+import { bootUnit, keepBootUnit, removeBootUnit } from './boot-unit.ts'
+
+const INSTALLED = '/usr/lib/weir'
+const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
+const directory = mkdtempSync(join(tmpdir(), 'weir-units-'))
+
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function analyze(...args: readonly string[]): {
+  readonly code: number | null
+  readonly said: string
+} {
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
+  return { code: status, said: stdout + stderr }
+}
+
+/** A unit of this folder as it is where Weir is installed, with the paths of this checkout. */
+function installed(name: string): string {
+  const file = join(directory, name)
+  const text = readFileSync(join(import.meta.dirname, name), 'utf8')
+  writeFileSync(file, text.replaceAll(INSTALLED, projectRoot))
+  return file
+}
+
+describe.skipIf(!hasAnalyze)('units', () => {
+  test.each([
+    // Exposure in tenths, from 0 to 100: the worse, the more a program that was taken over could do.
+    ['weir-gateway.service', 'weir-gateway.service', 20],
+    ['weir-cell@.service', 'weir-cell@north.service', 20],
+    // It acts as root on the machine's hypervisor.
+    ['weir-compute@.service', 'weir-compute@one.service', 80],
+  ])('%s is valid, and no more exposed than it needs to be', (file, instance, exposureMax) => {
+    installed(file)
+
+    expect(analyze('verify', join(directory, instance))).toEqual({ code: 0, said: '' })
+    const threshold = `--threshold=${exposureMax}`
+    expect(
+      analyze('security', '--offline=true', threshold, join(directory, instance)),
+    ).toMatchObject({ code: 0 })
+  })
+
+  test('the unit that starts a deployment with the machine is valid, whatever its folder is called', () => {
+    const layout = layoutIn(join(directory, 'a "strange" 100% folder'))
+    const file = join(directory, 'weir-boot.service')
+    writeFileSync(file, bootUnit(layout, { PATH: '/usr/bin', CELL_RETENTION_SAGAS_DAYS: '7' }))
+
+    expect(analyze('verify', file)).toEqual({ code: 0, said: '' })
+  })
+})
+
+test('keepBootUnit() enables one unit of a deployment, and removeBootUnit() leaves nothing', async () => {
+  const layout = layoutIn(join(directory, 'home'))
+  const units = join(directory, 'system')
+
+  const file = await keepBootUnit(layout, units)
+  expect(await keepBootUnit(layout, units)).toBe(file)
+
+  const link = join(units, 'multi-user.target.wants', file.slice(units.length + 1))
+  expect(readlinkSync(link)).toBe(`..${file.slice(units.length)}`)
+  expect(statSync(link).mode & 0o777).toBe(0o644)
+  expect(await removeBootUnit(layout, units)).toBe(true)
+  expect(await removeBootUnit(layout, units)).toBe(false)
+  expect([existsSync(link), existsSync(file)]).toEqual([false, false])
+})
+
+test('keepBootUnit() says what to do where units cannot be written', async () => {
+  const units = join(directory, 'file')
+  writeFileSync(units, '')
+
+  await expect(keepBootUnit(layoutIn(directory), units)).rejects.toThrow(
+    'Run ./weir up --boot as root',
+  )
+})
