@@ -46,6 +46,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
 
 const KEPT: Readonly<Record<string, string>> = {
   [MIGRATIONS]: 'one row per migration',
+  migration_lock: 'one row',
   leases: NOT_GROWING,
   revocation_counter: 'one row',
   feed_state: 'one row',
@@ -88,6 +89,7 @@ const KEPT: Readonly<Record<string, string>> = {
   routers: BY_USERS,
   subnet_pools: BY_USERS,
   floating_ips: BY_USERS,
+  port_forwardings: 'the floating IP goes only without them, and they go with the port',
   subnets: BY_USERS,
   ports: BY_USERS,
   security_groups: BY_USERS,

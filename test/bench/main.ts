@@ -6,6 +6,7 @@ import { type Options, parseOptions } from './options.ts'
 import { type FirstFigures, measureFirst } from './phases/first.ts'
 import { type IdleFigures, measureIdle } from './phases/idle.ts'
 import { type Held, measureMemory, readHeld } from './phases/memory.ts'
+import { measureNetworks } from './phases/networks.ts'
 import { measurePages, type PageFigures } from './phases/pages.ts'
 import { LOOP_PHASES, measureLoop } from './phases/reads.ts'
 import { bootStorm, deleteStorm, measureStorms } from './phases/storms.ts'
@@ -106,8 +107,14 @@ async function compareStorms(options: Options, sides: Sides): Promise<Comparison
 
 async function bootsOfMany(options: Options, product: Product): Promise<Variants> {
   const { phases, servers, stormRounds } = options
-  const ways = { network: measureNetwork, connections: measureConnections }
-  const asked = (['network', 'connections'] as const).filter((name) => phases.includes(name))
+  const ways = {
+    network: measureNetwork,
+    networks: measureNetworks,
+    connections: measureConnections,
+  }
+  const asked = (['network', 'networks', 'connections'] as const).filter((name) =>
+    phases.includes(name),
+  )
   if (asked.length === 0) return {}
   progress(`Booting ${servers} servers ${stormRounds} times in each way of ${asked.join(', ')} ...`)
   const warm = { ...product, requests: { create: product.createOnNetwork } }

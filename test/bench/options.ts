@@ -10,6 +10,7 @@ export const PHASES = [
   'pages',
   'storms',
   'network',
+  'networks',
   'connections',
   'memory',
 ] as const

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import type { ProcessIdentity } from '#deploy/process/process-identity.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { type ProcessIdentity, processIdentity } from '#deploy/process/process-identity.ts'
 
 /** As Linux fixes it for user space (USER_HZ). */
 const TICKS_PER_S = 100
@@ -7,6 +7,25 @@ const KIB_PER_MIB = 1_024
 /** Of the fields after the command name in `/proc/PID/stat` (proc(5) fields 14 and 15). */
 const UTIME = 11
 const STIME = 12
+
+/** The processes whose command line names the folder. */
+export function processesNaming(folder: string): readonly ProcessIdentity[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids
+    .filter((pid) => commandLine(pid).includes(folder))
+    .flatMap((pid) => {
+      return processIdentity(Number(pid)) ?? []
+    })
+}
+
+/** Empty for a process that has ended. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  } catch {
+    return ''
+  }
+}
 
 /** CPU seconds the processes have used so far. */
 export function cpuSeconds(processes: readonly ProcessIdentity[]): number {

@@ -30,6 +30,7 @@ export interface Product extends Target {
   /** What the gateway says of itself. */
   readonly metrics: Buffer
   readonly admin: Session
+  readonly demo: Session
   readonly mariadb: Mariadb
   readonly nats: Nats
   readonly projectId: string
@@ -91,11 +92,12 @@ export async function startProduct(
     processes: state.processes,
     requests,
     listAt: (version) => listAt(session, version),
-    createOnNetwork: await createOf(session, await addNetwork(session)),
+    createOnNetwork: await createOf(session, [await addNetwork(session, 'bench')]),
     oneAsAdmin: withToken(requests.one, session, admin),
     thousand: pageOf(session, MICROVERSION, 1_000),
     metrics: requestBytes({ method: 'GET', path: '/metrics', headers: headersAt(admin) }),
     admin,
+    demo: session,
     count: () => count.read(),
     layout,
     mariadb,
@@ -146,12 +148,12 @@ export async function unlimit(admin: Session, name: string): Promise<string> {
 /** Addresses rest when they are given back: those of a smaller subnet would run out. */
 const MANY_ADDRESSES = '10.96.0.0/12'
 
-/** Afterwards the project has a network with a million addresses. */
-async function addNetwork(session: Session): Promise<string> {
+/** Afterwards the project has a network with a million addresses; returns its id. */
+export async function addNetwork(session: Session, name: string): Promise<string> {
   const { network } = await callApi<{ network: { readonly id: string } }>(session, {
     method: 'POST',
     path: '/networking/v2.0/networks',
-    body: { network: { name: 'bench' } },
+    body: { network: { name } },
   })
   await callApi(session, {
     method: 'POST',
@@ -181,10 +183,10 @@ function withToken(request: Buffer, { token }: Session, other: Session): Buffer 
   return Buffer.from(request.toString().replace(token, other.token))
 }
 
-/** What asks for a server in the session's project, on this network or on none. */
+/** What asks for a server in the session's project, on one of these networks after the other, or on none. */
 export async function createOf(
   session: Session,
-  network?: string,
+  networks: readonly string[] = [],
 ): Promise<Target['requests']['create']> {
   const { images } = await callApi<{ images: readonly [{ readonly id: string }] }>(session, {
     method: 'GET',
@@ -192,16 +194,18 @@ export async function createOf(
   })
   const { id: imageRef } = images[0]
   const flavorRef = DEMO_FLAVORS[0]!.id
-  const nics =
-    network === undefined
-      ? { networks: 'none' }
-      : { networks: [{ uuid: network }], security_groups: [{ name: 'default' }] }
+  let asked = 0
+  const nextNics = () => {
+    if (networks.length === 0) return { networks: 'none' }
+    const uuid = networks[asked++ % networks.length]
+    return { networks: [{ uuid }], security_groups: [{ name: 'default' }] }
+  }
   return (name) =>
     requestBytes({
       method: 'POST',
       path: SERVERS,
       headers: headersAt(session),
-      body: { server: { name, flavorRef, imageRef, ...nics } },
+      body: { server: { name, flavorRef, imageRef, ...nextNics() } },
     })
 }
 

@@ -88,6 +88,39 @@ describe.skipIf(why !== undefined)(`routers with openstack (${why ?? 'installed'
     await demo.run(`floating ip unset --port ${address}`)
   })
 
+  test('ports of a floating IP are forwarded', async () => {
+    const made = await demo.json<Row>('floating ip create public')
+    const ip = String(made['floating_ip_address'])
+    const port = await portOf('first')
+    const forward = 'floating ip port forwarding'
+    const { addresses } = await demo.json<{ addresses: { inner: readonly string[] } }>(
+      'server show first',
+    )
+    const inside = `--internal-ip-address ${addresses.inner[0]} --port ${port}`
+    const ports = '--internal-protocol-port 22 --external-protocol-port 2222 --protocol tcp'
+    const one = await demo.json<Row>(`${forward} create ${inside} ${ports} --description ssh ${ip}`)
+    expect(one).toMatchObject({ internal_port: 22, external_port: 2222, description: 'ssh' })
+    const id = String(one['id'])
+    const web = '--internal-protocol-port 80 --external-protocol-port 80 --protocol tcp'
+    await demo.run(`${forward} create ${inside} ${web} ${ip}`)
+
+    const listed = await demo.json<readonly Row[]>(`${forward} list ${ip}`)
+    expect(listed).toHaveLength(2)
+    expect(listed).toContainEqual(
+      expect.objectContaining({
+        ID: id,
+        'Internal IP Address': addresses.inner[0],
+        'External Port': 2222,
+      }),
+    )
+    await demo.run(`${forward} set --external-protocol-port 2223 ${ip} ${id}`)
+    expect(await demo.json(`${forward} show ${ip} ${id}`)).toMatchObject({ external_port: 2223 })
+    await expect(demo.run(`floating ip delete ${ip}`)).rejects.toThrow('in use by Port Forwarding')
+    for (const each of column(await demo.json(`${forward} list ${ip}`), 'ID'))
+      await demo.run(`${forward} delete ${ip} ${String(each)}`)
+    await demo.run(`floating ip delete ${ip}`)
+  })
+
   test('a port has pairs, options and a name, and a network is counted', async () => {
     const pair = '--allowed-address ip-address=10.200.0.77'
     const option = '--extra-dhcp-option name=mtu,value=1400'

@@ -64,9 +64,21 @@ const PRODUCTION = pageScript('docs/how-to/production.md', {
       'https://192.0.2.10:8443': /Elsewhere +(https:\/\/127\.78\.[\d.]+:\d+)/,
     },
   },
+  './weir up --boot': {
+    notTyped: 'It writes a unit of this machine; test/faults runs what is in it.',
+  },
+  './weir up --no-boot': { notTyped: 'It removes the unit.' },
   './weir status': { shows: /gateway-2 +up/ },
   './weir doctor': { shows: /ok +every process of the deployment runs/ },
   './weir backup gateway --file gateway.backup': { shows: /holds the database of gateway/ },
+  './weir up --set CELL_IMAGE_CACHE_DIRECTORY=/var/cache/weir': {
+    // No folder of this machine.
+    typed: './weir up --set CELL_IMAGE_CACHE_DIRECTORY=$PWD/.weir/image-cache',
+    shows: /is up/,
+  },
+  './weir image preload debian-13 --cell north': {
+    typed: './weir image preload tiny --cell north',
+  },
 })
 
 const MONITORING = pageScript('docs/how-to/monitoring.md', {
@@ -199,6 +211,8 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   },
   './weir cell list': {
     before: async () => {
+      // It would start the cell before the reader looks.
+      process.kill(here.checkout.supervisorPid(), 'SIGKILL')
       process.kill((await here.checkout.processes()).get('cell-north')!, 'SIGKILL')
       await untilCell('north', 'unreachable')
     },
@@ -238,12 +252,17 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   "./weir cell lost NAME --stopped 'how its machines were stopped' --yes": {
     before: async () => {
       const running = await here.checkout.processes()
+      process.kill(here.checkout.supervisorPid(), 'SIGKILL')
       for (const name of ['cell-south', 'compute-south-1'])
         process.kill(running.get(name)!, 'SIGKILL')
       await untilCell('south', 'unreachable')
     },
     typed: "./weir cell lost south --stopped 'its processes were killed' --yes",
-    after: () => untilCell('south', 'lost'),
+    after: async () => {
+      await untilCell('south', 'lost')
+      // With a supervisor again.
+      await here.checkout.succeed('up')
+    },
   },
   './weir cell orphans CELL': { typed: './weir cell orphans north' },
   './weir request show ID': { typed: './weir request show REQUEST_ID' },

@@ -31,7 +31,7 @@ const TUTORIAL = pageScript('docs/tutorial/first-cloud.md', {
   './weir why second': { shows: /Attempt 1, hosts in cell/ },
   './weir events -f': { until: /second/ },
   './weir status': { gives: { PID: /^cell-north +up +pid (\d+)/m } },
-  // The second time the cell does not run.
+  // The second time the cell hangs.
   './weir cell list': { codes: [0, 4], shows: /north/ },
 })
 
@@ -73,6 +73,14 @@ const BARE_METAL = pageScript('docs/how-to/bare-metal.md', {
   './weir node inspect rack1-07': {
     after: () => machine.type('./weir node list --watch', /rack1-07 .*available/),
   },
+  './weir node add rack1-09 --mac 52:54:00:12:34:59 --nic 52:54:00:12:35:59=SITE 52:54:00:12:36:59=SITE:7 --host HOST':
+    { notTyped: 'It needs a machine with such NICs, as test/real/baremetal-ovn.test.ts has.' },
+  './weir up --driver baremetal --network ovn': {
+    typed: './weir up --fresh --driver baremetal --network ovn --cells 1',
+    shows: /Server first is ACTIVE/,
+  },
+  './weir ssh first': { typed: './weir ssh first hostname', shows: /^first/m },
+  './weir why': { typed: './weir why first', shows: /north/ },
 })
 
 const NETWORKS = pageScript('docs/how-to/networks.md', {

@@ -79,6 +79,12 @@ export class Checkout implements AsyncDisposable {
     return new Map(Array.from(lines, ([, name = '', pid]) => [name, Number(pid)]))
   }
 
+  /** Of the process that restarts what ends, as last started. */
+  supervisorPid(): number {
+    const text = readFileSync(join(this.home, 'supervisor.json'), 'utf8')
+    return (JSON.parse(text) as { readonly pid: number }).pid
+  }
+
   /** Who clouds.yaml names, and where. */
   cloud(name: 'weir' | 'weir-admin'): CloudAuth {
     const { clouds } = parse(readFileSync(this.cloudsFile, 'utf8')) as {

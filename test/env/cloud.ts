@@ -148,6 +148,11 @@ export class Cloud implements AsyncDisposable {
     await this.#owned.disposeAsync()
   }
 
+  /** Of all gateways. */
+  #imageUrl(): string {
+    return this.#endpoints.map((endpoint) => `${endpoint}/image`).join(',')
+  }
+
   #known(): readonly string[] {
     return this.#endpoints.filter((_, place) => !this.#forgotten.has(place))
   }
@@ -209,7 +214,11 @@ export class Cloud implements AsyncDisposable {
   async #startCell(cell: CellPlan): Promise<readonly CloudProcess[]> {
     const processes: CloudProcess[] = []
     for (let nth = 1; nth <= (this.#options.processesPerCell ?? 2); nth += 1) {
-      const program = await cellProgram(this.foundation, this.#options, { cell, nth })
+      const program = await cellProgram(this.foundation, this.#options, {
+        cell,
+        nth,
+        imageUrl: this.#imageUrl(),
+      })
       const process = this.#process(program, 'cell')
       await process.start()
       processes.push(process)
@@ -223,7 +232,11 @@ export class Cloud implements AsyncDisposable {
         const program = await hostProgram(
           this.foundation,
           this.#options,
-          { cell, host, imageUrl: `${this.#endpoints[0]}/image` },
+          {
+            cell,
+            host,
+            imageUrl: this.#imageUrl(),
+          },
           (driver) => {
             compute.driver = driver
           },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type ComputeConfig, configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
-import { ImageClient } from '#cells/compute/guests/image-client.ts'
+import { ImageClient } from '#cells/images/image-client.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { DriverName } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
@@ -20,16 +20,16 @@ export interface DrivenHost extends AsyncDisposable {
   start(): Promise<void>
 }
 
-/** Another host of the cloud's first cell, of any driver; up once this resolves. */
+/** Another host of the cloud's first cell, of any driver; up once this resolves. `id`: as OVN knows it. */
 export async function startDrivenHost(
   cloud: Cloud,
   driver: DriverName,
   settings: Readonly<Record<string, string>>,
+  id: string = randomUUID(),
 ): Promise<DrivenHost> {
   const { services, bus, directory } = cloud.foundation
   const [cell] = cloud.cells
   if (cell === undefined) throw new Error('The cloud has no cell')
-  const id = randomUUID()
   const name = `${driver}-${id.slice(0, 8)}`
   const config = configFromEnv({
     COMPUTE_CELL_ID: cell.id,
@@ -37,7 +37,7 @@ export async function startDrivenHost(
     COMPUTE_HOST_NAME: name,
     COMPUTE_NATS_URL: services.natsUrl,
     COMPUTE_NATS_CREDENTIALS_FILE: await bus.computeCredentialsFile(cell.id, id),
-    COMPUTE_IMAGE_URL: `${cloud.endpoints[0]}/image`,
+    COMPUTE_IMAGE_URL: cloud.endpoints.map((endpoint) => `${endpoint}/image`).join(','),
     COMPUTE_STATE_DIRECTORY: join(directory, name),
     COMPUTE_DRIVER: driver,
     COMPUTE_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'error',
@@ -64,7 +64,7 @@ export async function startDrivenHost(
 
 async function run(config: ComputeConfig, driver: DriverName): Promise<AsyncDisposableStack> {
   await using owned = new AsyncDisposableStack()
-  const images = owned.use(new ImageClient(config.imageUrl))
+  const images = owned.use(new ImageClient(config.imageUrls))
   owned.use(
     await startCompute(config, {
       images,

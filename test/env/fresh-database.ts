@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
+import { findWriter } from '#common/db/cluster-nodes.ts'
+import { databaseUrls, withDatabase } from '#common/db/database-url.ts'
 import { type TestServices, testServices } from './services.ts'
+
+const WRITER_LIMIT_MS = 10_000
 
 /**
  * The URL of a new, empty database (as MariaDB's root), for one test file, on the run's MariaDB by default. `name` only
@@ -9,7 +13,8 @@ import { type TestServices, testServices } from './services.ts'
 export async function freshDatabase(name: string, services?: TestServices): Promise<string> {
   const { databaseRootUrl } = services ?? (await testServices())
   const database = `${name.replaceAll(/\W/g, '_').slice(0, 40)}_${randomBytes(4).toString('hex')}`
-  const connection = await createConnection({ uri: databaseRootUrl })
+  const uri = await findWriter(databaseUrls(databaseRootUrl), WRITER_LIMIT_MS)
+  const connection = await createConnection({ uri })
   try {
     await connection.query(
       `CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
@@ -17,7 +22,5 @@ export async function freshDatabase(name: string, services?: TestServices): Prom
   } finally {
     await connection.end()
   }
-  const url = new URL(databaseRootUrl)
-  url.pathname = database
-  return url.href
+  return withDatabase(databaseRootUrl, database)
 }

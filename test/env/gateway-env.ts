@@ -15,6 +15,7 @@ export async function gatewayEnv(databaseUrl: string): Promise<Readonly<Record<s
     GATEWAY_PORT: '0',
     GATEWAY_DATABASE_URL: databaseUrl,
     GATEWAY_DATABASE_CONNECTIONS: '4',
+    GATEWAY_DATABASE_RETRY_MS: '500',
     GATEWAY_LOG_LEVEL: 'error',
     GATEWAY_SECRET_KEY: randomBytes(32).toString('hex'),
     GATEWAY_IMAGE_DIRECTORY: mkdtempSync(join(directory, 'images-')),

@@ -85,12 +85,17 @@ export function madeState(seed: number): NetworkState {
   const metadata = subnets
     .filter(() => chance(0.5))
     .map((subnet) => wirePort(subnet, addressIn(subnet, 2), { deviceOwner: METADATA_PORT_OWNER }))
+  const machines = several(2, (index) =>
+    wirePort(publicSubnet, addressIn(publicSubnet, 200 + index), {
+      ...{ isMachine: true, hostId: chance(0.7) ? 'one' : null },
+    }),
+  )
   const routed = several(2, () => madeRouter(random, publicSubnet, subnets, guests))
   return {
     ...EMPTY_STATE,
     networks: [outside, ...tenants],
     subnets: [publicSubnet, ...subnets],
-    ports: [...guests, ...metadata, ...routed.flatMap(({ ports }) => ports)],
+    ports: [...guests, ...metadata, ...machines, ...routed.flatMap(({ ports }) => ports)],
     securityGroups: groups,
     routers: routed.map(({ router }) => router),
     floatingIps: routed.flatMap(({ floatingIps }) => floatingIps),

@@ -11,9 +11,13 @@ export type RelayMode = 'pass' | 'hold' | 'refuse'
 export class Relay implements AsyncDisposable {
   readonly url: string
   readonly #server: Server
+  /** How many connections it has refused. */
+  refusals = 0
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #mode: RelayMode = 'pass'
-  #cutAt: { readonly text: string; readonly done: () => void } | undefined
+  #cutAt:
+    | { readonly text: string; readonly what: 'message' | 'answer'; readonly done: () => void }
+    | undefined
 
   private constructor(server: Server, url: string) {
     this.#server = server
@@ -50,8 +54,17 @@ export class Relay implements AsyncDisposable {
    * client has done what it reports, and the report is lost. Resolves then; later messages pass.
    */
   loseNext(text: string): Promise<void> {
+    return this.#lose(text, 'message')
+  }
+
+  /** As `loseNext`, but the server has received the text and answered it: the answer is lost. */
+  loseAnswerTo(text: string): Promise<void> {
+    return this.#lose(text, 'answer')
+  }
+
+  #lose(text: string, what: 'message' | 'answer'): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#cutAt = { text, done: resolve }
+    this.#cutAt = { text, what, done: resolve }
     return promise
   }
 
@@ -64,6 +77,7 @@ export class Relay implements AsyncDisposable {
 
   #accept(client: Socket, hostname: string, port: number): void {
     if (this.#mode === 'refuse') {
+      this.refusals += 1
       client.destroy()
       return
     }
@@ -78,19 +92,25 @@ export class Relay implements AsyncDisposable {
         for (const end of pair) end.destroy()
       })
     }
+    let isAnswerLost = false
     client.on('data', (bytes: Buffer) => {
-      if (this.#isToBeLost(bytes)) client.destroy()
+      const lost = this.#toBeLost(bytes)
+      isAnswerLost ||= lost === 'answer'
+      if (lost === 'message') client.destroy()
       else server.write(bytes)
     })
-    server.on('data', (bytes: Buffer) => client.write(bytes))
+    server.on('data', (bytes: Buffer) => {
+      if (isAnswerLost) client.destroy()
+      else client.write(bytes)
+    })
     if (this.#mode === 'hold') for (const socket of pair) socket.pause()
   }
 
-  #isToBeLost(bytes: Buffer): boolean {
+  #toBeLost(bytes: Buffer): 'message' | 'answer' | undefined {
     const cut = this.#cutAt
-    if (cut === undefined || !bytes.includes(cut.text)) return false
+    if (cut === undefined || !bytes.includes(cut.text)) return undefined
     this.#cutAt = undefined
     cut.done()
-    return true
+    return cut.what
   }
 }

@@ -194,6 +194,10 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'image.preload':
+        return { state: 'cached', fetchedBytes: 0 }
+      case 'image.cached':
+        return { state: 'absent', fetchedBytes: 0 }
       case 'placement.explain':
         return { trace: HOSTS_TRACE }
       case 'host.filter-ports':

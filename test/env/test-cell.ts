@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { configFromEnv as computeConfigFromEnv } from '#cells/compute/config.ts'
 import { type RunningCompute, startCompute } from '#cells/compute/context.ts'
-import type { ImageTarget } from '#cells/compute/guests/image-client.ts'
 import { type CellConfig, configFromEnv } from '#cells/config.ts'
 import { type RunningCell, startCell } from '#cells/context.ts'
+import type { ImageTarget } from '#cells/images/image-client.ts'
 import { ask } from '#common/bus/ask.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { workContext } from '#common/context.ts'
@@ -43,6 +43,8 @@ export interface TestHostOptions {
   readonly vcpus?: number
   readonly memoryMb?: number
   readonly diskGb?: number
+  /** How many whole machines of each class; absent: the host gives parts. */
+  readonly machines?: ReadonlyMap<string, number>
   readonly zone?: string
   /** How many guests one report names. */
   readonly reportedGuestsMax?: number

@@ -102,7 +102,7 @@ describe('./weir', () => {
     )
     expect(await checkout.succeed('env', '--openrc')).toContain("\nexport OS_USERNAME='demo'\n")
     expect(await checkout.succeed('--version')).toMatch(/^weir \d+\.\d+\.\d+$/m)
-    expect(await checkout.succeed('logs', 'gateway-1')).toContain('gateway listens')
+    expect(await checkout.succeed('logs', 'gateway-1', '-n', '1000')).toContain('gateway listens')
     expect(await checkout.weir('logs', 'nobody')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('There are: mariadb, nats'),
@@ -135,6 +135,8 @@ describe('./weir', () => {
 
   test('a killed process is shown as down, and up starts it and no other', async () => {
     const before = await checkout.processes()
+    // It would start them.
+    process.kill(checkout.supervisorPid(), 'SIGKILL')
     const killed = ['nats', 'cell-north', 'compute-south-1']
     for (const name of killed) process.kill(before.get(name) ?? Number.NaN, 'SIGKILL')
     const status = () => checkout.weir('status')
@@ -302,7 +304,7 @@ describe('./weir', () => {
       code: 1,
       stdout: expect.stringContaining('the cell has left this deployment'),
     })
-    const gateway = await checkout.succeed('logs', 'gateway-1')
+    const gateway = await checkout.succeed('logs', 'gateway-1', '-n', '1000')
     expect(gateway).not.toMatch(/round failed.*(edge|not registered)/)
   })
 })

@@ -25,7 +25,11 @@ let server: Server
 
 beforeAll(async () => {
   services = await privateServices()
-  cloud = await startCloud({ services: services.services })
+  cloud = await startCloud({
+    services: services.services,
+    gateway: { GATEWAY_DATABASE_RETRY_MS: '500' },
+    cell: { CELL_DATABASE_RETRY_MS: '500' },
+  })
   demo = cloud.as('demo')
   server = await activeServer(cloud, demo)
 })

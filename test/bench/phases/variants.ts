@@ -71,14 +71,15 @@ export function measureConnections(
   return measureBoots(product, servers, rounds, crowds)
 }
 
-interface BootVariant {
+/** A way to boot. */
+export interface BootVariant {
   readonly name: string
   readonly create: (name: string) => Buffer
   readonly concurrency: number
 }
 
 /** What was booted is deleted before the next way has its turn, so that all find as many servers. */
-async function measureBoots(
+export async function measureBoots(
   product: Product,
   servers: number,
   rounds: number,

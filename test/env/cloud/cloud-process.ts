@@ -1,3 +1,4 @@
+import { databaseUrls, joinDatabaseUrls } from '#common/db/database-url.ts'
 import { Relay } from '../relay.ts'
 import type { Program } from './program.ts'
 import { runInside } from './run-inside.ts'
@@ -20,7 +21,8 @@ export class CloudProcess implements AsyncDisposable {
   readonly #program: Program
   readonly #isOutside: boolean
   readonly #logFile: string
-  readonly #wires = new Map<string, Relay>()
+  /** By setting, one for each address in it. */
+  readonly #wires = new Map<string, readonly Relay[]>()
   #running: Running | undefined
 
   constructor(program: Program, isOutside: boolean, logFile: string) {
@@ -41,9 +43,9 @@ export class CloudProcess implements AsyncDisposable {
     return this.#running !== undefined
   }
 
-  /** The wire of one of the program's `wires`. */
+  /** The wire of one of the program's `wires`, to the first of its addresses. */
   wire(setting: string): Relay {
-    const wire = this.#wires.get(setting)
+    const [wire] = this.#wires.get(setting) ?? []
     if (wire === undefined) throw new Error(`${this.name} has no wire ${setting}`)
     return wire
   }
@@ -53,14 +55,15 @@ export class CloudProcess implements AsyncDisposable {
     if (this.#running !== undefined) throw new Error(`${this.name} runs already`)
     const env = { ...this.#program.settings }
     for (const setting of this.#program.wires) {
-      const relay = this.#wires.get(setting) ?? (await Relay.open(env[setting] ?? ''))
-      relay.set('pass')
-      this.#wires.set(setting, relay)
-      env[setting] = relay.url
+      const relays = this.#wires.get(setting) ?? (await openRelays(setting, env[setting] ?? ''))
+      for (const relay of relays) relay.set('pass')
+      this.#wires.set(setting, relays)
+      const urls = relays.map(({ url }) => url) as [string, ...string[]]
+      env[setting] = isDatabase(setting) ? joinDatabaseUrls(urls) : urls.join(',')
     }
     this.#running = this.#isOutside
       ? await runOutside(this.#program, env, this.#logFile)
-      : await runInside(this.#program, env, [...this.#wires.values()])
+      : await runInside(this.#program, env, this.#relays())
   }
 
   async stop(): Promise<void> {
@@ -77,16 +80,29 @@ export class CloudProcess implements AsyncDisposable {
 
   /** From now on no message to or from it arrives, until `thaw`; it does not notice. */
   freeze(): void {
-    for (const wire of this.#wires.values()) wire.set('hold')
+    for (const wire of this.#relays()) wire.set('hold')
   }
 
   thaw(): void {
-    for (const wire of this.#wires.values()) wire.set('pass')
+    for (const wire of this.#relays()) wire.set('pass')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.thaw()
     await this.stop()
-    for (const wire of this.#wires.values()) await wire[Symbol.asyncDispose]()
+    for (const wire of this.#relays()) await wire[Symbol.asyncDispose]()
   }
+
+  #relays(): readonly Relay[] {
+    return [...this.#wires.values()].flat()
+  }
+}
+
+function openRelays(setting: string, text: string): Promise<readonly Relay[]> {
+  const urls = isDatabase(setting) ? databaseUrls(text) : text.split(',')
+  return Promise.all(urls.map((url) => Relay.open(url)))
+}
+
+function isDatabase(setting: string): boolean {
+  return setting.endsWith('_DATABASE_URL')
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
-import { ImageClient } from '#cells/compute/guests/image-client.ts'
+import { ImageClient } from '#cells/images/image-client.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
@@ -42,7 +42,7 @@ export async function hostProgram(
     inside: async (env) => {
       const config = configFromEnv(env)
       await using owned = new AsyncDisposableStack()
-      const images = owned.use(new ImageClient(config.imageUrl))
+      const images = owned.use(new ImageClient(config.imageUrls))
       const compute = await startCompute(config, {
         images,
         createDriver: (environment) => {

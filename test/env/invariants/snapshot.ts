@@ -1,4 +1,6 @@
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
+import { findWriter } from '#common/db/cluster-nodes.ts'
+import { databaseUrls } from '#common/db/database-url.ts'
 import type { Cloud, CloudCell } from '../cloud.ts'
 
 export interface MappingRow {
@@ -96,7 +98,8 @@ export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
     usages: await rows('SELECT owner_id, resource, used FROM quota_usages'),
     ports:
       await rows(`SELECT id, device_id FROM ports p WHERE device_id <> '' AND NOT (device_owner LIKE 'network:%'
-      AND (EXISTS (SELECT 1 FROM routers WHERE id = p.device_id) OR EXISTS (SELECT 1 FROM floating_ips WHERE id = p.device_id)))`),
+      AND (EXISTS (SELECT 1 FROM routers WHERE id = p.device_id) OR EXISTS (SELECT 1 FROM floating_ips WHERE id = p.device_id)
+      OR EXISTS (SELECT 1 FROM networks WHERE CONCAT('ovnmeta-', id) = p.device_id)))`),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
     cells,
   }))
@@ -123,10 +126,14 @@ async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
   }))
 }
 
+const WRITER_LIMIT_MS = 10_000
+
 type Rows = <Row>(query: string) => Promise<readonly Row[]>
 
 async function reading<T>(url: string, read: (rows: Rows) => Promise<T>): Promise<T> {
-  const connection: Connection = await createConnection({ uri: url })
+  const connection: Connection = await createConnection({
+    uri: await findWriter(databaseUrls(url), WRITER_LIMIT_MS),
+  })
   try {
     return await read(async <Row>(query: string) => {
       const [rows] = await connection.query<RowDataPacket[]>(query)

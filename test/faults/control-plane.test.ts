@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLogger } from '#common/log.ts'
+import { type ControlPlane, startControlPlane } from '../env/control-plane.ts'
+import { isFullRun } from '../env/full-run.ts'
+import { expectInvariants } from '../env/invariants.ts'
+import { SteadyLoad } from '../env/steady-load.ts'
+import { UserWrites } from '../env/user-writes.ts'
+
+// Goal: where any one part of a control plane of three machines is lost, or two of different kinds at once, users notice
+// nothing but latency: no request fails, and nothing is lost, doubled or left over.
+
+const BOOTS = 20
+const OTHERS = 2
+/**
+ * With a gateway the connections are lost of requests that it is answering. The proxy repeats those that may be repeated,
+ * boots among them; a client that loses another one cannot know whether it was carried out.
+ */
+const LOST = /SocketError|answered 502/
+/** One of each kind of write when the gateway ends, and one when the proxy gives it up. */
+const LOST_MAX = 8
+
+const log = createLogger('control-plane', 'info')
+
+let plane: ControlPlane
+let load: SteadyLoad
+let writes: UserWrites
+const figures: string[] = []
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  load = await SteadyLoad.begin(plane.cloud, plane.proxy)
+  writes = new UserWrites(plane.cloud, plane.proxy)
+  await load.untilBooted(1)
+}, 180_000)
+
+afterAll(async () => {
+  await Promise.all([load?.end(), writes?.end()])
+  await plane?.[Symbol.asyncDispose]()
+})
+
+/** Begins a fault; the function that it returns makes everything whole again. */
+type Fault = () => Promise<() => Promise<void>>
+
+const killWriter: Fault = async () => {
+  const { galera } = plane
+  const writer = await galera.writer()
+  await galera.kill(writer)
+  return async () => {
+    await galera.start(writer)
+    await galera.whenWhole()
+  }
+}
+
+const freezeWriter: Fault = async () => {
+  const { galera } = plane
+  const writer = await galera.writer()
+  galera.freeze(writer)
+  return async () => {
+    galera.thaw(writer)
+    await galera.whenWhole()
+  }
+}
+
+const killBusServer: Fault = async () => {
+  await plane.bus.kill(0)
+  return async () => {
+    await plane.bus.start(0)
+    await plane.bus.waitForRoutes(0, OTHERS)
+  }
+}
+
+const killGateway: Fault = async () => {
+  const [gateway] = plane.cloud.gateways
+  await gateway!.kill()
+  return () => gateway!.start()
+}
+
+const killCellProcess: Fault = async () => {
+  const [process] = plane.cloud.cell('north').processes
+  await process!.kill()
+  return () => process!.start()
+}
+
+const both =
+  (one: Fault, other: Fault): Fault =>
+  async () => {
+    const heals = [await one(), await other()]
+    return async () => {
+      for (const heal of heals) await heal()
+    }
+  }
+
+const SHORT: Readonly<Record<string, Fault>> = {
+  'the writer of the databases is killed': killWriter,
+  'a server of the bus is killed': killBusServer,
+  'a gateway is killed': killGateway,
+  'a process of a cell is killed': killCellProcess,
+}
+
+const LONG: Readonly<Record<string, Fault>> = {
+  'the writer of the databases is frozen': freezeWriter,
+  'the writer of the databases is stopped': async () => {
+    const { galera } = plane
+    const writer = await galera.writer()
+    await galera.stop(writer)
+    return async () => {
+      await galera.start(writer)
+      await galera.whenWhole()
+    }
+  },
+  'the writer of the databases is cut off from the others': async () => {
+    const { galera } = plane
+    const writer = await galera.writer()
+    await galera.setPartitioned(writer, true)
+    return async () => {
+      await galera.setPartitioned(writer, false)
+      await galera.whenWhole()
+    }
+  },
+  'a server of the bus is frozen': async () => {
+    plane.bus.freeze(1)
+    return async () => {
+      plane.bus.thaw(1)
+      await plane.bus.waitForRoutes(1, OTHERS)
+    }
+  },
+  'the writer and a server of the bus are killed': both(killWriter, killBusServer),
+  'the writer and a process of a cell are killed': both(killWriter, killCellProcess),
+  'a server of the bus and a gateway are killed': both(killBusServer, killGateway),
+}
+
+test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
+  'users notice nothing but latency where %s',
+  async (name, fault) => {
+    const [refused, refusedWrites] = [load.refused.length, writes.refused.length]
+
+    let heal: () => Promise<void> = async () => undefined
+    const lost = await load.during(async () => {
+      heal = await fault()
+      await load.untilBooted(BOOTS)
+    })
+    const back = await load.during(async () => {
+      await heal()
+      await load.untilBooted(BOOTS)
+    })
+
+    figures.push(
+      `${name}: longest gap ${lost.longestGapMs} ms, slowest boot ${lost.slowestMs} ms; when it is back: ${back.longestGapMs} ms, ${back.slowestMs} ms`,
+    )
+    log.info({ figure: figures.at(-1) }, 'longest gaps')
+    expect(load.refused.slice(refused)).toEqual([])
+    const cut = writes.refused.slice(refusedWrites)
+    expect(cut.filter(({ how }) => !name.includes('gateway') || !LOST.test(how))).toEqual([])
+    expect(cut.length).toBeLessThanOrEqual(LOST_MAX)
+  },
+)
+
+test('afterwards nothing is lost, doubled or left over', async ({ annotate }) => {
+  const { answered } = writes
+  await Promise.all([load.end(), writes.end()])
+  await expectInvariants(plane.cloud)
+
+  for (const line of figures) await annotate(line)
+  expect(answered).toBeGreaterThan(0)
+})

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { sql } from 'drizzle-orm'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { createLogger } from '#common/log.ts'
+import { deleteNetwork } from '#gateway/app/networks/change-networks.ts'
+import {
+  createSecurityGroup,
+  deleteSecurityGroup,
+} from '#gateway/app/networks/change-security-group.ts'
+import { FreeAddresses } from '#gateway/app/networks/free-addresses.ts'
+import type { Networks } from '#gateway/app/networks/list-networks.ts'
+import { createSecurityGroupRule } from '#gateway/app/networks/security-group-rules.ts'
+import { PortKeys } from '#gateway/app/networks/tunnel-keys.ts'
+import {
+  deleteServerGroup,
+  insertGroupMembers,
+  insertServerGroup,
+  lockServerGroup,
+} from '#gateway/db/server-groups.ts'
+import { TestGalera } from '#test/env/galera.ts'
+import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+
+// Goal: on a cluster of databases, whose nodes do not know of each other's locks, nothing is doubled, lost or left without
+// its parent, also while two nodes take changes, as they do when the clients move from one to the other.
+
+const RACES = 25
+const owner = { projectId: 'a'.repeat(32), isAdmin: true }
+
+const log = createLogger('galera', 'info')
+let galera: TestGalera
+let nodes: readonly [Database, Database]
+
+beforeAll(async () => {
+  galera = await TestGalera.start()
+  const [first, second] = galera.rootUrls.map((url) => `${url}weir`) as [string, string]
+  await migrateDatabase(first, 'gateway/db/migrations')
+  const options = { connectionsMax: 4, retryMs: 10_000, marksCommits: true }
+  nodes = [new Database({ url: first, ...options }), new Database({ url: second, ...options })]
+}, 120_000)
+
+afterAll(async () => {
+  await Promise.all((nodes ?? []).map((node) => node[Symbol.asyncDispose]()))
+  await galera?.[Symbol.asyncDispose]()
+})
+
+/** The network service of the gateway that uses this node. */
+function networksOn(node: 0 | 1): Networks {
+  const freeAddresses = new FreeAddresses(systemClock)
+  return {
+    db: nodes[node],
+    clock: systemClock,
+    freeAddresses,
+    portKeys: new PortKeys(),
+    mtuMax: 1500,
+  }
+}
+
+/** Rows of the first node, which has applied everything that the others have committed. */
+async function rowsOf(query: string): Promise<readonly object[]> {
+  return nodes[0].transaction(async (tx) => {
+    await tx.orm.execute(sql`set session wsrep_sync_wait = 1`)
+    const [rows] = await tx.orm.execute(sql.raw(query))
+    return rows as unknown as readonly object[]
+  })
+}
+
+/** A parent is made on the first node; then it gets a child there while it is deleted on the second. */
+interface Race {
+  readonly parent: () => Promise<string>
+  readonly child: (parent: string) => Promise<unknown>
+  readonly remove: (parent: string) => Promise<unknown>
+  /** Finds children without their parents. */
+  readonly orphans: string
+}
+
+const network = async () => (await createNetwork(networksOn(0), owner, { name: 'blue' })).id
+const group = async () =>
+  (await createSecurityGroup(networksOn(0), owner, { name: randomUUID() })).id
+
+const RACING: Readonly<Record<string, Race>> = {
+  'a port of a network': {
+    parent: network,
+    child: (id) => createPort(networksOn(0), owner, { network_id: id, security_groups: [] }),
+    remove: (id) => deleteNetwork(networksOn(1), owner, id),
+    orphans: 'select id from ports where network_id not in (select id from networks)',
+  },
+  'a subnet of a network': {
+    parent: network,
+    child: (id) =>
+      createSubnet(networksOn(0), owner, { network_id: id, ip_version: 4, cidr: '10.1.0.0/24' }),
+    remove: (id) => deleteNetwork(networksOn(1), owner, id),
+    orphans: 'select id from subnets where network_id not in (select id from networks)',
+  },
+  'a rule of a security group': {
+    parent: group,
+    child: (id) =>
+      createSecurityGroupRule(networksOn(0), owner, {
+        security_group_id: id,
+        direction: 'ingress',
+        protocol: 'tcp',
+        port_range_min: 22,
+        port_range_max: 22,
+      }),
+    remove: (id) => deleteSecurityGroup(networksOn(1), owner, id),
+    orphans:
+      'select id from security_group_rules where security_group_id not in (select id from security_groups)',
+  },
+  'a member of a server group': {
+    parent: async () => {
+      const id = randomUUID()
+      await nodes[0].transaction((tx) =>
+        insertServerGroup(tx, {
+          id,
+          projectId: owner.projectId,
+          userId: 'u',
+          name: 'g',
+          policy: 'affinity',
+          maxPerHost: null,
+        }),
+      )
+      return id
+    },
+    child: (id) =>
+      nodes[0].transaction(async (tx) => {
+        if ((await lockServerGroup(tx, id)) === undefined) return
+        await insertGroupMembers(tx, id, 'u', [randomUUID()])
+      }),
+    remove: (id) =>
+      nodes[1].transaction(async (tx) => {
+        const found = await lockServerGroup(tx, id)
+        if (found?.members.length === 0) await deleteServerGroup(tx, id)
+      }),
+    orphans:
+      'select server_id from server_group_members where group_id not in (select id from server_groups)',
+  },
+}
+
+test.each(Object.entries(RACING))(
+  '%s is never left behind by a delete on another node',
+  async (_, { parent, child, remove, orphans }) => {
+    const outcomes = { both: 0, one: 0 }
+    for (let race = 0; race < RACES; race += 1) {
+      const id = await parent()
+      await rowsOn(1)
+      const results = await Promise.allSettled([child(id), remove(id)])
+      const failed = results.filter((each) => each.status === 'rejected')
+      outcomes[failed.length === 0 ? 'both' : 'one'] += 1
+      for (const { reason } of failed)
+        expect(['conflict', 'not-found', 'invalid']).toContain((reason as { kind?: string }).kind)
+    }
+
+    expect(await rowsOf(orphans)).toEqual([])
+    expect(outcomes.both + outcomes.one).toBe(RACES)
+  },
+)
+
+/** Afterwards the node has applied everything. */
+async function rowsOn(node: 0 | 1): Promise<void> {
+  await nodes[node].transaction(async (tx) => {
+    await tx.orm.execute(sql`set session wsrep_sync_wait = 1`)
+    await tx.orm.execute(sql`select 1 from networks limit 1`)
+  })
+}
+
+test('processes that migrate on different nodes at once migrate once', async () => {
+  const urls = galera.rootUrls.map((url) => `${url}migrated`)
+
+  await Promise.all([...urls, ...urls].map((url) => migrateDatabase(url, 'cells/db/migrations')))
+
+  const [{ n }] = (await rowsOf('select count(*) as n from migrated.__drizzle_migrations')) as [
+    { n: number },
+  ]
+  const { entries } = JSON.parse(
+    readFileSync('cells/db/migrations/meta/_journal.json', 'utf8'),
+  ) as {
+    entries: readonly object[]
+  }
+  expect(n).toBe(entries.length)
+})
+
+test('transactions that change one row on two nodes at once all have their effect, once each', async () => {
+  await nodes[0].orm.execute(sql`create table counters (id int primary key, n int not null)`)
+  await nodes[0].orm.execute(sql`insert into counters values (1, 0)`)
+  await rowsOn(1)
+  const add = (node: Database) =>
+    node.transaction((tx) => tx.orm.execute(sql`update counters set n = n + 1 where id = 1`))
+  const alone = (node: Database) =>
+    node.orm.execute(sql`update counters set n = n + 1 where id = 1`)
+
+  const work = Array.from({ length: 40 }, () => nodes.flatMap((node) => [add(node), alone(node)]))
+  await Promise.all(work.flat())
+
+  expect(await rowsOf('select n from counters')).toEqual([{ n: 160 }])
+})
+
+describe('clients of the whole cluster', () => {
+  /** Adds one to a counter again and again until it is stopped; counts what was answered, and the longest time without. */
+  class Counting implements AsyncDisposable {
+    answered = 0
+    longestMs = 0
+    readonly failures: unknown[] = []
+    readonly #db: Database
+    readonly #id: number
+    #isOver = false
+    readonly #work: Promise<unknown>
+
+    constructor(id: number) {
+      this.#id = id
+      const url = galera.url('weir')
+      this.#db = new Database({ url, connectionsMax: 4, retryMs: 20_000, marksCommits: true })
+      this.#work = Promise.all([this.#count(), this.#count()])
+    }
+
+    async stop(): Promise<void> {
+      this.#isOver = true
+      await this.#work
+    }
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await this.stop()
+      await this.#db[Symbol.asyncDispose]()
+    }
+
+    async #count(): Promise<void> {
+      while (!this.#isOver) {
+        const begun = performance.now()
+        try {
+          await this.#db.transaction(async (tx) => {
+            await tx.orm.execute(sql`update counters set n = n + 1 where id = ${this.#id}`)
+          })
+          this.answered += 1
+        } catch (error) {
+          this.failures.push(error)
+        }
+        this.longestMs = Math.max(this.longestMs, performance.now() - begun)
+      }
+    }
+  }
+
+  const FAULTS: Readonly<Record<string, (writer: number) => Promise<() => Promise<void>>>> = {
+    'is killed': async (writer) => {
+      await galera.kill(writer)
+      return () => galera.start(writer)
+    },
+    'is frozen': async (writer) => {
+      galera.freeze(writer)
+      return async () => galera.thaw(writer)
+    },
+    'is cut off from the others': async (writer) => {
+      await galera.setPartitioned(writer, true)
+      return () => galera.setPartitioned(writer, false)
+    },
+    'is stopped': async (writer) => {
+      await galera.stop(writer)
+      return () => galera.start(writer)
+    },
+  }
+
+  test.each(Object.entries(FAULTS))(
+    'lose no change and repeat none where the writer %s',
+    async (name, fault) => {
+      await nodes[0].orm.execute(
+        sql`create table if not exists counters (id int primary key, n int not null)`,
+      )
+      const id = 100 + Object.keys(FAULTS).indexOf(name)
+      await nodes[0].orm.execute(sql`insert into counters values (${id}, 0)`)
+      await using counting = new Counting(id)
+      await expect.poll(() => counting.answered).toBeGreaterThan(20)
+
+      const heal = await fault(await galera.writer())
+      const before = counting.answered
+      await expect.poll(() => counting.answered).toBeGreaterThan(before + 20)
+      await heal()
+      await galera.whenWhole()
+      const { answered } = counting
+      await expect.poll(() => counting.answered).toBeGreaterThan(answered + 20)
+      await counting.stop()
+
+      expect(counting.failures).toEqual([])
+      await expect
+        .poll(() => rowsOf(`select n from counters where id = ${id}`))
+        .toEqual([{ n: counting.answered }])
+      log.info({ fault: name, longest_ms: Math.round(counting.longestMs) }, 'longest gap')
+    },
+  )
+})
+
+test('a node that was killed comes back with what it missed', async () => {
+  await galera.kill(2)
+  await nodes[0].orm.execute(sql`create table missed (id int primary key)`)
+  await nodes[0].orm.execute(sql`insert into missed values (1)`)
+
+  await galera.start(2)
+
+  const connection = await createConnection({ uri: `${galera.rootUrls[2]!}weir` })
+  const [rows] = await connection.query<RowDataPacket[]>('select id from missed')
+  await connection.end()
+  expect(rows).toEqual([{ id: 1 }])
+})
