@@ -1,9 +1,9 @@
-import { lt, sql } from 'drizzle-orm'
-import { index, mysqlTable } from 'drizzle-orm/mysql-core'
+import { eq, lt, sql } from 'drizzle-orm'
+import { boolean, index, mysqlTable } from 'drizzle-orm/mysql-core'
 import { newId } from '../ids.ts'
 import { time, uuid } from './columns.ts'
 import type { Bound } from './compound.ts'
-import type { Executor, HasCommitted } from './database.ts'
+import type { Executor, HasCommitted, Transactional } from './database.ts'
 import { isDuplicate } from './failures.ts'
 import { builder, statement } from './statement.ts'
 
@@ -15,13 +15,25 @@ export const commitMarkers = mysqlTable(
   'commit_markers',
   {
     id: uuid('id').primaryKey(),
+    /** False for a row that was made by looking for the mark: the transaction will never commit. */
+    isCommit: boolean('is_commit').notNull(),
     createdAt: time('created_at').notNull(),
   },
   (t) => [index('commit_markers_created_at').on(t.createdAt)],
 )
 
 const INSERT = statement(
-  builder.insert(commitMarkers).values({ id: sql.placeholder('id'), createdAt: sql`now(3)` }),
+  builder.insert(commitMarkers).values({
+    id: sql.placeholder('id'),
+    isCommit: sql.placeholder('isCommit'),
+    createdAt: sql`now(3)`,
+  }),
+)
+const IS_COMMIT = statement(
+  builder
+    .select({ isCommit: commitMarkers.isCommit })
+    .from(commitMarkers)
+    .where(eq(commitMarkers.id, sql.placeholder('id'))),
 )
 
 /** The mark of one transaction. */
@@ -35,18 +47,25 @@ export interface CommitMarker {
 export function newCommitMarker(): CommitMarker {
   const id = newId()
   return {
-    insert: { text: INSERT.text, values: INSERT.bind({ id }) },
-    hasCommitted: async (db) => {
-      try {
-        // A transaction that the database still works on waits for this row, or this one for it.
-        await db.run(INSERT, { id })
-        return false
-      } catch (error) {
-        if (isDuplicate(error)) return true
-        throw error
-      }
-    },
+    insert: { text: INSERT.text, values: INSERT.bind({ id, isCommit: true }) },
+    hasCommitted: (db) => look(db, id),
   }
+}
+
+/** Takes the marker's place where it is free: a transaction that the database still works on waits for this row, or this one for it. */
+function look(db: Transactional, id: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    // It may be run again: then it finds its own row.
+    tx.shownBy(async () => false)
+    try {
+      await tx.run(INSERT, { id, isCommit: false })
+      return false
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+      const [row] = await tx.rows<{ readonly is_commit: number }>(IS_COMMIT, { id })
+      return row?.is_commit === 1
+    }
+  })
 }
 
 /** Removes at most `rows` marks made before a time. Returns how many. */

@@ -5,6 +5,7 @@ import { freshDatabase } from '#test/env/fresh-database.ts'
 import { Relay } from '#test/env/relay.ts'
 import { Failure } from '../errors.ts'
 import { token } from './columns.ts'
+import { newCommitMarker } from './commit-markers.ts'
 import { Database } from './database.ts'
 import { databaseFailure, isDuplicate, isOvertaken } from './failures.ts'
 import { builder, statement } from './statement.ts'
@@ -329,25 +330,69 @@ test.each<[string, (to: Database) => PromiseLike<unknown>]>([
   expect(await working).toBeUndefined()
 })
 
+/** A database whose transactions leave marks. */
+async function openMarked(): Promise<Database> {
+  await db.orm.execute(sql`create table if not exists commit_markers (
+    id char(36) character set ascii collate ascii_bin primary key, is_commit boolean not null,
+    created_at datetime(3) not null)`)
+  return new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000, marksCommits: true })
+}
+
 test.each(['loseAnswerTo', 'loseNext'] as const)(
   'a transaction commits once where the connection ends under its commit (%s)',
   async (lose) => {
-    await db.orm.execute(sql`create table if not exists commit_markers (
-      id char(36) character set ascii collate ascii_bin primary key, created_at datetime(3) not null)`)
-    const options = { url: relay.url, connectionsMax: 4, retryMs: 5_000, marksCommits: true }
-    await using marked = new Database(options)
+    await using marked = await openMarked()
     const id = lose === 'loseNext' ? 6_000 : 6_001
     const heard: number[] = []
-    marked.onCommit(() => heard.push(id))
 
     const lost = relay[lose]('; commit;')
-    expect(await addThing(marked, id)).toBe(id)
+    const added = marked.transaction((tx) => {
+      tx.afterCommit(() => heard.push(id))
+      tx.queue(add, { id, name: 'added' })
+      return id
+    })
+    expect(await added).toBe(id)
 
     await lost
     expect(await namesOf(id)).toHaveLength(1)
     expect(heard).toEqual([id])
   },
 )
+
+test.each(['insert into `things`', '; commit;'])(
+  'a statement by itself has its effect once where the connection ends under it (%s)',
+  async (part) => {
+    await using marked = await openMarked()
+    const id = part === '; commit;' ? 6_010 : 6_011
+    const rename = statement(
+      builder
+        .update(things)
+        .set({ name: sql`concat(${things.name}, '!')` })
+        .where(eq(things.id, sql.placeholder('id'))),
+    )
+
+    const lost = relay.loseAnswerTo(part)
+    await marked.orm.insert(things).values({ id, name: 'by itself' })
+    await lost
+    const lostAgain = relay.loseAnswerTo(part === '; commit;' ? part : 'update `things`')
+    const { affectedRows } = await marked.run(rename, { id })
+    await lostAgain
+
+    expect(await namesOf(id)).toEqual([{ id, name: 'by itself!' }])
+    expect(affectedRows).toBe(1)
+  },
+)
+
+test('an unanswered look for a commit does not count as the commit', async () => {
+  await using marked = await openMarked()
+  const { hasCommitted } = newCommitMarker()
+
+  const lost = relay.loseAnswerTo('insert into `commit_markers`')
+  expect(await hasCommitted(marked)).toBe(false)
+
+  await lost
+  expect(await hasCommitted(marked)).toBe(false)
+})
 
 test('a transaction without a trace of its commit is not repeated where it may have committed', async () => {
   await using unmarked = new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000 })

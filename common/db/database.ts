@@ -8,7 +8,7 @@ import { execute, executeCompound, simple } from './execute.ts'
 import { GroupCommit } from './group-commit.ts'
 import { interleaveStatements } from './interleave-statements.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
-import { ormOfDatabase } from './orm.ts'
+import { ormOn } from './orm.ts'
 import type { PoolOptions } from './pool.ts'
 import { isAway, isCut, isRead, isWithoutEffect, NotReached, retried } from './retry.ts'
 import { type Connections, ServerPools } from './server-pools.ts'
@@ -90,23 +90,31 @@ export class Database implements Transactional, AsyncDisposable {
       urls.length === 1 ? new ServerPools(options) : new ClusterConnections(urls, options)
     this.#retryMs = options.retryMs ?? 0
     this.#marksCommits = options.marksCommits ?? false
-    this.orm = ormOfDatabase((work) => this.#onConnection(work), this.#retryMs)
+    this.orm = ormOn((text, work) => this.#byItself(text, work))
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
-    return this.#byItself(boundOf(statement, values))
+    return this.#bound(boundOf(statement, values))
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return this.#byItself(boundOf(statement, values))
+    return this.#bound(boundOf(statement, values))
   }
 
-  #byItself<Result>(bound: Bound): Promise<Result> {
-    return retried(
-      () => this.#onConnection((connection) => execute<Result>(connection, bound)),
-      this.#retryMs,
-      isRead(bound.text) ? isAway : isWithoutEffect,
-    )
+  #bound<Result>(bound: Bound): Promise<Result> {
+    return this.#byItself(bound.text, (connection) => execute<Result>(connection, bound))
+  }
+
+  /** Runs one statement. One that changes rows is a transaction where these leave marks: otherwise nothing shows its effect when its connection ends. */
+  #byItself<T>(text: string, work: (connection: PoolConnection) => Promise<T>): Promise<T> {
+    const isQuery = isRead(text)
+    if (this.#marksCommits && !isQuery)
+      return this.#settled(
+        (tx) => tx.write(work),
+        () => {},
+      )
+    const mayRepeat = isQuery ? isAway : isWithoutEffect
+    return retried(() => this.#onConnection(work), this.#retryMs, mayRepeat)
   }
 
   /** Runs work on a connection that it has for itself meanwhile. */
@@ -120,8 +128,18 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
+    return this.#settled(work, () => {
+      for (const listener of this.#listeners) listener()
+    })
+  }
+
+  #settled<T>(
+    work: (tx: OpenTransaction) => Promise<T> | T,
+    whenCommitted: () => void,
+  ): Promise<T> {
     const tries = new TransactionTries<T>(this, this.#retryMs)
-    return retried(() => tries.settle(() => this.#once(work)), this.#retryMs, isRepeatable)
+    const once = () => this.#once(work, whenCommitted)
+    return retried(() => tries.settle(once), this.#retryMs, isRepeatable)
   }
 
   onCommit(listener: () => void): () => void {
@@ -129,7 +147,10 @@ export class Database implements Transactional, AsyncDisposable {
     return () => this.#listeners.delete(listener)
   }
 
-  async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
+  async #once<T>(
+    work: (tx: OpenTransaction) => Promise<T> | T,
+    whenCommitted: () => void,
+  ): Promise<T> {
     const tx = new OpenTransaction({
       connect: () => this.#connections.connect('transactions'),
       commitTogether: (entry) => this.#groupCommit.commit(entry),
@@ -145,7 +166,7 @@ export class Database implements Transactional, AsyncDisposable {
     }
     const committed = () => {
       tx.committed()
-      for (const listener of this.#listeners) listener()
+      whenCommitted()
       return result
     }
     try {

@@ -63,6 +63,12 @@ export class OpenTransaction implements Tx {
     return this.#orm
   }
 
+  /** Runs work that changes rows on the connection of the transaction, which has nothing queued. */
+  async write<T>(work: (connection: PoolConnection) => Promise<T>): Promise<T> {
+    this.#hasWritten = true
+    return work(await this.#connection())
+  }
+
   queue(statement: Statement, values: StatementValues, expected?: Expected): void {
     this.#hasWritten = true
     this.#push({ ...boundOf(statement, values), expected })

@@ -34,8 +34,8 @@ afterAll(async () => {
 })
 
 const statusOf = async (id: string) => (await showServer(cloud.as('demo'), id)).status
-const until = (id: string, status: string) =>
-  waitFor(`${id} to be ${status}`, async () => (await statusOf(id)) === status, LIMIT_MS)
+const until = (id: string, status: string, limitMs = LIMIT_MS) =>
+  waitFor(`${id} to be ${status}`, async () => (await statusOf(id)) === status, limitMs)
 const stop = (id: string) => cloud.as('demo').post(`${SERVERS}/${id}/action`, { 'os-stop': null })
 
 async function backUp(of: BackupSubject, url: string): Promise<string> {
@@ -82,8 +82,8 @@ test('a cell restored from an older copy forgets no delete and believes its host
   await deleteServer(demo, later.id)
   expect(await isHere()).toBe(false)
   await expectInvariants(cloud, REPORTED_MS)
-  expect(await statusOf(stopped.id)).toBe('SHUTOFF')
-  expect(await statusOf(started.id)).toBe('ACTIVE')
+  await until(stopped.id, 'SHUTOFF', REPORTED_MS)
+  await until(started.id, 'ACTIVE', REPORTED_MS)
   expect((await demo.get(`${SERVERS}/${gone.id}`)).status).toBe(404)
 })
 

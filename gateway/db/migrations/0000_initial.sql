@@ -860,6 +860,7 @@ CREATE TABLE `routers` (
 --> statement-breakpoint
 CREATE TABLE `commit_markers` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`is_commit` boolean NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `commit_markers_id` PRIMARY KEY(`id`)
 );
