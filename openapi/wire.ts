@@ -63,6 +63,16 @@ export function committedSubject(): string {
   return `gateway.v${WIRE_VERSION}.committed`
 }
 
+/** Between gateways: each introduces itself with its incarnation, a space and its name. */
+export function peersSubject(): string {
+  return `gateway.v${WIRE_VERSION}.peers`
+}
+
+/** Between gateways: answered by the one with this incarnation, as long as it is on the bus. */
+export function aliveSubject(incarnation: string): string {
+  return `gateway.v${WIRE_VERSION}.alive.${incarnation}`
+}
+
 /** Between the processes of one cell; no other process receives it. */
 export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`

@@ -90,7 +90,7 @@ export class Database implements Transactional, AsyncDisposable {
       urls.length === 1 ? new ServerPools(options) : new ClusterConnections(urls, options)
     this.#retryMs = options.retryMs ?? 0
     this.#marksCommits = options.marksCommits ?? false
-    this.orm = ormOn((text, work) => this.#byItself(text, work))
+    this.orm = ormOn((text, work) => this.#byItself(work, isRead(text)))
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
@@ -102,18 +102,21 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   #bound<Result>(bound: Bound): Promise<Result> {
-    return this.#byItself(bound.text, (connection) => execute<Result>(connection, bound))
+    const work = (connection: PoolConnection) => execute<Result>(connection, bound)
+    return this.#byItself(work, isRead(bound.text) || isIdempotent(bound))
   }
 
-  /** Runs one statement. One that changes rows is a transaction where these leave marks: otherwise nothing shows its effect when its connection ends. */
-  #byItself<T>(text: string, work: (connection: PoolConnection) => Promise<T>): Promise<T> {
-    const isQuery = isRead(text)
-    if (this.#marksCommits && !isQuery)
+  /** Runs one statement. One that may not be repeated blindly is a transaction where these leave marks: nothing else shows its effect when its connection ends. */
+  #byItself<T>(
+    work: (connection: PoolConnection) => Promise<T>,
+    mayRepeatBlindly: boolean,
+  ): Promise<T> {
+    if (this.#marksCommits && !mayRepeatBlindly)
       return this.#settled(
         (tx) => tx.write(work),
         () => {},
       )
-    const mayRepeat = isQuery ? isAway : isWithoutEffect
+    const mayRepeat = mayRepeatBlindly ? isAway : isWithoutEffect
     return retried(() => this.#onConnection(work), this.#retryMs, mayRepeat)
   }
 
@@ -203,4 +206,9 @@ export class Database implements Transactional, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connections[Symbol.asyncDispose]()
   }
+}
+
+/** True where running it again changes nothing more. */
+function isIdempotent({ sums }: Bound): boolean {
+  return sums?.length === 0
 }

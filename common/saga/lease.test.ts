@@ -4,7 +4,15 @@ import { freshDatabase } from '#test/env/fresh-database.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { Database, type Executor } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
-import { acquireLease, HeldLease, releaseLease, renewLease, seizeLease } from './lease.ts'
+import {
+  acquireLease,
+  endLeasesHeldBy,
+  endProcessLease,
+  HeldLease,
+  releaseLease,
+  renewLease,
+  seizeLease,
+} from './lease.ts'
 
 const TTL_MS = 60_000
 
@@ -182,4 +190,20 @@ test('a lease that was seized is kept and never acquired', async () => {
   expect(await held.keep()).toBe(false)
   expect(await held.keep()).toBe(false)
   expect(await isFree('seized')).toBe(false)
+})
+
+test('leases of a process that is gone are free for others, and those of a process at work stay with it', async () => {
+  await acquireLease(db, 'left-feed', 'gone', TTL_MS)
+  await seizeLease(db, 'gone', 'incarnation', TTL_MS)
+  const kept = await acquireLease(db, 'at-work-kept', 'at-work', TTL_MS)
+
+  await endLeasesHeldBy(db, 'gone')
+  await endLeasesHeldBy(db, 'at-work')
+  expect(await renewLease(db, kept!, TTL_MS)).toBe(true)
+
+  expect(await acquireLease(db, 'left-feed', 'other', TTL_MS)).toMatchObject({ generation: 2 })
+  expect(await acquireLease(db, 'at-work-kept', 'other', TTL_MS)).toBeUndefined()
+  expect(await acquireLease(db, 'gone', 'other', TTL_MS)).toBeUndefined()
+  await endProcessLease(db, 'gone')
+  expect(await acquireLease(db, 'gone', 'other', TTL_MS)).toMatchObject({ holder: 'other' })
 })

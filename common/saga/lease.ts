@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
 import type { Executor } from '../db/database.ts'
 import { builder, type Statement, sqlStatement, statement } from '../db/statement.ts'
@@ -10,6 +10,9 @@ export interface Lease {
   readonly holder: string
   readonly generation: number
 }
+
+/** Of statements that change nothing more when they run again. */
+const REPEATABLE = { sums: [] } as const
 
 const until = sql`now(3) + interval ${sql.placeholder('ttlMs')} * 1000 microsecond`
 const holder = sql.placeholder('holder')
@@ -24,19 +27,23 @@ const SEIZE = sqlStatement(sql`
   on duplicate key update generation = generation + 1, holder = values(holder), expires_at = values(expires_at)`)
 
 /** Takes the name when it is free. MariaDB assigns in this order: \`generation\` sees the old holder, \`expires_at\` the new. */
-const ACQUIRE = sqlStatement(sql`
+const ACQUIRE = sqlStatement(
+  sql`
   insert into leases (name, holder, generation, expires_at)
   values (${sql.placeholder('name')}, ${holder}, 1, ${until})
   on duplicate key update
     generation = if(${isOver} and holder <> values(holder), generation + 1, generation),
     holder = if(${isOver}, values(holder), holder),
-    expires_at = if(holder = values(holder), values(expires_at), expires_at)`)
+    expires_at = if(holder = values(holder), values(expires_at), expires_at)`,
+  REPEATABLE,
+)
 
 const RENEW = statement(
   builder
     .update(leases)
     .set({ expiresAt: until })
     .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
+  REPEATABLE,
 )
 
 const RELEASE = statement(
@@ -44,6 +51,23 @@ const RELEASE = statement(
     .update(leases)
     .set({ expiresAt: sql`now(3) - interval 1 second` })
     .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
+  REPEATABLE,
+)
+
+const END_HELD = statement(
+  builder
+    .update(leases)
+    .set({ expiresAt: sql`now(3) - interval 1 second` })
+    .where(and(eq(leases.holder, sql.placeholder('process')), gt(leases.expiresAt, sql`now(3)`))),
+  REPEATABLE,
+)
+
+const END_NAMED = statement(
+  builder
+    .update(leases)
+    .set({ expiresAt: sql`now(3) - interval 1 second` })
+    .where(eq(leases.name, sql.placeholder('process'))),
+  REPEATABLE,
 )
 
 const READ = statement(
@@ -213,9 +237,12 @@ function renewal(count: number): Statement {
     const cases = each.map((at) => sql`when ${names[at]!} then ${sql.placeholder(`${value}${at}`)}`)
     return sql`case name ${sql.join(cases, sql` `)} end`
   }
-  RENEWALS[count] ??= sqlStatement(sql`
+  RENEWALS[count] ??= sqlStatement(
+    sql`
     update leases set expires_at = now(3) + interval (${byName('ttlMs')}) * 1000 microsecond
-    where name in (${sql.join(names, sql`, `)}) and holder = ${byName('holder')}`)
+    where name in (${sql.join(names, sql`, `)}) and holder = ${byName('holder')}`,
+    REPEATABLE,
+  )
   return RENEWALS[count]
 }
 
@@ -228,6 +255,16 @@ export async function renewLease(db: Executor, lease: Lease, ttlMs: number): Pro
 /** Afterwards the name is free for others, if `who` had it. */
 export async function releaseLease(db: Executor, name: string, who: string): Promise<void> {
   await db.run(RELEASE, { name, holder: who })
+}
+
+/** Afterwards others may have the leases that the process holds, except those that it renews before another takes them: then it was at work after all. */
+export async function endLeasesHeldBy(db: Executor, process: string): Promise<void> {
+  await db.run(END_HELD, { process })
+}
+
+/** Afterwards others may take up the sagas of the process, unless it renews its own lease before. */
+export async function endProcessLease(db: Executor, process: string): Promise<void> {
+  await db.run(END_NAMED, { process })
 }
 
 async function readLease(db: Executor, name: string): Promise<Lease | undefined> {

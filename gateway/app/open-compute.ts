@@ -2,7 +2,6 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Apart } from '#common/apart/apart.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
-import { newId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
@@ -20,6 +19,7 @@ import { throttle } from './events/throttle.ts'
 import { Feeds } from './feed/feeds.ts'
 import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
+import { Peers } from './peers.ts'
 import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
@@ -37,6 +37,7 @@ import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
+import { takeOver } from './take-over.ts'
 
 /** What sagas are done with. */
 export interface ComputeDepsOptions {
@@ -108,7 +109,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     inHand(rows.missing),
     ...reconcilersOf(compute, options).map(run),
   ]
-  const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
+  const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
   const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
   const push = throttle(() => nudge(toHosts), { clock, ...PUSHED_AT_MOST })
@@ -124,6 +125,12 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
+  const lookForWork = () => {
+    feeds.look()
+    nudge([networks, numbering, ...woken])
+  }
+  const onAway = takeOver(db, lookForWork, () => recovery.nudge())
+  parts.use(new Peers({ nats, clock, log, processName, onAway }))
   const owned = parts.move()
   return {
     ...compute,

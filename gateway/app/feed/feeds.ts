@@ -38,6 +38,11 @@ export class Feeds implements AsyncDisposable {
     for (const { feed } of this.#feeds.values()) feed.reconnected()
   }
 
+  /** To be called when leases of another gateway have ended. */
+  look(): void {
+    for (const { running } of this.#feeds.values()) running.nudge()
+  }
+
   status(): readonly ReconcilerStatus[] {
     return [...this.#feeds.values()].map(({ running }) => running.status())
   }

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import { createLogger } from '#common/log.ts'
+import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
+import { Peers, type WhenAway } from './peers.ts'
+
+// Goal: a gateway that leaves the bus is noticed by the others at once, as often as it leaves, and no other is.
+
+let bus: FreshBus
+
+beforeAll(async () => {
+  bus = await freshBus()
+})
+afterAll(() => bus?.[Symbol.asyncDispose]())
+
+/** What a gateway logs of others, and what it does about them. */
+class Watched {
+  readonly told: string[] = []
+  readonly log = {
+    info: ({ gateway }: { gateway: string }, message: string) =>
+      this.told.push(`${gateway}: ${message}`),
+  } as never
+
+  act(what: string, afterMs: number): WhenAway {
+    return { afterMs, act: async (name) => void this.told.push(`${name}: ${what}`) }
+  }
+
+  has(...told: readonly string[]): Promise<void> {
+    return expect.poll(() => this.told).toEqual(told)
+  }
+}
+
+/** A gateway on a connection of its own. */
+async function join(
+  processName: string,
+  watched = new Watched(),
+  onAway: readonly WhenAway[] = [],
+) {
+  const credentialsFile = await bus.gatewayCredentialsFile()
+  const log = createLogger(processName, 'warn')
+  const nats = await connectBus({ url: bus.url, name: processName, credentialsFile }, log)
+  const peers = new Peers({ nats, clock: systemClock, log: watched.log, processName, onAway })
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await nats.close()
+      await peers[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a gateway whose connection ends is away, each time it does, and no other is', async () => {
+  const seen = new Watched()
+  const onAway = [seen.act('look', 0), seen.act('look again', 100)]
+  await using _watching = await join('watching', seen, onAway)
+  await using _staying = await join('staying')
+  const joined = ['staying: gateway joined the bus']
+  await seen.has(...joined)
+
+  const once = [
+    'two words: gateway joined the bus',
+    'two words: gateway left the bus',
+    'two words: look',
+    'two words: gateway left the bus',
+    'two words: look again',
+  ]
+  for (const expected of [
+    [...joined, ...once],
+    [...joined, ...once, ...once],
+  ]) {
+    {
+      await using _leaving = await join('two words')
+      await seen.has(...expected.slice(0, -4))
+    }
+    await seen.has(...expected)
+  }
+})

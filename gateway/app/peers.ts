@@ -1,0 +1,144 @@
+import { type NatsConnection, RequestError } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import { newId } from '#common/ids.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { aliveSubject, peersSubject } from '#openapi/wire.ts'
+
+export interface PeersOptions {
+  readonly nats: NatsConnection
+  readonly clock: Clock
+  readonly log: Logger
+  /** The name of this process among the gateways. */
+  readonly processName: string
+  /** What is done about a gateway that has been away from the bus for so long, each once. */
+  readonly onAway: readonly WhenAway[]
+}
+
+export interface WhenAway {
+  readonly afterMs: number
+  readonly act: (processName: string) => Promise<void>
+}
+
+/** How often a gateway introduces itself. */
+const INTRODUCE_MS = 1_000
+/** How often each gateway asks each other one whether it is there. */
+const ASK_MS = 50
+const ANSWER_LIMIT_MS = 1_000
+/** One that introduces itself no more and answers nothing, but is on the bus: its leases run out. */
+const FORGET_MS = 30_000
+
+interface Peer {
+  readonly incarnation: string
+  heardAt: number
+  /** Since when the bus has known no such gateway. */
+  awaySince: number | undefined
+  /** How many of `onAway` have been done. */
+  acted: number
+  isAsking: boolean
+}
+
+/**
+ * The other gateways. The bus answers at once for one whose connection has ended, so that its work is taken over in a tenth
+ * of a second instead of after the time of its leases. One that hangs keeps its connection: its leases run out. Everything done
+ * here must be harmless to a gateway that is at work and has only lost the bus.
+ */
+export class Peers implements AsyncDisposable {
+  readonly #options: PeersOptions
+  readonly #incarnation = newId<string>()
+  readonly #peers = new Map<string, Peer>()
+  readonly #stop = new AbortController()
+  readonly #loop: Promise<void>
+  readonly #endSubscriptions: () => void
+  #introducedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: PeersOptions) {
+    this.#options = options
+    const { nats } = options
+    const subscriptions = [
+      nats.subscribe(aliveSubject(this.#incarnation), { callback: (_, ask) => void ask.respond() }),
+      nats.subscribe(peersSubject(), {
+        callback: (error, message) => {
+          if (error === null) this.#hear(message.string())
+        },
+      }),
+    ]
+    this.#endSubscriptions = () => {
+      if (nats.isClosed()) return
+      for (const each of subscriptions) each.unsubscribe()
+    }
+    this.#loop = this.#run()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#loop
+    this.#endSubscriptions()
+  }
+
+  #hear(introduction: string): void {
+    const [incarnation, ...rest] = introduction.split(' ')
+    const name = rest.join(' ')
+    if (incarnation === undefined || name === '' || name === this.#options.processName) return
+    const heardAt = this.#options.clock.elapsed()
+    const known = this.#peers.get(name)
+    if (known?.incarnation === incarnation) {
+      known.heardAt = heardAt
+      return
+    }
+    const fresh = { awaySince: undefined, acted: 0, isAsking: false }
+    this.#peers.set(name, { incarnation, heardAt, ...fresh })
+    this.#options.log.info({ gateway: name }, 'gateway joined the bus')
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      this.#introduce()
+      for (const [name, peer] of this.#peers) if (!peer.isAsking) void this.#ask(name, peer)
+      await clock.sleep(ASK_MS, signal).catch(() => {})
+    }
+  }
+
+  #introduce(): void {
+    const { nats, clock, processName } = this.#options
+    if (nats.isClosed() || clock.elapsed() - this.#introducedAt < INTRODUCE_MS) return
+    this.#introducedAt = clock.elapsed()
+    nats.publish(peersSubject(), `${this.#incarnation} ${processName}`)
+  }
+
+  async #ask(name: string, peer: Peer): Promise<void> {
+    const { nats, clock } = this.#options
+    peer.isAsking = true
+    try {
+      await nats.request(aliveSubject(peer.incarnation), '', { timeout: ANSWER_LIMIT_MS })
+      peer.awaySince = undefined
+      peer.acted = 0
+    } catch (error) {
+      const isAway = error instanceof RequestError && error.isNoResponders()
+      if (isAway) await this.#away(name, peer)
+      else if (clock.elapsed() - peer.heardAt > FORGET_MS) this.#forget(name, peer)
+    } finally {
+      peer.isAsking = false
+    }
+  }
+
+  async #away(name: string, peer: Peer): Promise<void> {
+    const { clock, log, onAway } = this.#options
+    const now = clock.elapsed()
+    peer.awaySince ??= now
+    const due = onAway[peer.acted]
+    if (due === undefined) this.#forget(name, peer)
+    if (due === undefined || now - peer.awaySince < due.afterMs) return
+    peer.acted += 1
+    log.info({ gateway: name, away_ms: Math.round(now - peer.awaySince) }, 'gateway left the bus')
+    await due.act(name).catch((error: unknown) => {
+      log.warn({ gateway: name, ...errorFields(error) }, 'work of a gateway left to its leases')
+    })
+  }
+
+  /** Until it introduces itself again. */
+  #forget(name: string, peer: Peer): void {
+    if (this.#peers.get(name) === peer) this.#peers.delete(name)
+  }
+}

@@ -1,0 +1,32 @@
+import type { Executor } from '#common/db/database.ts'
+import { endLeasesHeldBy, endProcessLease } from '#common/saga/lease.ts'
+import type { WhenAway } from './peers.ts'
+
+/** Two questions without an answer: the first may have met a gateway that was just leaving one server of the bus for another. */
+const WORK_AFTER_MS = 40
+/** Longer than a gateway takes to find another server of the bus: its sagas would be at work twice, and one of both in vain. */
+const SAGAS_AFTER_MS = 600
+
+/** Takes over the work of a gateway that is gone: first what is one gateway's at a time, then its sagas. */
+export function takeOver(
+  db: Executor,
+  lookForWork: () => void,
+  lookForSagas: () => void,
+): readonly WhenAway[] {
+  return [
+    {
+      afterMs: WORK_AFTER_MS,
+      act: async (gateway) => {
+        await endLeasesHeldBy(db, gateway)
+        lookForWork()
+      },
+    },
+    {
+      afterMs: SAGAS_AFTER_MS,
+      act: async (gateway) => {
+        await endProcessLease(db, gateway)
+        lookForSagas()
+      },
+    },
+  ]
+}
