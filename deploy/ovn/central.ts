@@ -1,14 +1,27 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { removeHolder, runningHolder } from '../namespace/holder-file.ts'
-import { endNamespace, startNamespace } from '../namespace/namespace.ts'
+import { endNamespace, type Holder, startNamespace } from '../namespace/namespace.ts'
 import { type DaemonPlace, killDaemon, startDaemon, startDatabase, takeFolder } from './daemons.ts'
 
 /** The daemons of a cell's OVN that run once, not on every host. */
 export const CENTRAL_DAEMONS = ['northbound', 'southbound', 'northd'] as const
 export type CentralDaemon = (typeof CENTRAL_DAEMONS)[number]
 
+const NORTHBOUND = {
+  name: 'northbound',
+  schema: 'ovn/ovn-nb.ovsschema',
+  connections: { of: 'OVN_Northbound', table: 'NB_Global' },
+}
+const SOUTHBOUND = {
+  name: 'southbound',
+  schema: 'ovn/ovn-sb.ovsschema',
+  connections: { of: 'OVN_Southbound', table: 'SB_Global' },
+}
+
 export interface RunningOvnCentral {
+  /** The namespaces that they live in. */
+  readonly holder: Holder
   /** Addresses of the databases, as OVN's tools write them. */
   readonly northbound: string
   readonly southbound: string
@@ -33,8 +46,8 @@ export async function startOvnCentral(directory: string): Promise<RunningOvnCent
   const [nb, sb] = ['nb', 'sb'].map((name) => join(home, `${name}.sock`)) as [string, string]
   const start = async () => {
     await Promise.all([
-      startDatabase(place, { name: 'northbound', schema: 'ovn/ovn-nb.ovsschema', socket: nb }),
-      startDatabase(place, { name: 'southbound', schema: 'ovn/ovn-sb.ovsschema', socket: sb }),
+      startDatabase(place, { ...NORTHBOUND, socket: nb }),
+      startDatabase(place, { ...SOUTHBOUND, socket: sb }),
     ])
     const databases = [`--ovnnb-db=unix:${nb}`, `--ovnsb-db=unix:${sb}`]
     await startDaemon(place, 'ovn-northd', 'northd', databases)
@@ -46,6 +59,7 @@ export async function startOvnCentral(directory: string): Promise<RunningOvnCent
     throw error
   }
   return {
+    holder,
     northbound: `unix:${nb}`,
     southbound: `unix:${sb}`,
     kill: (daemon) => killDaemon(place, daemon),

@@ -80,10 +80,16 @@ async function daemonRuns({ holder, directory }: DaemonPlace, name: string): Pro
 /** Afterwards the database server runs with this database, which is created from its schema if it does not exist. */
 export async function startDatabase(
   place: DaemonPlace,
-  database: { readonly name: string; readonly schema: string; readonly socket: string },
+  database: {
+    readonly name: string
+    readonly schema: string
+    readonly socket: string
+    /** Serves what the database itself says in its tables of connections and certificates, as `ovn-sbctl` writes them. */
+    readonly connections?: { readonly of: string; readonly table: string }
+  },
 ): Promise<void> {
   const { directory } = place
-  const { name, schema, socket } = database
+  const { name, schema, socket, connections } = database
   await mkdir(directory, { recursive: true, mode: 0o711 })
   const file = join(directory, `${name}.db`)
   if (!(await isThere(file)))
@@ -92,7 +98,14 @@ export async function startDatabase(
     file,
     `--remote=punix:${socket}`,
     `--unixctl=${join(directory, `${name}.ctl`)}`,
+    ...(connections === undefined ? [] : connectionOptions(connections)),
   ])
+}
+
+function connectionOptions({ of, table }: { readonly of: string; readonly table: string }) {
+  const files = { 'private-key': 'private_key', certificate: 'certificate', 'ca-cert': 'ca_cert' }
+  const tls = Object.entries(files).map(([option, column]) => `--${option}=db:${of},SSL,${column}`)
+  return [`--remote=db:${of},${table},connections`, ...tls]
 }
 
 function isThere(file: string): Promise<boolean> {

@@ -18,22 +18,34 @@ export interface Pair {
 const MAKE_MS = 20_000
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
 
+/** An authority and what it signs, in a folder. */
+export interface Authority {
+  readonly ca: string
+  /** Signs a certificate of this name. */
+  readonly leaf: (name: string, ...more: readonly string[]) => Promise<Pair>
+}
+
+/** Afterwards the folder has a certificate authority. */
+export async function authority(folder: string): Promise<Authority> {
+  const { cert, key } = await make(folder, 'authority')
+  const signed = ['-CA', cert, '-CAkey', key, '-addext', 'basicConstraints=critical,CA:FALSE']
+  return { ca: cert, leaf: (name, ...more) => make(folder, name, ...signed, ...more) }
+}
+
 /** Afterwards the folder has an authority, what it has signed for a daemon at 127.0.0.1 and its user, and a stranger. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
-  const make = async (name: string, ...more: readonly string[]): Promise<Pair> => {
-    const pair = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
-    const out = ['-out', pair.cert, '-keyout', pair.key, '-subj', `/CN=${name}`]
-    await run('openssl', ['req', '-x509', ...EC, ...out, ...more], { timeoutMs: MAKE_MS })
-    return pair
-  }
-  const authority = await make('authority')
-  const signed = ['-CA', authority.cert, '-CAkey', authority.key]
-  const leaf = ['-addext', 'basicConstraints=critical,CA:FALSE']
-  const address = ['-addext', 'subjectAltName=IP:127.0.0.1']
+  const { ca, leaf } = await authority(folder)
   return {
-    ca: authority.cert,
-    server: await make('server', ...signed, ...leaf, ...address),
-    client: await make('client', ...signed, ...leaf),
-    stranger: await make('stranger'),
+    ca,
+    server: await leaf('server', '-addext', 'subjectAltName=IP:127.0.0.1'),
+    client: await leaf('client'),
+    stranger: await make(folder, 'stranger'),
   }
+}
+
+async function make(folder: string, name: string, ...more: readonly string[]): Promise<Pair> {
+  const pair = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
+  const out = ['-out', pair.cert, '-keyout', pair.key, '-subj', `/CN=${name}`]
+  await run('openssl', ['req', '-x509', ...EC, ...out, ...more], { timeoutMs: MAKE_MS })
+  return pair
 }
