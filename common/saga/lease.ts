@@ -66,7 +66,7 @@ const END_NAMED = statement(
   builder
     .update(leases)
     .set({ expiresAt: sql`now(3) - interval 1 second` })
-    .where(eq(leases.name, sql.placeholder('process'))),
+    .where(and(eq(leases.name, sql.placeholder('process')), eq(leases.holder, holder))),
   REPEATABLE,
 )
 
@@ -262,9 +262,13 @@ export async function endLeasesHeldBy(db: Executor, process: string): Promise<vo
   await db.run(END_HELD, { process })
 }
 
-/** Afterwards others may take up the sagas of the process, unless it renews its own lease before. */
-export async function endProcessLease(db: Executor, process: string): Promise<void> {
-  await db.run(END_NAMED, { process })
+/** Afterwards others may take up the sagas of this incarnation of the process, unless it renews its own lease before. */
+export async function endProcessLease(
+  db: Executor,
+  process: string,
+  incarnation: string,
+): Promise<void> {
+  await db.run(END_NAMED, { process, holder: incarnation })
 }
 
 async function readLease(db: Executor, name: string): Promise<Lease | undefined> {

@@ -130,7 +130,8 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     nudge([networks, numbering, ...woken])
   }
   const onAway = takeOver(db, lookForWork, () => recovery.nudge())
-  parts.use(new Peers({ nats, clock, log, processName, onAway }))
+  const incarnation = sagas.lease.holder
+  parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
   const owned = parts.move()
   return {
     ...compute,

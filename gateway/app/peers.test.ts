@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
+import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
 import { Peers, type WhenAway } from './peers.ts'
@@ -23,7 +24,10 @@ class Watched {
   } as never
 
   act(what: string, afterMs: number): WhenAway {
-    return { afterMs, act: async (name) => void this.told.push(`${name}: ${what}`) }
+    return {
+      afterMs,
+      act: async ({ processName }) => void this.told.push(`${processName}: ${what}`),
+    }
   }
 
   has(...told: readonly string[]): Promise<void> {
@@ -40,7 +44,10 @@ async function join(
   const credentialsFile = await bus.gatewayCredentialsFile()
   const log = createLogger(processName, 'warn')
   const nats = await connectBus({ url: bus.url, name: processName, credentialsFile }, log)
-  const peers = new Peers({ nats, clock: systemClock, log: watched.log, processName, onAway })
+  const incarnation = newId<string>()
+  const peers = new Peers({
+    ...{ nats, clock: systemClock, log: watched.log, processName, incarnation, onAway },
+  })
   return {
     [Symbol.asyncDispose]: async () => {
       await nats.close()

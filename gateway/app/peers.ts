@@ -1,6 +1,5 @@
 import { type NatsConnection, RequestError } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
-import { newId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { aliveSubject, peersSubject } from '#openapi/wire.ts'
 
@@ -8,15 +7,19 @@ export interface PeersOptions {
   readonly nats: NatsConnection
   readonly clock: Clock
   readonly log: Logger
-  /** The name of this process among the gateways. */
+  /** The name of this process among the gateways, and an id that differs after each start. */
   readonly processName: string
+  readonly incarnation: string
   /** What is done about a gateway that has been away from the bus for so long, each once. */
   readonly onAway: readonly WhenAway[]
 }
 
 export interface WhenAway {
   readonly afterMs: number
-  readonly act: (processName: string) => Promise<void>
+  readonly act: (gone: {
+    readonly processName: string
+    readonly incarnation: string
+  }) => Promise<void>
 }
 
 /** How often a gateway introduces itself. */
@@ -44,7 +47,6 @@ interface Peer {
  */
 export class Peers implements AsyncDisposable {
   readonly #options: PeersOptions
-  readonly #incarnation = newId<string>()
   readonly #peers = new Map<string, Peer>()
   readonly #stop = new AbortController()
   readonly #loop: Promise<void>
@@ -53,9 +55,9 @@ export class Peers implements AsyncDisposable {
 
   constructor(options: PeersOptions) {
     this.#options = options
-    const { nats } = options
+    const { nats, incarnation } = options
     const subscriptions = [
-      nats.subscribe(aliveSubject(this.#incarnation), { callback: (_, ask) => void ask.respond() }),
+      nats.subscribe(aliveSubject(incarnation), { callback: (_, ask) => void ask.respond() }),
       nats.subscribe(peersSubject(), {
         callback: (error, message) => {
           if (error === null) this.#hear(message.string())
@@ -101,10 +103,10 @@ export class Peers implements AsyncDisposable {
   }
 
   #introduce(): void {
-    const { nats, clock, processName } = this.#options
+    const { nats, clock, processName, incarnation } = this.#options
     if (nats.isClosed() || clock.elapsed() - this.#introducedAt < INTRODUCE_MS) return
     this.#introducedAt = clock.elapsed()
-    nats.publish(peersSubject(), `${this.#incarnation} ${processName}`)
+    nats.publish(peersSubject(), `${incarnation} ${processName}`)
   }
 
   async #ask(name: string, peer: Peer): Promise<void> {
@@ -132,7 +134,7 @@ export class Peers implements AsyncDisposable {
     if (due === undefined || now - peer.awaySince < due.afterMs) return
     peer.acted += 1
     log.info({ gateway: name, away_ms: Math.round(now - peer.awaySince) }, 'gateway left the bus')
-    await due.act(name).catch((error: unknown) => {
+    await due.act({ processName: name, incarnation: peer.incarnation }).catch((error: unknown) => {
       log.warn({ gateway: name, ...errorFields(error) }, 'work of a gateway left to its leases')
     })
   }

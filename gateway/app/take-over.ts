@@ -16,15 +16,15 @@ export function takeOver(
   return [
     {
       afterMs: WORK_AFTER_MS,
-      act: async (gateway) => {
-        await endLeasesHeldBy(db, gateway)
+      act: async ({ processName }) => {
+        await endLeasesHeldBy(db, processName)
         lookForWork()
       },
     },
     {
       afterMs: SAGAS_AFTER_MS,
-      act: async (gateway) => {
-        await endProcessLease(db, gateway)
+      act: async ({ processName, incarnation }) => {
+        await endProcessLease(db, processName, incarnation)
         lookForSagas()
       },
     },
