@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { connectionTo } from './connection-options.ts'
 
 const SEVERAL = /^(mysql:\/\/(?:[^/@]*@)?)([^/@]+)(\/.*)?$/
 
@@ -13,8 +14,9 @@ export function databaseUrls(text: string): readonly [string, ...string[]] {
   if (wrong !== undefined)
     throw new Failure(
       'invalid',
-      'A database is named as mysql://USER:PASSWORD@HOST:PORT/DATABASE, with a comma between the HOST:PORT of several servers.',
+      'A database is named as mysql://USER:PASSWORD@HOST:PORT/DATABASE, with a comma between the HOST:PORT of several servers, and ?ssl-ca=FILE at the end for encryption.',
     )
+  for (const url of urls) connectionTo(url)
   return urls as [string, ...string[]]
 }
 

@@ -11,6 +11,7 @@ import {
 import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { findWriter } from './cluster-nodes.ts'
+import { connectionTo } from './connection-options.ts'
 import { databaseUrls } from './database-url.ts'
 import { codeOf } from './failures.ts'
 import { beginElections } from './node-state.ts'
@@ -35,7 +36,7 @@ export async function migrateDatabase(
   if (!/^[A-Za-z0-9_]+$/.test(name)) throw new Error(`Database name '${name}' is not plain`)
   const server = new URL(url)
   server.pathname = ''
-  const connection = await createConnection({ uri: server.href })
+  const connection = await createConnection(connectionTo(server.href))
   try {
     await connection.query(
       `CREATE DATABASE IF NOT EXISTS \`${name}\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
@@ -109,7 +110,7 @@ class MigrationLock implements AsyncDisposable {
   }
 
   async #set(what: string): Promise<void> {
-    const connection = await createConnection({ uri: this.#url })
+    const connection = await createConnection(connectionTo(this.#url))
     try {
       await changed(connection, `UPDATE migration_lock SET ${what} WHERE id = 1 AND holder = ?`, [
         this.#holder,

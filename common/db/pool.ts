@@ -1,4 +1,5 @@
 import { createPool, type Pool } from 'mysql2'
+import { connectionTo } from './connection-options.ts'
 import { dropStatementMetadata } from './drop-statement-metadata.ts'
 import { endSilentConnections } from './end-silent-connections.ts'
 
@@ -21,7 +22,7 @@ const STATEMENTS_PER_CONNECTION_MAX = 128
 /** Connections to one server. Without `autocommit` a connection begins a transaction with its first statement: a round trip less than BEGIN. */
 export function openPool(options: PoolOptions, autocommit: boolean): Pool {
   const pool = createPool({
-    uri: options.url,
+    ...connectionTo(options.url),
     connectionLimit: options.connectionsMax,
     maxIdle: options.connectionsMax,
     queueLimit: WAITING_MAX,

@@ -1,8 +1,9 @@
 import { createConnection } from 'mysql2/promise'
+import { connectionTo } from '#common/db/connection-options.ts'
 
 /** Afterwards neither the database nor its account is there. */
 export async function dropDatabaseUser(rootUrl: string, database: string): Promise<void> {
-  const connection = await createConnection({ uri: rootUrl })
+  const connection = await createConnection(connectionTo(rootUrl))
   try {
     await connection.query(`DROP DATABASE IF EXISTS \`${database}\``)
     await connection.query(`DROP USER IF EXISTS \`${database}\`@'127.0.0.1'`)
@@ -25,7 +26,7 @@ export async function databaseUser(
   const account = `\`${database}\`@'127.0.0.1'`
   // The database of a GRANT is a pattern, in which _ matches any character.
   const pattern = database.replaceAll('_', '\\_')
-  const connection = await createConnection({ uri: rootUrl })
+  const connection = await createConnection(connectionTo(rootUrl))
   try {
     await connection.query(`CREATE USER IF NOT EXISTS ${account}`)
     await connection.query(`ALTER USER ${account} IDENTIFIED BY '${password}'`)

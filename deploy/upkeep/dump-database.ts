@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { createConnection, type RowDataPacket } from 'mysql2'
+import { connectionTo } from '#common/db/connection-options.ts'
 
 /** Kept by the migrations themselves, which make the tables again. */
 const OF_MIGRATIONS: ReadonlySet<string> = new Set(['__drizzle_migrations', 'migration_lock'])
@@ -12,7 +13,7 @@ export type DumpLine =
 
 /** Writes every row as it was at one moment, without disturbing users of the database. */
 export async function dumpDatabase(url: string, out: Writable): Promise<void> {
-  const streaming = createConnection({ uri: url, typeCast: (field) => field.string() })
+  const streaming = createConnection({ ...connectionTo(url), typeCast: (field) => field.string() })
   const connection = streaming.promise()
   const write = async (line: DumpLine) => {
     if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')

@@ -1,4 +1,5 @@
 import { type Connection, createConnection } from 'mysql2/promise'
+import { connectionTo } from '#common/db/connection-options.ts'
 import { Failure } from '#common/errors.ts'
 import type { DumpLine } from './dump-database.ts'
 
@@ -13,7 +14,7 @@ interface Batch {
 
 /** Afterwards a database whose tables are there and empty has the rows of a dump. */
 export async function loadDatabase(url: string, lines: AsyncIterable<string>): Promise<void> {
-  const connection = await createConnection({ uri: url })
+  const connection = await createConnection(connectionTo(url))
   let into: string | undefined
   const batch: Batch = { rows: [], bytes: 0 }
   try {

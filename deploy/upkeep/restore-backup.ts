@@ -1,5 +1,6 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { renewIncarnation } from '#cells/db/feed.ts'
+import { connectionTo } from '#common/db/connection-options.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
@@ -54,14 +55,14 @@ export async function restoreBackup(
 }
 
 async function drop(url: string, database: string): Promise<void> {
-  const connection = await createConnection({ uri: url })
+  const connection = await createConnection(connectionTo(url))
   await connection.query(`DROP DATABASE IF EXISTS \`${database}\``)
   await connection.end()
 }
 
 /** MariaDB renames tables and not databases; all of them in one statement, which is done or is not. */
 async function replace(url: string, database: string, draft: string): Promise<void> {
-  const connection = await createConnection({ uri: url })
+  const connection = await createConnection(connectionTo(url))
   const old = `${database}_before_restore`
   try {
     const tablesOf = async (name: string) => {
