@@ -4,6 +4,7 @@ import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
 import { addCellCommand } from './commands/cell.ts'
+import { addConfigCommand } from './commands/config.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
 import { addSshCommand } from './commands/ssh.ts'
@@ -13,6 +14,7 @@ import { addDownCommand, addUpCommand } from './commands/up.ts'
 import { addBackupCommands, addDbCommand, addUpgradeCommand } from './commands/upkeep.ts'
 
 const DEPLOYMENT = 'The deployment in this checkout:'
+const PRODUCTION = 'The programs of this machine, as services:'
 const CLOUD = 'A cloud, through its API:'
 
 /** Every command of `./weir`. One that is misused throws a `CommanderError`, after it was explained. */
@@ -42,6 +44,8 @@ export function createProgram(operator: Operator): Command {
   addDbCommand(program)
   addBackupCommands(program)
   addAdminCommand(program)
+  program.commandsGroup(PRODUCTION)
+  addConfigCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)
   addHostCommand(program)

@@ -19,6 +19,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'cells/images/image-caches.ts': 'a pass ends at a time of day, at every process of the cell',
   'cells/reconcilers/allocation-audit.ts': 'rows are compared by the time they were written',
   'cells/reconcilers/purge.ts': 'rows are kept for days',
+  'deploy/config/check-files.ts': 'a certificate ends at a time of day',
   'drivers/docker/diagnostics.ts': 'the engine says since when',
   'drivers/docker/watch.ts': 'the engine is asked since when',
   'drivers/libvirt/diagnostics.ts': 'the file system says since when',

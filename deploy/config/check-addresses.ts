@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { createConnection } from 'mysql2/promise'
+import { addressesIn } from '#common/addresses.ts'
+import { connectionTo } from '#common/db/connection-options.ts'
+import { databaseUrls } from '#common/db/database-url.ts'
+import type { Env } from '#common/env.ts'
+import { errorChain } from '#common/errors.ts'
+import type { Finding } from '../doctor/finding.ts'
+
+const LIMIT_MS = 3_000
+const DATABASES = ['GATEWAY_DATABASE_URL', 'CELL_DATABASE_URL']
+/** Settings with one address or several of what a program connects to. */
+const ADDRESSES = [
+  'GATEWAY_NATS_URL',
+  'GATEWAY_NATS_LEAF_URL',
+  'GATEWAY_IDENTITY_URL',
+  'GATEWAY_IMAGES_S3_ENDPOINT',
+  'CELL_NATS_URL',
+  'CELL_UPLINK_URL',
+  'CELL_IMAGE_URL',
+  'COMPUTE_NATS_URL',
+  'COMPUTE_GATEWAY_URL',
+  'COMPUTE_IMAGE_URL',
+]
+const USUAL_PORTS: Readonly<Record<string, number>> = {
+  'http:': 80,
+  'https:': 443,
+  'ws:': 80,
+  'wss:': 443,
+  'nats:': 4_222,
+  'tls:': 4_222,
+}
+
+/** Whether the databases let this account in, and something listens at the other addresses. */
+export async function checkAddresses(env: Env): Promise<readonly Finding[]> {
+  const databases = DATABASES.flatMap((name) => {
+    const url = secretOf(env, name)
+    return url === undefined
+      ? []
+      : databaseUrls(url).map((each) => reaches(name, new URL(each).host, () => logIn(each)))
+  })
+  const others = ADDRESSES.flatMap((name) =>
+    addressesIn(env[name] ?? '').map((each) => reaches(name, each, () => knock(new URL(each)))),
+  )
+  return Promise.all([...databases, ...others])
+}
+
+function secretOf(env: Env, name: string): string | undefined {
+  const file = env[`${name}_FILE`]
+  return file === undefined || file === '' ? env[name] : readFileSync(file, 'utf8').trimEnd()
+}
+
+async function reaches(
+  name: string,
+  address: string,
+  probe: () => Promise<void>,
+): Promise<Finding> {
+  try {
+    await probe()
+    return { is: 'ok', what: `${name}: ${address} answers` }
+  } catch (error) {
+    return { is: 'bad', what: `${name}: ${address} does not answer: ${errorChain(error)}` }
+  }
+}
+
+async function logIn(url: string): Promise<void> {
+  const server = new URL(url)
+  // The database itself may not have been made yet.
+  server.pathname = ''
+  const connection = await createConnection({
+    ...connectionTo(server.href),
+    connectTimeout: LIMIT_MS,
+  })
+  await connection.end()
+}
+
+function knock({ protocol, hostname, port }: URL): Promise<void> {
+  const to = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (USUAL_PORTS[protocol] ?? 0) : Number(port),
+    timeout: LIMIT_MS,
+  }
+  return new Promise((resolve, reject) => {
+    const socket = connect(to, () => {
+      socket.destroy()
+      resolve()
+    })
+    socket.once('error', reject)
+    socket.once('timeout', () => socket.destroy(new Error(`no answer in ${LIMIT_MS / 1_000} s`)))
+  })
+}
