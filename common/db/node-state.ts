@@ -7,7 +7,7 @@ import { isWithoutEffect, RETRY_MS, retried } from './retry.ts'
 export const SILENCE_MAX_MS = 1_000
 
 const STATUS = `show global status where variable_name in ('wsrep_ready', 'wsrep_cluster_status',
-  'wsrep_local_state', 'wsrep_local_index', 'wsrep_cluster_size')`
+  'wsrep_local_state', 'wsrep_local_index', 'wsrep_cluster_size', 'wsrep_provider_name')`
 const SYNCED = '4'
 /** It gives another node a copy of its data, and serves meanwhile. */
 const DONOR = '2'
@@ -15,10 +15,11 @@ const DONOR = '2'
 /** What a node of a Galera cluster says; of another server, whether it may be written to. */
 export async function lookAt(connection: Connection): Promise<NodeState> {
   const rows = await ask(connection, STATUS)
-  if (rows.length === 0) return lookAtOther(connection)
   const status = new Map(
     rows.map((row) => [row['Variable_name'] as string, row['Value'] as string]),
   )
+  // Debian's MariaDB could be a node of a cluster, and says so also where it is none.
+  if ((status.get('wsrep_provider_name') ?? '') === '') return lookAtOther(connection)
   const isInCluster =
     status.get('wsrep_ready') === 'ON' && status.get('wsrep_cluster_status') === 'Primary'
   const [own] = await ask(connection, 'select @@wsrep_node_name as name')
