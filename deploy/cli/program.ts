@@ -5,13 +5,14 @@ import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addConfigCommand } from './commands/config.ts'
+import { addDbCommand } from './commands/db.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
 import { addSshCommand } from './commands/ssh.ts'
 import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
-import { addBackupCommands, addDbCommand, addUpgradeCommand } from './commands/upkeep.ts'
+import { addBackupCommands, addUpgradeCommand } from './commands/upkeep.ts'
 
 const DEPLOYMENT = 'The deployment in this checkout:'
 const PRODUCTION = 'The programs of this machine, as services:'
@@ -41,7 +42,7 @@ export function createProgram(operator: Operator): Command {
   addDoctorCommand(program)
   addUpgradeCommand(program)
   addTestCommand(program)
-  addDbCommand(program)
+  addDbCommand(program, operator)
   addBackupCommands(program)
   addAdminCommand(program)
   program.commandsGroup(PRODUCTION)
