@@ -116,7 +116,7 @@ test('sagas on which a process worked when it ended are tried apart, and their r
   expect(await rowOf(innocent)).toMatchObject({ state: 'done' })
   // It rests, and is tried apart again, not here.
   await expect.poll(async () => (await rowOf(left)).resumeAt.getTime() > Date.now()).toBe(true)
-  expect(await rowOf(left)).toMatchObject({ state: 'running', hand: 'suspect' })
+  expect(await rowOf(left)).toMatchObject({ state: 'running', execution: 'suspect' })
   expect(new Set(tried)).toEqual(new Set([innocent, guilty, left]))
 })
 

@@ -8,7 +8,7 @@ import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
 import type { LogRow } from './progress.ts'
 import type { Json, SagaState } from './saga.ts'
-import { leases, type SagaHand, sagas } from './schema.ts'
+import { leases, type SagaExecution, sagas } from './schema.ts'
 
 export interface SagaRecord {
   readonly id: SagaId
@@ -42,7 +42,7 @@ const INSERT = statement(
     params: sql.placeholder('params'),
     work: sql.placeholder('work'),
     log: sql.placeholder('log'),
-    hand: sql`${sql.placeholder('hand')}`,
+    execution: sql`${sql.placeholder('execution')}`,
     owner: sql.placeholder('owner'),
     generation: sql.placeholder('generation'),
     resumeAt: now,
@@ -59,7 +59,7 @@ const HOLD = statement(
       state: sql`${sql.placeholder('state')}`,
       params: sql`coalesce(${sql.placeholder('params')}, params)`,
       log: sql`coalesce(${sql.placeholder('log')}, log)`,
-      hand: sql`if(hand = 'suspect' and ${sql.placeholder('isStep')} = 0, hand, ${sql.placeholder('hand')})`,
+      execution: sql`if(execution = 'suspect' and ${sql.placeholder('isStep')} = 0, execution, ${sql.placeholder('execution')})`,
       why: sql`${sql.placeholder('why')}`,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
@@ -102,8 +102,8 @@ export function queueSaga(
   { state, params = saga.params as object, log }: Omit<Hold, 'pauseMs'>,
 ): void {
   const { name: owner, generation } = lease
-  const hand = handOf(state, 0)
-  tx.queue(INSERT, { ...saga, owner, generation, state, params, hand, log: log ?? [] })
+  const execution = executionOf(state, 0)
+  tx.queue(INSERT, { ...saga, owner, generation, state, params, execution, log: log ?? [] })
   tx.shownBy(async (db) => (await findLocked(db, saga.id)) !== undefined)
 }
 
@@ -166,15 +166,15 @@ function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params, log,
     pauseMs,
     params: json(params),
     log: json(log),
-    hand: handOf(state, pauseMs),
+    execution: executionOf(state, pauseMs),
     isStep: log === undefined ? 0 : 1,
     why: why?.slice(0, WHY_MAX) ?? null,
   }
 }
 
 /** A saga that continues without a pause is being worked on by a process. */
-function handOf(state: SagaState, pauseMs: number): SagaHand {
-  return (state === 'running' || state === 'unwinding') && pauseMs === 0 ? 'held' : 'free'
+function executionOf(state: SagaState, pauseMs: number): SagaExecution {
+  return (state === 'running' || state === 'unwinding') && pauseMs === 0 ? 'active' : 'idle'
 }
 
 /** Why the saga unwound, as its log has it; undefined when no step failed. */
@@ -200,12 +200,12 @@ export interface Adoption {
 export async function letGoOf(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
   await db.orm
     .update(sagas)
-    .set({ hand: 'free' })
+    .set({ execution: 'idle' })
     .where(
       and(
         eq(sagas.owner, lease.name),
         eq(sagas.generation, lease.generation),
-        eq(sagas.hand, 'held'),
+        eq(sagas.execution, 'active'),
         ids === undefined ? undefined : inArray(sagas.id, [...ids]),
       ),
     )
@@ -220,7 +220,7 @@ export async function restSuspect(
 ): Promise<void> {
   await db.orm
     .update(sagas)
-    .set({ hand: 'suspect', resumeAt: sql`now(3) + interval ${pauseMs} * 1000 microsecond` })
+    .set({ execution: 'suspect', resumeAt: sql`now(3) + interval ${pauseMs} * 1000 microsecond` })
     .where(
       and(
         eq(sagas.id, saga),
@@ -238,7 +238,7 @@ export async function continueSaga(db: Executor, saga: string): Promise<boolean>
     .update(sagas)
     .set({
       state: sql`if(${hasFailed}, 'unwinding', 'running')`,
-      hand: 'suspect',
+      execution: 'suspect',
       why: null,
       resumeAt: now,
     })
@@ -288,7 +288,7 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
   await db.orm.execute(sql`
     update ${sagas} join leases on leases.name = sagas.owner
     set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation},
-      sagas.hand = if(sagas.hand = 'held', 'suspect', sagas.hand)
+      sagas.execution = if(sagas.execution = 'active', 'suspect', sagas.execution)
     where ${inArray(
       sagas.id,
       found.map(({ id: abandoned }) => abandoned),
@@ -317,11 +317,11 @@ export async function adoptSagas(
     .orderBy(asc(sagas.resumeAt))
     .limit(max + running.size)
   const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
-  const trusted = idle.filter(({ hand }) => hand !== 'suspect').map((row) => row.id)
+  const trusted = idle.filter(({ execution }) => execution !== 'suspect').map((row) => row.id)
   if (trusted.length > 0)
     await db.orm
       .update(sagas)
-      .set({ hand: 'held' })
+      .set({ execution: 'active' })
       .where(and(inArray(sagas.id, trusted), isOwn, isUnfinished))
   return idle.map(adopted)
 }
@@ -342,7 +342,7 @@ export async function readSaga(
 
 function adopted(row: typeof sagas.$inferSelect): AdoptedSaga {
   return {
-    isSuspect: row.hand === 'suspect',
+    isSuspect: row.execution === 'suspect',
     id: row.id as SagaId,
     name: row.name,
     version: row.version,

@@ -2,7 +2,8 @@ import { index, int, json, mysqlTable, text } from 'drizzle-orm/mysql-core'
 import { fixedToken, time, token, uuid } from '../db/columns.ts'
 import type { LogRow } from './progress.ts'
 
-export type SagaHand = 'free' | 'held' | 'suspect'
+/** Whether a process executes the saga; `suspect`: a process ended while it did, and the saga may be the cause. */
+export type SagaExecution = 'idle' | 'active' | 'suspect'
 
 /** One row per saga. `owner` and `generation` fence: a change by anyone else matches no row and so fails. */
 export const sagas = mysqlTable(
@@ -20,8 +21,8 @@ export const sagas = mysqlTable(
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
-    /** `held` while a process is at it. `suspect`: one ended meanwhile, and this may be why, until it has taken another step. */
-    hand: fixedToken('hand', 7).$type<SagaHand>().notNull().default('free'),
+    /** A suspect stays one until it completes another step. */
+    execution: fixedToken('execution', 7).$type<SagaExecution>().notNull().default('idle'),
     /** Why it is stuck. */
     why: text('why'),
     /**

@@ -164,7 +164,7 @@ CREATE TABLE `sagas` (
 	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
-	`hand` char(7) character set ascii collate ascii_bin NOT NULL DEFAULT 'free',
+	`execution` char(7) character set ascii collate ascii_bin NOT NULL DEFAULT 'idle',
 	`why` text,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
