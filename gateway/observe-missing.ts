@@ -3,7 +3,7 @@ import { errorFields } from '#common/log.ts'
 import { countStuck } from '#common/saga/stuck.ts'
 import type { ComputeDeps } from './app/compute.ts'
 import { countMissing } from './db/missing-servers.ts'
-import { countStuckRows } from './db/rows-in-hand.ts'
+import { countStuckRows } from './db/reconciler-rows.ts'
 
 /**
  * Afterwards the metrics have, per cell, how many servers are shown that the cell's last full copy had not, and how

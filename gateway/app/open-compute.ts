@@ -101,16 +101,16 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     everyMs: RECOVER_MS,
     round: async () => ({ takenUp: await sagas.recover() }),
   })
-  const inHand = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, apart }))
+  const byRows = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, apart }))
   const rows = rowReconcilers(compute, options)
-  const retries = inHand(rows.retries)
+  const retries = byRows(rows.retries)
   const others = [
-    inHand(rows.deletes),
-    inHand(rows.missing),
+    byRows(rows.deletes),
+    byRows(rows.missing),
     ...reconcilersOf(compute, options).map(run),
   ]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
-  const woken = wokenByWork(compute, rows, { run, inHand, numbering, recovery })
+  const woken = wokenByWork(compute, rows, { run, byRows, numbering, recovery })
   const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
   const push = throttle(() => nudge(toHosts), { clock, ...PUSHED_AT_MOST })
   const networks = run(pushNetworks(compute, processName))
@@ -180,7 +180,7 @@ export async function openComputeDeps(
 
 interface Runner {
   readonly run: (reconciler: Reconciler) => RunningReconciler
-  readonly inHand: <Row>(reconciler: RowReconciler<Row>) => RunningReconciler
+  readonly byRows: <Row>(reconciler: RowReconciler<Row>) => RunningReconciler
   readonly numbering: RunningReconciler
   readonly recovery: RunningReconciler
 }
@@ -193,14 +193,14 @@ function nudge(reconcilers: readonly RunningReconciler[]): void {
 function wokenByWork(
   compute: Compute,
   rows: RowReconcilers,
-  { run, inHand, numbering, recovery }: Runner,
+  { run, byRows, numbering, recovery }: Runner,
 ): readonly [RunningReconciler, ...RunningReconciler[]] {
-  const intents = inHand(rows.intents)
-  const resizes = inHand(rows.resizes)
-  const kept = inHand(rows.kept)
+  const intents = byRows(rows.intents)
+  const resizes = byRows(rows.resizes)
+  const kept = byRows(rows.kept)
   const snapshots = run(tidySnapshots(compute))
-  const acts = inHand(rows.acts)
-  const drains = inHand(rows.drains)
+  const acts = byRows(rows.acts)
+  const drains = byRows(rows.drains)
   const watch = watchWork(compute, {
     events: () => nudge([numbering]),
     intents: () => nudge([intents]),

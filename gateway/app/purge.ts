@@ -17,8 +17,8 @@ import {
   purgeKeys,
   purgeTraces,
 } from '../db/purges.ts'
+import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
-import { purgeRowsInHand } from '../db/rows-in-hand.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
 export interface Retention {
@@ -61,7 +61,7 @@ export async function purge(
     audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
-    rows_in_hand: (rows) => purgeRowsInHand(db, before(retention.operationsMs), rows),
+    reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),
     commit_markers: (rows) => purgeCommitMarkers(db, before(COMMIT_MARKERS_MS), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),

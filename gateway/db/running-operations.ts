@@ -2,7 +2,7 @@ import { and, eq, inArray } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { sagas } from '#common/saga/schema.ts'
-import { cellSagas, operations, rowsInHand } from './schema/operations.ts'
+import { cellSagas, operations, reconcilerRows } from './schema/operations.ts'
 
 /** Those of these operations, sagas and rows of reconcilers among them, that have not ended. */
 export async function runningAmong(
@@ -25,9 +25,14 @@ export async function runningAmong(
         and(inArray(cellSagas.id, [...ids]), inArray(cellSagas.state, ['running', 'unwinding'])),
       ),
     db.orm
-      .select({ id: rowsInHand.id })
-      .from(rowsInHand)
-      .where(and(inArray(rowsInHand.id, [...ids]), inArray(rowsInHand.hand, ['held', 'suspect']))),
+      .select({ id: reconcilerRows.id })
+      .from(reconcilerRows)
+      .where(
+        and(
+          inArray(reconcilerRows.id, [...ids]),
+          inArray(reconcilerRows.state, ['held', 'suspect']),
+        ),
+      ),
   )
   return new Set(rows.map(({ id }) => id))
 }

@@ -7,7 +7,7 @@ import type { Poison } from '#common/apart/testing.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { sagas } from '#common/saga/schema.ts'
-import { rowsInHand } from '#gateway/db/schema/operations.ts'
+import { reconcilerRows } from '#gateway/db/schema/operations.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
 
 // Goal: one poisoned saga, or row of a reconciler, ends a program once at most, is then stuck with a reason, and holds up no other.
@@ -79,9 +79,9 @@ test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || pois
 
     const rows = () =>
       db.orm
-        .select({ row: rowsInHand.rowId, why: rowsInHand.why })
-        .from(rowsInHand)
-        .where(eq(rowsInHand.hand, 'stuck'))
+        .select({ row: reconcilerRows.rowId, why: reconcilerRows.why })
+        .from(reconcilerRows)
+        .where(eq(reconcilerRows.state, 'stuck'))
     await expect.poll(rows, { timeout: 60_000 }).toEqual([{ row: poison, why }])
     const again = text(second)
     await expect.poll(() => again.join(''), { timeout: 60_000 }).toContain('innocent taken')

@@ -12,7 +12,7 @@ import {
   type OperationRecord,
   type OperationState,
 } from '../../db/operations.ts'
-import { continueRow, findStuckRow, listStuckRows } from '../../db/rows-in-hand.ts'
+import { continueRow, findStuckRow, listStuckRows } from '../../db/reconciler-rows.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
 import type { Compute } from '../compute.ts'
 import { continueInCell } from './cell-sagas.ts'

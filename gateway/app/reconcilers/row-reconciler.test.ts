@@ -12,14 +12,14 @@ import {
   countStuckRows,
   findStuckRow,
   listStuckRows,
-  purgeRowsInHand,
+  purgeReconcilerRows,
   takeRows,
-} from '../../db/rows-in-hand.ts'
+} from '../../db/reconciler-rows.ts'
 import { runningAmong } from '../../db/running-operations.ts'
-import { rowsInHand } from '../../db/schema/operations.ts'
+import { reconcilerRows } from '../../db/schema/operations.ts'
 import { type ApartRow, byRow, type RowReconciler } from './row-reconciler.ts'
 
-// Goal: a row that was in hand when a process ended never ends the next one, and is left to no process in silence.
+// Goal: a row on which a process worked when it ended never ends the next process, and no process drops it without a record.
 
 const log = createLogger('test', 'error')
 const { signal } = new AbortController()
@@ -29,13 +29,13 @@ let asides: string[]
 let tried: string[]
 
 beforeAll(async () => {
-  const url = await freshDatabase('rows_in_hand')
+  const url = await freshDatabase('reconciler_rows')
   await migrateDatabase(url, 'gateway/db/migrations')
   db = new Database({ url, connectionsMax: 2 })
 })
 beforeEach(async () => {
   ;[worked, asides, tried] = [[], [], []]
-  await db.orm.delete(rowsInHand)
+  await db.orm.delete(reconcilerRows)
 })
 afterAll(() => db?.[Symbol.asyncDispose]())
 
@@ -65,9 +65,9 @@ function round(
   return byRow(each, guard).round(signal)
 }
 
-const inHand = async () => {
-  const rows = await db.orm.select().from(rowsInHand)
-  return Object.fromEntries(rows.map(({ rowId, hand }) => [rowId, hand]))
+const rowStates = async () => {
+  const rows = await db.orm.select().from(reconcilerRows)
+  return Object.fromEntries(rows.map(({ rowId, state }) => [rowId, state]))
 }
 
 test('rows on which a process worked when it ended are tried apart, and the guilty one is stuck until an operator continues it', async () => {
@@ -81,7 +81,7 @@ test('rows on which a process worked when it ended are tried apart, and the guil
 
   expect(worked).toEqual(['new'])
   expect(tried.toSorted()).toEqual(keys)
-  await expect.poll(inHand).toEqual({ guilty: 'stuck', unclear: 'suspect' })
+  await expect.poll(rowStates).toEqual({ guilty: 'stuck', unclear: 'suspect' })
   expect(await countStuckRows(db)).toBe(1)
   const [stuck] = await listStuckRows(db, 'g', 10, 'failed')
   expect(stuck).toMatchObject({ kind: 'sample', subject: 'guilty', state: 'failed' })
@@ -94,7 +94,7 @@ test('rows on which a process worked when it ended are tried apart, and the guil
   expect(await continueRow(db, stuck!.id)).toBe(false)
   await round(await lives('two'), rowsOf(['guilty']))
   expect(tried).toHaveLength(4)
-  await expect.poll(inHand).toEqual({ guilty: 'ended', unclear: 'suspect' })
+  await expect.poll(rowStates).toEqual({ guilty: 'ended', unclear: 'suspect' })
   expect(worked).toEqual(['new'])
 })
 
@@ -102,7 +102,7 @@ test('an operator who continued a row sees it run, and its end until that is pur
   await takeRows(db, await lives('seven'), 'sample', ['poor'])
   const lease = await lives('seven')
   await round(lease, rowsOf(['poor']), { poor: { kind: 'guilty', why: 'It looped.' } })
-  await expect.poll(inHand).toEqual({ poor: 'stuck' })
+  await expect.poll(rowStates).toEqual({ poor: 'stuck' })
   const [stuck] = await listStuckRows(db, 'g', 10)
   const { id } = stuck!
   const shown = () => findStuckRow(db, id)
@@ -118,7 +118,7 @@ test('an operator who continued a row sees it run, and its end until that is pur
   await round(await lives('eight'), rowsOf(['poor']))
   expect(worked).toEqual(['poor'])
   expect(await shown()).toMatchObject({ id, state: 'done' })
-  await purgeRowsInHand(db, new Date('2100-01-01'), 10)
+  await purgeReconcilerRows(db, new Date('2100-01-01'), 10)
   expect(await shown()).toBeUndefined()
 })
 
@@ -129,7 +129,7 @@ test('a reconciler that can do without a row sets it aside itself', async () => 
 
   await round(await lives('three'), rowsOf(['bad'], { setAside }), ends)
 
-  await expect.poll(inHand).toEqual({})
+  await expect.poll(rowStates).toEqual({})
   expect(asides).toEqual(['bad: It looped.'])
 })
 
@@ -137,12 +137,12 @@ test('rows of a living process are left to it, and no row stays recorded after a
   const other = await lives('four')
   await takeRows(db, other, 'sample', ['theirs'])
   const seen: object[] = []
-  const work = async () => void seen.push(await inHand())
+  const work = async () => void seen.push(await rowStates())
 
   await round(await lives('five'), rowsOf(['theirs', 'ours'], { work }))
 
   expect(seen).toEqual([{ theirs: 'held', ours: 'held' }])
-  expect(await inHand()).toEqual({ theirs: 'held' })
+  expect(await rowStates()).toEqual({ theirs: 'held' })
   expect(tried).toEqual([])
 })
 
@@ -154,5 +154,5 @@ test('a row at which the work fails is for the next round', async () => {
 
   expect(await byRow(rowsOf(['a', 'b'], { work }), guard).round(signal)).toMatchObject({ left: 2 })
 
-  expect(await inHand()).toEqual({})
+  expect(await rowStates()).toEqual({})
 })

@@ -4,7 +4,7 @@ import { errorFields } from '#common/log.ts'
 import { forEachRow, type Reconciler, type ReconcilerReport } from '#common/reconciler.ts'
 import type { Lease } from '#common/saga/lease.ts'
 import type { Json } from '#common/saga/saga.ts'
-import { letGoOfRows, setRowAside, takeRows } from '../../db/rows-in-hand.ts'
+import { markRowStuck, releaseRows, takeRows } from '../../db/reconciler-rows.ts'
 import type { Compute } from '../compute.ts'
 
 /** A reconciler that does one thing for each of the rows that need it. */
@@ -74,7 +74,7 @@ async function round<Row>(
     )
     await each.after?.()
   } finally {
-    await letGoOfRows(db, lease, each.name, here)
+    await releaseRows(db, lease, each.name, here)
   }
   if (apart !== undefined)
     for (const key of suspect) void tryApart(each, { ...guard, apart }, due.get(key)!)
@@ -96,7 +96,7 @@ async function tryApart<Row>(
     // The trial says nothing about the remaining row: it stays a suspect.
     if (end.kind === 'left') return
     if (end.kind === 'guilty') await setAside(each, guard, row, end.why)
-    await letGoOfRows(db, lease, each.name, [key])
+    await releaseRows(db, lease, each.name, [key])
   } catch (error) {
     log.warn({ reconciler: each.name, row: key, ...errorFields(error) }, 'row stays a suspect')
   } finally {
@@ -112,7 +112,7 @@ async function setAside<Row>(
 ): Promise<void> {
   const { name: reconciler } = each
   log.error({ reconciler, row: each.keyOf(row), why }, 'row set aside')
-  if (each.setAside === undefined) await setRowAside(db, reconciler, each.keyOf(row), why)
+  if (each.setAside === undefined) await markRowStuck(db, reconciler, each.keyOf(row), why)
   else await each.setAside(row, why)
 }
 

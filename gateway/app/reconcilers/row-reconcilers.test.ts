@@ -7,7 +7,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { beginHostDrain, findHostDrain } from '../../db/operations.ts'
-import { takeRows } from '../../db/rows-in-hand.ts'
+import { takeRows } from '../../db/reconciler-rows.ts'
 import { listActions } from '../../db/server-action-list.ts'
 import { intentPage } from '../intents/intents.ts'
 import type { RunningCompute } from '../open-compute.ts'
@@ -17,7 +17,7 @@ import { startServers } from '../servers/boot/start-servers.ts'
 import type { ApartRow } from './row-reconciler.ts'
 import { rowApart } from './row-reconcilers.ts'
 
-// Goal: intents and drains that were in hand when a gateway ended go through a process apart, and end well or aside.
+// Goal: intents and drains on which a gateway worked when it ended are tried in a process apart, and there they succeed or are set aside.
 
 const DEADLINE_MS = 500
 const LIMIT_MS = 30_000
@@ -42,12 +42,12 @@ const intentsOf = async (id: string) => {
   return intents
 }
 
-/** As when the process of this name had the row in hand and was killed. */
-async function leaveInHand(processName: string, reconciler: string, row: string): Promise<void> {
+/** As if the process of this name had been killed while it worked on the row. */
+async function leaveHeld(processName: string, reconciler: string, row: string): Promise<void> {
   await takeRows(env.db, await seizeLease(env.db, processName, newId(), 60_000), reconciler, [row])
 }
 
-/** A server whose stop waits, in the hand of a process of this name that has ended. */
+/** A server with a waiting stop, on which a process of this name worked when it ended. */
 async function leaveIntent(processName: string): Promise<string> {
   await using first = await env.core({ cellDeadlineMs: DEADLINE_MS, processName })
   const order = orderFor(cell)
@@ -59,7 +59,7 @@ async function leaveIntent(processName: string): Promise<string> {
   await waitFor('the cell to be unreachable', isUnreachable, LIMIT_MS)
   await powerServer(first, await by(id), id, 'stop')
   const [intent] = await intentsOf(id)
-  await leaveInHand(processName, 'intents', intent!.id)
+  await leaveHeld(processName, 'intents', intent!.id)
   return id
 }
 
@@ -112,7 +112,7 @@ test('a drain that ends its process apart has failed', async () => {
   const subject = { subjectId: newId<HostId>(), subject: 'host', cellId: cell.id, reason: null }
   const asked = { userId: 'u', requestId: 'req-1' }
   const id = await env.db.transaction((tx) => beginHostDrain(tx, { ...subject, ...asked }))
-  await leaveInHand(processName, 'drain hosts', id)
+  await leaveHeld(processName, 'drain hosts', id)
 
   await using _ = await next(processName, async () => {
     return { kind: 'guilty', why: 'Its process ran out of memory, or aborted.' }

@@ -696,18 +696,18 @@ CREATE TABLE `operations` (
 	CONSTRAINT `operations_slot_unique` UNIQUE(`slot`)
 );
 --> statement-breakpoint
-CREATE TABLE `rows_in_hand` (
+CREATE TABLE `reconciler_rows` (
 	`reconciler` varchar(32) character set ascii collate ascii_bin NOT NULL,
 	`row_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
-	`hand` char(7) character set ascii collate ascii_bin NOT NULL,
+	`state` char(7) character set ascii collate ascii_bin NOT NULL,
 	`why` text,
 	`taken_at` datetime(3) NOT NULL,
 	`ended_at` datetime(3),
-	CONSTRAINT `rows_in_hand_reconciler_row_id_pk` PRIMARY KEY(`reconciler`,`row_id`),
-	CONSTRAINT `rows_in_hand_id_unique` UNIQUE(`id`)
+	CONSTRAINT `reconciler_rows_reconciler_row_id_pk` PRIMARY KEY(`reconciler`,`row_id`),
+	CONSTRAINT `reconciler_rows_id_unique` UNIQUE(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `flavor_access` (

@@ -32,8 +32,8 @@ export const operations = mysqlTable(
 )
 
 /** The rows on which reconcilers are working, and those that wait for an operator. */
-export const rowsInHand = mysqlTable(
-  'rows_in_hand',
+export const reconcilerRows = mysqlTable(
+  'reconciler_rows',
   {
     reconciler: token('reconciler', 32).notNull(),
     /** The row, as its reconciler calls it: usually a server's id. */
@@ -43,7 +43,7 @@ export const rowsInHand = mysqlTable(
     /** The process that works on it, fenced by the lease of its sagas. */
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
-    hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
+    state: fixedToken('state', 7).$type<ReconcilerRowState>().notNull(),
     /** Why it is stuck, or was before an operator continued it. */
     why: text('why'),
     takenAt: time('taken_at').notNull(),
@@ -56,7 +56,7 @@ export const rowsInHand = mysqlTable(
  * `suspect`: a process ended while it worked on the row, which may be the cause. `stuck`: the row waits for an operator.
  * `ended`: the row was stuck, and the work on it has ended since; no process works on it.
  */
-export type RowHand = 'held' | 'suspect' | 'stuck' | 'ended'
+export type ReconcilerRowState = 'held' | 'suspect' | 'stuck' | 'ended'
 
 /** Sagas of cells that wait for an operator, from the last report of their cell, with their outcome since. */
 export const cellSagas = mysqlTable(

@@ -4,7 +4,7 @@ import type { RowReconciler } from '#gateway/app/reconcilers/row-reconciler.ts'
 
 const STDOUT = 1
 
-/** A reconciler with two rows, one of which takes this poison; in the first process the other is in hand for good. */
+/** A reconciler with two rows, one of which takes this poison; the first process works on the other for ever. */
 export function poisonedRows(kind: Poison): RowReconciler<string> {
   return {
     name: 'poisoned rows',

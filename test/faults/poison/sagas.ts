@@ -13,7 +13,7 @@ type Params = { readonly poison: Poison | null }
 
 const STDOUT = 1
 
-/** In the first process the one without poison is in hand for good, so that it is a suspect as well. */
+/** The first process executes the one without poison for ever, so that it is a suspect too. */
 const saga: Saga<Deps, Params> = {
   name: 'poisoned',
   version: 1,

@@ -17,7 +17,7 @@ import type { Images } from '../images.ts'
 import { ImportRunner } from './import-runner.ts'
 import { importApart } from './run-import.ts'
 
-// Goal: an import that was in hand when its process ended never does its work in a gateway again.
+// Goal: an import on which a process worked when it ended never runs in a gateway again.
 
 const log = createLogger('test', 'silent')
 const LONG_AGO = new Date('2026-01-01')
