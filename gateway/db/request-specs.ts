@@ -3,10 +3,10 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
-import type { AskedFor } from '../app/servers/boot/asked-for.ts'
 import type { BuildSpec } from '../app/servers/boot/build-spec.ts'
+import type { RequestedProperties } from '../app/servers/boot/requested-properties.ts'
+import { queueRequestedProperties } from './requested-properties.ts'
 import { requestSpecs } from './schema/servers.ts'
-import { queueAsked } from './server-asked.ts'
 import { BY_KEY, SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
 
 /** The user's request, with its secrets still sealed. */
@@ -88,14 +88,14 @@ const REPLACE = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
-/** Afterwards this is what the server is to be, and `asked` what it shows of that. */
+/** Afterwards the server's request is this one, and the server shows the properties `requested`. */
 export async function replaceRequestSpec(
   tx: Tx,
   request: RequestSpec,
-  asked: Omit<AskedFor, 'hints'>,
+  requested: Omit<RequestedProperties, 'hints'>,
 ): Promise<void> {
   await tx.run(REPLACE, { ...request, spec: JSON.stringify(request.spec) })
-  queueAsked(tx, request.serverId, asked)
+  queueRequestedProperties(tx, request.serverId, requested)
 }
 
 /** Undefined once the server is gone. */

@@ -40,7 +40,7 @@ const INSERT = rowsInsert(
     'vmState',
     'taskState',
     'fault',
-    'asked',
+    'requested',
   ],
   {
     fixed: {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await db.transaction((tx) =>
     queueServers(
       tx,
-      servers.map(({ row }) => ({ ...row, addresses: {}, asked: null })),
+      servers.map(({ row }) => ({ ...row, addresses: {}, requested: null })),
     ),
   )
 })

@@ -5,8 +5,8 @@ import type { Task, VmState } from '#common/states/instance-states.ts'
 import { type IntentAction, taskOfIntent } from '#common/states/intent-actions.ts'
 import type { ServerRecord } from '../app/servers/list/server-record.ts'
 import { jsonText, parseShared } from './json-text.ts'
+import { NO_REQUESTED_PROPERTIES } from './requested-properties.ts'
 import { serverIndex } from './schema/servers.ts'
-import { NOTHING_ASKED } from './server-asked.ts'
 
 /** What to select so that `serverRecordOf` can read the row, from a prepared statement or a built one. */
 export const SERVER_COLUMNS = {
@@ -38,7 +38,7 @@ export const SERVER_COLUMNS = {
   access_ip_v6: serverIndex.accessIPv6,
   is_deleting: serverIndex.isDeleting,
   intent: serverIndex.intent,
-  asked: jsonText(serverIndex.asked, 'asked'),
+  requested: jsonText(serverIndex.requested, 'requested'),
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
   power_state: serverIndex.powerState,
@@ -63,7 +63,7 @@ interface Narrowed {
   readonly image_id: ImageId | null
   readonly disk_config: 'AUTO' | 'MANUAL'
   readonly intent: IntentAction | null
-  readonly asked: string | null
+  readonly requested: string | null
   readonly vm_state: VmState
   readonly task_state: Task | null
   readonly host_id: HostId | null
@@ -121,7 +121,7 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     accessIPv6: row.access_ip_v6,
     vmState: row.vm_state,
     intent,
-    asked: row.asked === null ? NOTHING_ASKED : parseShared(row.asked),
+    requested: row.requested === null ? NO_REQUESTED_PROPERTIES : parseShared(row.requested),
     taskState: isDeleting ? 'deleting' : intent === null ? row.task_state : taskOfIntent(intent),
     powerState: row.power_state,
     hostId: row.host_id,

@@ -56,7 +56,7 @@ export function serverViewer(
   const showsHostname = extras !== undefined || isSince(context, '2.90')
 
   return (server: ServerRecord) => {
-    const { id, flavor, imageId, fault, asked, securityGroups } = server
+    const { id, flavor, imageId, fault, requested, securityGroups } = server
     const status = apiStatus(server.vmState, server.taskState)
     return {
       id,
@@ -66,7 +66,7 @@ export function serverViewer(
       user_id: server.userId,
       metadata: server.metadata,
       hostId: hostIdOf(server.projectId, server.host),
-      image: imageId === null ? '' : imageView(imageId, imageLink + imageId, asked),
+      image: imageId === null ? '' : imageView(imageId, imageLink + imageId, requested),
       flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
@@ -90,11 +90,11 @@ export function serverViewer(
       locked: server.isLocked,
       description: server.description,
       tags: server.tags,
-      trusted_image_certificates: asked.trustedCertificates,
+      trusted_image_certificates: requested.trustedCertificates,
       locked_reason: server.lockedReason,
       server_groups: NOTHING,
-      pinned_availability_zone: asked.zone,
-      scheduler_hints: asked.hints,
+      pinned_availability_zone: requested.zone,
+      scheduler_hints: requested.hints,
       // Absent where undefined. A spread instead would have V8 make the object one property after the other.
       progress: WITH_PROGRESS.has(status) ? 0 : undefined,
       fault:
@@ -111,9 +111,9 @@ function groupView(name: string) {
   return { name }
 }
 
-function imageView(id: string, bookmark: string, asked: ServerRecord['asked']) {
+function imageView(id: string, bookmark: string, requested: ServerRecord['requested']) {
   const links = [{ rel: 'bookmark', href: bookmark }]
-  return { id, links, properties: asked.imageProperties }
+  return { id, links, properties: requested.imageProperties }
 }
 
 /** By id until 2.46; from 2.47 on what it was when the server was made. */

@@ -42,7 +42,7 @@ export function sampleServer(
     vmState: 'building',
     taskState: 'scheduling',
     fault: null,
-    asked: null,
+    requested: null,
     ...changed,
   }
 }

@@ -21,8 +21,8 @@ import { type KnownNic, knownNics, NicTaken, restoreNics } from '../networks/res
 import { chargeQuota } from '../quotas/charge-quota.ts'
 import type { RequestContext } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/members.ts'
-import { askedFor } from '../servers/boot/asked-for.ts'
 import type { NewServer } from '../servers/boot/new-server.ts'
+import { requestedProperties } from '../servers/boot/requested-properties.ts'
 import { noOrphan } from './orphans.ts'
 
 /** A server as its cell reports it, and the records that the gateways still have of the server. */
@@ -159,8 +159,8 @@ async function record(
   const restored = await restoreNics(tx, owner, nics)
   const securityGroups = groups.map(({ name }) => name)
   const shown = { ...newServer(orphan), id, flavor, securityGroups }
-  const asked = askedFor(spec, {})
-  queueServers(tx, [{ ...shown, asked, addresses: serverAddresses(restored) }])
+  const requested = requestedProperties(spec, {})
+  queueServers(tx, [{ ...shown, requested, addresses: serverAddresses(restored) }])
   const kept = { ...spec, nics: [...nicSpecs(restored)], ...(hasGroup && group && { group }) }
   const noSecrets = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
   queueRequestSpecs(tx, [{ serverId: id, spec: kept, ...noSecrets }])
@@ -190,7 +190,7 @@ function newServer({
   view,
   record: built,
   projectId,
-}: Orphan): Omit<NewServer, 'addresses' | 'asked' | 'id' | 'flavor' | 'securityGroups'> {
+}: Orphan): Omit<NewServer, 'addresses' | 'requested' | 'id' | 'flavor' | 'securityGroups'> {
   const { userId, name, hostname, metadata, keypair, configDrive, zone, remarks } = built
   const { reservationId, launchIndex } = built
   return {

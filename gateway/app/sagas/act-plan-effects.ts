@@ -7,8 +7,8 @@ import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { chargeKept, keepUncharged } from '../quotas/kept-charge.ts'
 import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
-import { askedOf } from '../servers/boot/asked-for.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import { changeableProperties } from '../servers/boot/requested-properties.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
@@ -102,7 +102,7 @@ async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>):
 }
 
 function replace(tx: Tx, request: RequestSpec): Promise<void> {
-  return replaceRequestSpec(tx, request, askedOf(request.spec))
+  return replaceRequestSpec(tx, request, changeableProperties(request.spec))
 }
 
 /** The act as the cell gets it. Throws `conflict` when the server was deleted meanwhile. */

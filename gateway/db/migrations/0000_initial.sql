@@ -1008,7 +1008,7 @@ CREATE TABLE `server_index` (
 	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`intent` varchar(8) character set ascii collate ascii_bin,
-	`asked` json,
+	`requested` json,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,

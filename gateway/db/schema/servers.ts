@@ -115,8 +115,8 @@ export const serverIndex = mysqlTable(
     isDeleting: boolean('is_deleting').notNull().default(false),
     /** The action of the server's intent (`server_intents`), shown in the same way; null: it has none. */
     intent: token('intent', 8),
-    /** AskedFor; null: nothing was. */
-    asked: json('asked'),
+    /** RequestedProperties; null if the request set none. */
+    requested: json('requested'),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),

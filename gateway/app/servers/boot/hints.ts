@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { serversOfProject } from '../../../db/known-servers.ts'
 import type { Requester } from '../../requester.ts'
-import type { SchedulerHints } from './asked-for.ts'
+import type { SchedulerHints } from './requested-properties.ts'
 import type { ServerRequest } from './server-request.ts'
 
 /** Nova's own prefix, which users cannot use. */

@@ -1,6 +1,6 @@
 import type { CellId } from '#common/ids.ts'
 import type { ServerRecord } from '../list/server-record.ts'
-import type { AskedFor } from './asked-for.ts'
+import type { RequestedProperties } from './requested-properties.ts'
 
 /** The record of a server that the gateway has accepted. */
 export interface NewServer
@@ -33,7 +33,7 @@ export interface NewServer
   /** The cell it is to be built in; null when none will have it. */
   readonly cellId: CellId | null
   /** Null: nothing. */
-  readonly asked: AskedFor | null
+  readonly requested: RequestedProperties | null
   /** The first one: greater than of any server that had its id before. */
   readonly attempt: number
 }

@@ -9,8 +9,8 @@ import type { Rebuilt } from '../../sagas/act-plan.ts'
 import { operationIds } from '../../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../../sagas/retry-build.ts'
 import type { ServerRecord } from '../list/server-record.ts'
-import { askedOf } from './asked-for.ts'
 import { refuseAllUnreachable } from './choose-cells.ts'
+import { changeableProperties } from './requested-properties.ts'
 
 /** The request that the server is built from, and the fields to show. */
 export interface UnplacedRebuild extends Omit<RequestSpec, 'serverId'> {
@@ -38,7 +38,7 @@ export async function rebuildUnplaced(
       if (!(await markBuildPending(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
-      await replaceRequestSpec(tx, request, askedOf(spec))
+      await replaceRequestSpec(tx, request, changeableProperties(spec))
       await showRebuilt(tx, serverId, shown)
       const who = { requestId: context.requestId, ...requesterOf(context, server) }
       queueActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])

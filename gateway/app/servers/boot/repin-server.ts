@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { pinServer } from '../../../db/server-asked.ts'
+import { pinServer } from '../../../db/requested-properties.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 
 /**
@@ -12,7 +12,7 @@ export async function repinServer(
   server: ServerRecord,
   zone: string | null,
 ): Promise<void> {
-  const from = server.asked.zone
+  const from = server.requested.zone
   if (zone === from) return
   if (zone !== null) refuseZone(server, from, zone)
   if (!(await pinServer(db, server.id, { from, to: zone })))

@@ -18,9 +18,9 @@ import { operationIds } from '../../sagas/build-rounds.ts'
 import { createServerSaga } from '../../sagas/create-server.ts'
 import { joinServerGroup } from '../../server-groups/members.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
-import { askedFor } from './asked-for.ts'
 import { failedChoice } from './faults.ts'
 import type { NewServer } from './new-server.ts'
+import { requestedProperties } from './requested-properties.ts'
 import type { ServerNics } from './server-network.ts'
 
 interface Begun {
@@ -131,7 +131,7 @@ async function record(
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
     const { nics, addresses } = await way.nics(tx, order, row)
-    rows.push({ ...row, addresses, asked: askedFor(spec, order.hints) })
+    rows.push({ ...row, addresses, requested: requestedProperties(spec, order.hints) })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   queueServers(tx, rows)

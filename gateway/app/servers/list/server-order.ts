@@ -2,14 +2,14 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../../db/idempotency-keys.ts'
-import type { SchedulerHints } from '../boot/asked-for.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import type { NewServer } from '../boot/new-server.ts'
+import type { SchedulerHints } from '../boot/requested-properties.ts'
 import type { NicsPlan } from '../boot/server-network.ts'
 
 /** One server of an order: everything about it is decided, and nothing written. */
 export interface PlannedServer {
-  readonly row: Omit<NewServer, 'addresses' | 'asked'>
+  readonly row: Omit<NewServer, 'addresses' | 'requested'>
   readonly spec: Omit<BuildSpec, 'nics'>
   /** How its cell was chosen. */
   readonly trace: Trace

@@ -2,7 +2,7 @@ import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { IntentAction } from '#common/states/intent-actions.ts'
 import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
-import type { AskedFor } from '../boot/asked-for.ts'
+import type { RequestedProperties } from '../boot/requested-properties.ts'
 
 /** One address of a server, in the words of the API's `addresses`. */
 export interface ServerAddress {
@@ -41,14 +41,14 @@ export interface ServerRecord {
   readonly reservationId: string
   readonly launchIndex: number
   readonly diskConfig: 'AUTO' | 'MANUAL'
-  /** The zone the user asked for; null: any. */
+  /** The zone that the request named; null: any. */
   readonly requestedZone: string | null
   readonly accessIPv4: string | null
   readonly accessIPv6: string | null
   readonly vmState: VmState
   /** What waits for its cell to be reached; null: nothing does. */
   readonly intent: IntentAction | null
-  readonly asked: AskedFor
+  readonly requested: RequestedProperties
   /** The task of a delete, or of another request that waits, is shown at once, before the cell reports it. */
   readonly taskState: Task | null
   /** Nova's number. */

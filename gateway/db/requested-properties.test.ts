@@ -1,25 +1,29 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
-import type { AskedFor } from '#gateway/app/servers/boot/asked-for.ts'
+import type { RequestedProperties } from '#gateway/app/servers/boot/requested-properties.ts'
 import { globalDatabase } from '#test/env/indexed-servers.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { findServer } from './find-server.ts'
 import { queueRequestSpecs } from './request-specs.ts'
-import { NOTHING_ASKED, pinServer, queueAsked } from './server-asked.ts'
+import {
+  NO_REQUESTED_PROPERTIES,
+  pinServer,
+  queueRequestedProperties,
+} from './requested-properties.ts'
 import { queueServers } from './server-index.ts'
 
 let db: Database
 
 beforeAll(async () => {
-  db = await globalDatabase('asked')
+  db = await globalDatabase('requested')
 })
 
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-async function server(asked: AskedFor | null): Promise<string> {
+async function server(requested: RequestedProperties | null): Promise<string> {
   const owner = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
-  const made = sampleServer(owner, null, { asked })
-  const spec = { zone: asked?.zone ?? null } as never
+  const made = sampleServer(owner, null, { requested })
+  const spec = { zone: requested?.zone ?? null } as never
   const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
   await db.transaction((tx) => {
     queueServers(tx, [made])
@@ -28,17 +32,17 @@ async function server(asked: AskedFor | null): Promise<string> {
   return made.id
 }
 
-const shown = async (id: string) => (await findServer(db, id))?.asked
+const shown = async (id: string) => (await findServer(db, id))?.requested
 
-test('a server of which nothing was asked is bound to a zone, and freed again', async () => {
+test('a server whose request set no properties is bound to a zone, and freed again', async () => {
   const id = await server(null)
-  expect(await shown(id)).toEqual(NOTHING_ASKED)
+  expect(await shown(id)).toEqual(NO_REQUESTED_PROPERTIES)
 
   expect(await pinServer(db, id, { from: null, to: 'east' })).toBe(true)
-  expect(await shown(id)).toEqual({ ...NOTHING_ASKED, zone: 'east' })
+  expect(await shown(id)).toEqual({ ...NO_REQUESTED_PROPERTIES, zone: 'east' })
   expect(await pinServer(db, id, { from: null, to: 'west' })).toBe(false)
   expect(await pinServer(db, id, { from: 'east', to: null })).toBe(true)
-  expect(await shown(id)).toEqual(NOTHING_ASKED)
+  expect(await shown(id)).toEqual(NO_REQUESTED_PROPERTIES)
 })
 
 test('a later request replaces the fields of the earlier one, and the hints stay', async () => {
@@ -50,8 +54,8 @@ test('a later request replaces the fields of the earlier one, and the hints stay
   const now = { zone: null, imageProperties: { os_type: "it's" }, trustedCertificates: null }
 
   await db.transaction((tx) => {
-    queueAsked(tx, id, now)
-    queueAsked(tx, other, { ...now, trustedCertificates })
+    queueRequestedProperties(tx, id, now)
+    queueRequestedProperties(tx, other, { ...now, trustedCertificates })
   })
 
   expect(await shown(id)).toEqual({ ...now, hints })
