@@ -13,9 +13,9 @@ import { HeldLease, type Lease, seizeLease } from './lease.ts'
 import {
   type AdoptedSaga,
   adoptSagas,
-  letGoOf,
+  releaseSagas,
   markSaga,
-  restSuspect,
+  postponeSuspect,
   type SagaRecord,
 } from './log.ts'
 import { Progress } from './progress.ts'
@@ -74,7 +74,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   /** Of each look for sagas to take up: those at work here when it began, or begun since. */
   readonly #looks = new Set<Set<SagaId>>()
   /** Handed over by this process, which has not ended at them. */
-  readonly #letGo = new Set<SagaId>()
+  readonly #released = new Set<SagaId>()
   readonly #stop = new AbortController()
   readonly #lease: Lease
   /** True: sagas that are begun here run in the process that holds this lease. */
@@ -108,7 +108,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   /** True where some must be marked as let go of before they can be taken up again: `recover` does so. */
   get hasLetGo(): boolean {
-    return this.#letGo.size > 0
+    return this.#released.size > 0
   }
 
   /**
@@ -150,9 +150,9 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
   async recover(): Promise<number> {
     const { db, apart } = this.#options
-    const letGo = [...this.#letGo]
-    if (letGo.length > 0) await letGoOf(db, this.#lease, letGo)
-    for (const id of letGo) this.#letGo.delete(id)
+    const released = [...this.#released]
+    if (released.length > 0) await releaseSagas(db, this.#lease, released)
+    for (const id of released) this.#released.delete(id)
     const idle = await this.#lookForIdle()
     for (const { log, isSuspect, ...record } of idle) {
       // Taken up by another look meanwhile.
@@ -201,7 +201,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         onEnded?.(record, outcome)
         return outcome
       }
-      await restSuspect(db, this.#lease, id, APART_REST_MS)
+      await postponeSuspect(db, this.#lease, id, APART_REST_MS)
     } catch (error) {
       log.warn({ saga: id, ...errorFields(error) }, 'saga apart handed over')
     }
@@ -230,7 +230,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#running.values(), this.#renewal])
-    if (!this.#isApart) await letGoOf(this.#options.db, this.#lease).catch(() => undefined)
+    if (!this.#isApart) await releaseSagas(this.#options.db, this.#lease).catch(() => undefined)
   }
 
   #execution(saga: Saga<Deps, never>, record: SagaRecord, progress: Progress): Execution {
@@ -268,7 +268,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       if (outcome !== 'handed-over') onEnded?.(execution.record, outcome)
       return outcome
     } catch (error) {
-      this.#letGo.add(id)
+      this.#released.add(id)
       // The database or the lease is gone: the next holder of the lease continues from the log.
       if (!this.#stop.signal.aborted) {
         const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'

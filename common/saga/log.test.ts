@@ -6,7 +6,7 @@ import { Database } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, letGoOf, markSaga, queueSaga } from './log.ts'
+import { adoptSagas, releaseSagas, markSaga, queueSaga } from './log.ts'
 
 let db: Database
 
@@ -51,7 +51,7 @@ test('a saga on which a process worked when it ended is a suspect until its next
   expect(first.found).toEqual({ [held]: true, [resting]: false, [stepped]: true })
   await markSaga(db, held, first.lease, { state: 'running' })
   await markSaga(db, stepped, first.lease, { state: 'running', log: [] })
-  await letGoOf(db, first.lease)
+  await releaseSagas(db, first.lease)
 
   expect((await adopt()).found).toEqual({ [held]: true, [resting]: false, [stepped]: false })
 })

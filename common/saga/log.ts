@@ -194,10 +194,9 @@ export interface Adoption {
 }
 
 /**
- * Afterwards this process has let go of its unfinished sagas, or of these alone, in good order: should it end now, none
- * of them is what ended it.
+ * Afterwards this process executes none of its unfinished sagas, or none of these: if it ends now, they are no suspects.
  */
-export async function letGoOf(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
+export async function releaseSagas(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
   await db.orm
     .update(sagas)
     .set({ execution: 'idle' })
@@ -211,8 +210,8 @@ export async function letGoOf(db: Executor, lease: Lease, ids?: readonly SagaId[
     )
 }
 
-/** Afterwards the saga, if it has not ended, is due again after a pause, and is a suspect still. */
-export async function restSuspect(
+/** Afterwards the saga, if it has not ended, is due again after a pause, and remains a suspect. */
+export async function postponeSuspect(
   db: Executor,
   lease: Lease,
   saga: SagaId,
