@@ -25,11 +25,14 @@ async function gateway(name: string): Promise<string> {
 }
 
 /** What the bus of the cell hears when it dials; empty where the connection ends first. */
-async function heard(port: number): Promise<string> {
+async function receive(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  const [said] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => [''])])
+  const [received] = await Promise.race([
+    once(socket, 'data'),
+    once(socket, 'close').then(() => ['']),
+  ])
   socket.destroy()
-  return String(said)
+  return String(received)
 }
 
 test('the bus of a cell reaches another gateway where one is down', async () => {
@@ -39,7 +42,7 @@ test('the bus of a cell reaches another gateway where one is down', async () => 
   await using _uplink = await openUplink({ url, port }, createLogger('test', 'silent'))
 
   const answers = []
-  for (let nth = 0; nth < 4; nth += 1) answers.push(await heard(port))
+  for (let nth = 0; nth < 4; nth += 1) answers.push(await receive(port))
 
   expect(answers).toEqual(['one', '', 'two', 'one'])
 })

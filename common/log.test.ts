@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Failure } from './errors.ts'
 import { createLogger, errorFields } from './log.ts'
 
-function heard(): { readonly lines: string[]; write(line: string): void } {
+function recorder(): { readonly lines: string[]; write(line: string): void } {
   const lines: string[] = []
   return { lines, write: (line) => void lines.push(line) }
 }
@@ -25,7 +25,7 @@ test.each([
   ['a list', { bodies: [{ server: { personality: [{ contents: CANARY }] } }] }],
   ['a configuration', { config: { databaseUrl: CANARY, secretKey: CANARY, seed: CANARY } }],
 ])('the secrets of %s are not logged, at any level and depth', (_, fields) => {
-  const to = heard()
+  const to = recorder()
 
   createLogger('test', 'debug', to).debug(fields, 'request')
 
@@ -35,7 +35,7 @@ test.each([
 })
 
 test('a line is one JSON object with time, level, name, fields and message', () => {
-  const to = heard()
+  const to = recorder()
   const fields = { request_id: 'req-1', when: new Date(0), list: [1, { a: null }] }
 
   createLogger('test', 'info', to).child({ cell: 'north' }).warn(fields, 'several\nlines')
@@ -66,7 +66,7 @@ test('a failure is logged with its causes and kind, a bug also with its stack', 
 })
 
 test('a failure that repeats is written twice a minute, with how often it came', () => {
-  const to = heard()
+  const to = recorder()
   let now = 0
   const log = createLogger('test', 'info', to, { elapsed: () => now })
   const fail = (server_id: string) => log.child({ server_id }).warn({ error: 'full' }, 'failed')
@@ -77,8 +77,8 @@ test('a failure that repeats is written twice a minute, with how often it came',
   log.info('no failure')
   log.info('no failure')
 
-  const told = to.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect(told.map(({ server_id, msg, repeats }) => [server_id, msg, repeats])).toEqual([
+  const records = to.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(records.map(({ server_id, msg, repeats }) => [server_id, msg, repeats])).toEqual([
     ['one', 'failed', undefined],
     ['one', 'failed', 3],
     ['one', 'failed', 3],

@@ -11,7 +11,7 @@ export const TELL_EVERY_MS = 30_000
 /** Different failures whose repeats are counted. */
 const REMEMBERED_MAX = 1_000
 
-interface Told {
+interface LoggedLine {
   readonly at: number
   repeats: number
 }
@@ -27,7 +27,7 @@ export function createLogger(
   to?: DestinationStream,
   clock: Pick<Clock, 'elapsed'> = systemClock,
 ): Logger {
-  const told = new LRUCache<string, Told>({ max: REMEMBERED_MAX })
+  const logged = new LRUCache<string, LoggedLine>({ max: REMEMBERED_MAX })
   const options: LoggerOptions = {
     name,
     level,
@@ -40,7 +40,7 @@ export function createLogger(
     hooks: {
       logMethod(args, write) {
         const [fields] = args as unknown as readonly [unknown]
-        const repeats = hasError(fields) ? repeatsOf(told, [this.bindings(), ...args], clock) : 1
+        const repeats = hasError(fields) ? repeatsOf(logged, [this.bindings(), ...args], clock) : 1
         if (repeats === 0) return
         const [, ...rest] = args
         if (repeats === 1) write.apply(this, args)
@@ -57,18 +57,18 @@ function hasError(fields: unknown): boolean {
 
 /** The number of lines that this one stands for; 0 if it is not written yet. */
 function repeatsOf(
-  told: LRUCache<string, Told>,
+  logged: LRUCache<string, LoggedLine>,
   line: readonly unknown[],
   clock: Pick<Clock, 'elapsed'>,
 ): number {
   const key = JSON.stringify(line)
   const at = clock.elapsed()
-  const last = told.get(key)
+  const last = logged.get(key)
   if (last !== undefined && at - last.at < TELL_EVERY_MS) {
     last.repeats += 1
     return 0
   }
-  told.set(key, { at, repeats: 0 })
+  logged.set(key, { at, repeats: 0 })
   return 1 + (last?.repeats ?? 0)
 }
 

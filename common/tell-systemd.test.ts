@@ -26,15 +26,15 @@ while True:
 
 test.skipIf(!hasPrograms)('systemd hears that a program serves, and that it is well', async () => {
   const listener = spawn('python3', ['-c', LISTENER], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let heard = ''
-  listener.stdout.on('data', (bytes) => (heard += String(bytes)))
+  let received = ''
+  listener.stdout.on('data', (bytes) => (received += String(bytes)))
   await expect.poll(() => existsSync(NOTIFY_SOCKET)).toBe(true)
   const { PATH } = process.env
 
   tellSystemd({ PATH, NOTIFY_SOCKET, WATCHDOG_USEC: '400000' }, createLogger('test', 'silent'))
 
-  await expect.poll(() => heard).toMatch(/^READY=1$/m)
-  await expect.poll(() => heard).toMatch(/WATCHDOG=1\n(?:.*\n)*WATCHDOG=1/)
+  await expect.poll(() => received).toMatch(/^READY=1$/m)
+  await expect.poll(() => received).toMatch(/WATCHDOG=1\n(?:.*\n)*WATCHDOG=1/)
   listener.kill()
   await once(listener, 'exit')
 })

@@ -13,8 +13,8 @@ test('a full disk becomes a failure for lack of room, and other errors stay unch
   const other = Object.assign(new Error('gone'), { code: 'ENOENT' })
   expect(storageFailure(other)).toBe(other)
   expect(storageFailure('text')).toBe('text')
-  const said = (detail: string) =>
+  const failureOf = (detail: string) =>
     storageFailure(new Failure('internal', 'The command failed.', { detail }))
-  expect(said('exit 1: write: No space left on device')).toMatchObject({ kind: 'no-capacity' })
-  expect(said('exit 1: no such option')).toMatchObject({ kind: 'internal' })
+  expect(failureOf('exit 1: write: No space left on device')).toMatchObject({ kind: 'no-capacity' })
+  expect(failureOf('exit 1: no such option')).toMatchObject({ kind: 'internal' })
 })

@@ -78,10 +78,10 @@ test('docs/reference/settings.md names every variable that a program reads', asy
 test('docs/reference/settings.md names the filters of a cell in their order, and which are optional', async () => {
   const page = await readFile('docs/reference/settings.md', 'utf8')
   const [, section = ''] = page.split('### Filters of a cell')
-  const told = Array.from(section.matchAll(FILTER_ROW), ([, names = '', usual]) =>
+  const documented = Array.from(section.matchAll(FILTER_ROW), ([, names = '', usual]) =>
     names.split(', ').map((name) => `${name.replaceAll('`', '')} ${usual}`),
   )
-  expect(told.flat()).toEqual(
+  expect(documented.flat()).toEqual(
     FILTERS.map(({ name, isOptional }) => `${name} ${isOptional ? 'optional' : 'runs'}`),
   )
 })

@@ -20,19 +20,19 @@ const WAIT_MS = 30_000
 
 /** A compute whose backend is gone, and a bus that stores all messages and refuses the first one. */
 async function withSilentBackend(
-  work: (reporter: Reporter, said: { alive: unknown[]; report: unknown[] }) => Promise<void>,
+  work: (reporter: Reporter, sent: { alive: unknown[]; report: unknown[] }) => Promise<void>,
 ): Promise<void> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
   const gone = () => Promise.reject(new Failure('unavailable', 'no backend'))
   const driver = createFakeDriver({ stateDirectory }, fakeSettings({}))
-  const said: { alive: unknown[]; report: unknown[] } = { alive: [], report: [] }
+  const sent: { alive: unknown[]; report: unknown[] } = { alive: [], report: [] }
   let refused = 0
   const nats = {
     isClosed: () => false,
     publish: (subject: string, payload: string) => {
       refused += 1
       if (refused === 1) throw new Error('too large')
-      said[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
+      sent[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
     },
   }
   await using memory = await OperationMemory.open({ file: join(stateDirectory, 'operations') })
@@ -64,7 +64,7 @@ async function withSilentBackend(
   }
   try {
     await using reporter = new Reporter(compute, nats, systemClock)
-    await work(reporter, said)
+    await work(reporter, sent)
   } finally {
     await driver[Symbol.asyncDispose]()
     await rm(stateDirectory, { recursive: true })
@@ -74,9 +74,9 @@ async function withSilentBackend(
 test('a host whose backend is gone does not call itself well while it makes itself known again', () =>
   withSilentBackend(async (reporter, { alive, report }) => {
     await waitFor('a report', () => report.length > 0, WAIT_MS)
-    const heard = alive.length
+    const reports = alive.length
     reporter.forget()
-    await waitFor('a sign of life', () => alive.length > heard, WAIT_MS)
+    await waitFor('a sign of life', () => alive.length > reports, WAIT_MS)
 
     expect(alive.at(-1)).toMatchObject({ down: expect.stringContaining('no backend') })
     expect(report).toHaveLength(1)

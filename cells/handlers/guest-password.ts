@@ -18,17 +18,17 @@ export function guestPasswordService({ conductor }: Cell, queue: string): Servic
     subject: reportSubject(cellId, '*', 'guest-password'),
     queue,
     parse: (payload, asked) => {
-      const said = checked(GuestPassword, payload, asked)
+      const report = checked(GuestPassword, payload, asked)
       // The bus lets a host publish only on subjects with its own id.
-      if (asked === reportSubject(cellId, said.hostId as HostId, 'guest-password')) return said
+      if (asked === reportSubject(cellId, report.hostId as HostId, 'guest-password')) return report
       throw new Failure('forbidden', 'A host reported data of another host.')
     },
-    handle: async ({ hostId, ...said }: GuestPassword) => {
-      const instance = await findInstance(db, said.serverId as InstanceId)
-      if (instance?.placed?.hostId !== hostId || instance.attempt !== said.attempt)
-        throw new Failure('conflict', `Server ${said.serverId} is not on host ${hostId}.`)
+    handle: async ({ hostId, ...report }: GuestPassword) => {
+      const instance = await findInstance(db, report.serverId as InstanceId)
+      if (instance?.placed?.hostId !== hostId || instance.attempt !== report.attempt)
+        throw new Failure('conflict', `Server ${report.serverId} is not on host ${hostId}.`)
       await db.transaction(async (tx) => {
-        queueFeedRow(tx, [{ kind: 'guest-password', ...said }])
+        queueFeedRow(tx, [{ kind: 'guest-password', ...report }])
       })
       conductor.feedChanged()
       return {}

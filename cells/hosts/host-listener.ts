@@ -100,7 +100,7 @@ export class HostListener implements AsyncDisposable {
   #subscribe<T extends TSchema>(
     what: 'alive' | 'report' | 'power',
     schema: T,
-    handle: (said: Static<T>) => Promise<void>,
+    handle: (report: Static<T>) => Promise<void>,
     queue?: string,
   ): Subscription {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
@@ -140,9 +140,9 @@ export class HostListener implements AsyncDisposable {
   }
 
   #parsed<T extends TSchema>(schema: T, message: Msg): Static<T> {
-    const said = checked(schema, message.json(), message.subject)
-    assertOwn(message.subject, said as object)
-    return said
+    const report = checked(schema, message.json(), message.subject)
+    assertOwn(message.subject, report as object)
+    return report
   }
 
   /** A host that reported before this process subscribed would repeat its report only a minute later. */
@@ -205,8 +205,8 @@ export class HostListener implements AsyncDisposable {
 }
 
 /** The bus lets a host publish only on subjects with its own id, so the subject names the sender. */
-function assertOwn(subject: string, said: object): void {
-  if (!('hostId' in said) || said.hostId === hostOf(subject)) return
+function assertOwn(subject: string, report: object): void {
+  if (!('hostId' in report) || report.hostId === hostOf(subject)) return
   throw new Failure('forbidden', 'A host reported data of another host.')
 }
 

@@ -126,8 +126,8 @@ export class ImageClient implements ImageSource, AsyncDisposable {
       headersTimeout: STORED_TIMEOUT_MS,
       signal,
     })
-    const said = await body.text()
-    if (statusCode !== STORED) throw refusalOf(imageId, statusCode, said)
+    const text = await body.text()
+    if (statusCode !== STORED) throw refusalOf(imageId, statusCode, text)
   }
 
   #caches({ cache, sha256 }: ImageFile): readonly CachePlace[] {
@@ -142,8 +142,8 @@ export class ImageClient implements ImageSource, AsyncDisposable {
 }
 
 /** The failure for a content that the service did not accept. */
-function refusalOf(imageId: string, status: number, said: string): Failure {
-  const detail = `the image service answered ${status}: ${said.slice(0, DETAIL_MAX)}`
+function refusalOf(imageId: string, status: number, text: string): Failure {
+  const detail = `the image service answered ${status}: ${text.slice(0, DETAIL_MAX)}`
   const kind = KIND_OF_REFUSAL[status] ?? 'unavailable'
   return new Failure(kind, `Image ${imageId} could not be filled.`, { detail })
 }

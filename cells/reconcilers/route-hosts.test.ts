@@ -128,8 +128,8 @@ test('a host with a problem is asked again until there is none, and the gateways
     { id, status: 'ERROR', reason: 'no router leads there' },
   ]
   await send({ ...wanted, networks: [], subnets: [] })
-  const heard = await cell.waitForFeed('floating-ip', (body) => body.id === id)
-  expect(heard).toMatchObject({ status: 'ERROR', problem: 'no room for routers' })
+  const change = await cell.waitForFeed('floating-ip', (body) => body.id === id)
+  expect(change).toMatchObject({ status: 'ERROR', problem: 'no room for routers' })
 
   const times = asked.get('one')!.length
   await expect.poll(() => asked.get('one')!.length).toBeGreaterThan(times)

@@ -59,8 +59,8 @@ async function renewAt(gatewayUrl: string, ca: string | undefined, asked: object
   const url = `${gatewayUrl}/federation/v1/join/renew`
   const { status, body } = await post(url, ca, asked)
   if (status === 200 && body.credential !== undefined) return body.credential
-  const said = body.detail ?? `${url} answered ${status}.`
-  throw new Failure(status < 500 ? 'unauthenticated' : 'unavailable', said)
+  const detail = body.detail ?? `${url} answered ${status}.`
+  throw new Failure(status < 500 ? 'unauthenticated' : 'unavailable', detail)
 }
 
 interface Answered {

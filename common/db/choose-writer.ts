@@ -33,8 +33,8 @@ export function chooseWriter(states: ReadonlyMap<string, NodeState>, mayPassOver
   const [url, { elected, size }] = first
   const isElected = able.find(([, { name }]) => name === elected)
   if (isElected !== undefined) return { is: 'writer', url: isElected[0] }
-  const heard = [...states.values()].filter(({ isInCluster }) => isInCluster)
-  if (heard.length < size && !mayPassOver) return { is: 'unknown' }
+  const inCluster = [...states.values()].filter(({ isInCluster }) => isInCluster)
+  if (inCluster.length < size && !mayPassOver) return { is: 'unknown' }
   return elected === undefined
     ? { is: 'writer', url }
     : { is: 'candidate', url, insteadOf: elected }

@@ -77,11 +77,11 @@ test.each(['loseAnswerTo', 'loseNext'] as const)(
   async (lose) => {
     await using marked = await openMarked()
     const id = lose === 'loseNext' ? 6_000 : 6_001
-    const heard: number[] = []
+    const received: number[] = []
 
     const lost = relay[lose]('; commit;')
     const added = marked.transaction((tx) => {
-      tx.afterCommit(() => heard.push(id))
+      tx.afterCommit(() => received.push(id))
       tx.queue(add, { id, name: 'added' })
       return id
     })
@@ -89,7 +89,7 @@ test.each(['loseAnswerTo', 'loseNext'] as const)(
 
     await lost
     expect(await namesOf(id)).toHaveLength(1)
-    expect(heard).toEqual([id])
+    expect(received).toEqual([id])
   },
 )
 

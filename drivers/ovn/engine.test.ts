@@ -40,20 +40,20 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
   let servers: readonly [OvsdbServer, OvsdbServer]
   let databases: readonly [OvsdbDatabase, OvsdbDatabase]
   let engine: OvnEngine
-  let told: PortBinding[]
+  let reported: PortBinding[]
   const signal = () => AbortSignal.timeout(20_000)
   const options = (): OvnEngineOptions => ({
     northbound: servers[0].address,
     southbound: servers[1].address,
     clock: systemClock,
     log,
-    onPort: (binding) => told.push(binding),
+    onPort: (binding) => reported.push(binding),
   })
   const rows = (database: OvsdbDatabase, table: string) => [...database.table(table).values()]
   const switches = () => rows(databases[0], 'Logical_Switch').map(({ name }) => name)
 
   beforeEach(async () => {
-    told = []
+    reported = []
     servers = await Promise.all([
       OvsdbServer.start('OVN_Northbound'),
       OvsdbServer.start('OVN_Southbound'),
@@ -190,23 +190,23 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
     await bind(state)
     await engine.apply({ ...state, ports: [first!] }, signal())
     const host = [...databases[1].table('Chassis').keys()][0]!
-    await expect.poll(() => told).toEqual([{ portId: first!.id, isUp: false, chassis: null }])
+    await expect.poll(() => reported).toEqual([{ portId: first!.id, isUp: false, chassis: null }])
 
     await setPort(first!.id, { chassis: ['uuid', host] })
-    await expect.poll(() => told.at(-1)).toMatchObject({ isUp: false, chassis: 'here' })
+    await expect.poll(() => reported.at(-1)).toMatchObject({ isUp: false, chassis: 'here' })
     await setPort(first!.id, { up: true })
-    await expect.poll(() => told.at(-1)).toMatchObject({ isUp: true, chassis: 'here' })
+    await expect.poll(() => reported.at(-1)).toMatchObject({ isUp: true, chassis: 'here' })
     await setPort(second!.id, { chassis: ['uuid', host], up: true })
     await setPort(first!.id, { chassis: ['set', []] })
-    await expect.poll(() => told.at(-1)).toMatchObject({ isUp: false, chassis: null })
+    await expect.poll(() => reported.at(-1)).toMatchObject({ isUp: false, chassis: null })
 
     expect(
-      told.every(({ portId }) => portId === first!.id),
+      reported.every(({ portId }) => portId === first!.id),
       'the other is in no state',
     ).toBe(true)
-    expect(told).toHaveLength(4)
+    expect(reported).toHaveLength(4)
     await engine.apply(state, signal())
-    expect(told.at(-1)).toEqual({ portId: second!.id, isUp: true, chassis: 'here' })
+    expect(reported.at(-1)).toEqual({ portId: second!.id, isUp: true, chassis: 'here' })
   })
 
   test('ports of other cells are bound to their hosts, which come, move and go', async () => {
@@ -233,7 +233,7 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
 
     await engine.apply({ ...state, remoteHosts: [] }, signal())
     await expect.poll(chassis).toEqual(['here'])
-    expect(told, 'the other cell tells of its own ports').toEqual([])
+    expect(reported, 'the other cell tells of its own ports').toEqual([])
   })
 
   test('rows of remote hosts that were changed by hand are repaired, and go with their hosts', async () => {

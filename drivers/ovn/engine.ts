@@ -216,8 +216,8 @@ export class OvnEngine implements AsyncDisposable {
       if (!wanted.has(portId) || !isGuest) continue
       const host = textOf(chassis.get(textOf(row, 'chassis')), 'name') || null
       const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
-      const told = this.#told.get(portId)
-      if (told?.isUp === binding.isUp && told.chassis === binding.chassis) continue
+      const reported = this.#told.get(portId)
+      if (reported?.isUp === binding.isUp && reported.chassis === binding.chassis) continue
       this.#told.set(portId, binding)
       this.#options.onPort(binding)
     }

@@ -30,8 +30,8 @@ class Watched {
     }
   }
 
-  has(...told: readonly string[]): Promise<void> {
-    return expect.poll(() => this.told).toEqual(told)
+  has(...names: readonly string[]): Promise<void> {
+    return expect.poll(() => this.told).toEqual(names)
   }
 }
 

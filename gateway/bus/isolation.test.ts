@@ -130,7 +130,7 @@ test("a cell's credential cannot answer for another cell", async () => {
 })
 
 test("a cell's credential cannot publish or ask as another cell or as a gateway", async () => {
-  const heard = record(gateway, 'ev.>')
+  const received = record(gateway, 'ev.>')
   const ordered = record(hostOne, 'host.cell-a.host-1.>')
   await gateway.flush()
   await hostOne.flush()
@@ -140,7 +140,7 @@ test("a cell's credential cannot publish or ask as another cell or as a gateway"
   const asked = await outcome(cellA, 'cell.cell-b.v1.instance.show')
   await settle()
 
-  expect(heard).toEqual([])
+  expect(received).toEqual([])
   expect(ordered).toEqual([])
   expect(asked).toBe('RequestError')
 })

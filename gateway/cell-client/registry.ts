@@ -121,10 +121,10 @@ export class CellRegistry implements AsyncDisposable {
 
   /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
-    const heard = this.#heard.get(id)
-    if (heard === undefined) return
-    const { vcpus, memoryMb, diskGb } = heard.reserved
-    heard.reserved = {
+    const state = this.#heard.get(id)
+    if (state === undefined) return
+    const { vcpus, memoryMb, diskGb } = state.reserved
+    state.reserved = {
       vcpus: vcpus + resources.vcpus,
       memoryMb: memoryMb + resources.memoryMb,
       diskGb: diskGb + resources.diskGb,
@@ -192,11 +192,11 @@ export class CellRegistry implements AsyncDisposable {
   }
 
   #cell(mapping: CellMapping): Cell {
-    const heard = this.#heard.get(mapping.id)
+    const state = this.#heard.get(mapping.id)
     const isHeard =
-      heard !== undefined && this.#options.clock.elapsed() - heard.elapsedAt <= this.#deadlineMs
+      state !== undefined && this.#options.clock.elapsed() - state.elapsedAt <= this.#deadlineMs
     const isLost = mapping.loss !== null
-    const lastHeardAt = heard?.at ?? mapping.lastHeartbeatAt?.getTime()
+    const lastHeardAt = state?.at ?? mapping.lastHeartbeatAt?.getTime()
     return {
       id: mapping.id,
       name: mapping.name,
@@ -210,9 +210,9 @@ export class CellRegistry implements AsyncDisposable {
       isHeard,
       needsResync: mapping.needsResync,
       lastHeardAt,
-      summary: heard?.beat.summary ?? mapping.summary ?? undefined,
-      incarnation: heard?.beat.incarnation,
-      reserved: heard?.reserved ?? NOTHING,
+      summary: state?.beat.summary ?? mapping.summary ?? undefined,
+      incarnation: state?.beat.incarnation,
+      reserved: state?.reserved ?? NOTHING,
     }
   }
 }

@@ -39,14 +39,14 @@ export interface Loss {
 export async function insertLoss(
   tx: Tx,
   cellId: CellId,
-  { by, statement: said }: Omit<Loss, 'at'>,
+  { by, statement }: Omit<Loss, 'at'>,
 ): Promise<boolean> {
   const [result] = await tx.orm
     .update(cellMappings)
     .set({
       lostAt: sql`now(3)`,
       lostBy: by,
-      lostStatement: said,
+      lostStatement: statement,
       revision: sql`${cellMappings.revision} + 1`,
     })
     .where(and(eq(cellMappings.id, cellId), isNull(cellMappings.lostAt)))

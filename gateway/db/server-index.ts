@@ -90,10 +90,10 @@ interface Said {
   readonly type: SQL
   /** Where a view has it; absent: below its name. */
   readonly path?: string
-  readonly written?: (said: SQL) => SQL
+  readonly written?: (value: SQL) => SQL
 }
 
-const fromMs = (said: SQL) => sql`from_unixtime(${said} / 1000)`
+const fromMs = (value: SQL) => sql`from_unixtime(${value} / 1000)`
 
 /** The properties in a cell's report of a server. Flavor and image are only in reports that change them. */
 const SAID: readonly Said[] = [
@@ -119,15 +119,15 @@ const SAID: readonly Said[] = [
   { name: 'terminatedAt', type: sql`bigint`, written: fromMs },
 ]
 
-function orAsBefore(column: string): (said: SQL) => SQL {
-  return (said) => sql`coalesce(${said}, s.${sql.identifier(column)})`
+function orAsBefore(column: string): (value: SQL) => SQL {
+  return (value) => sql`coalesce(${value}, s.${sql.identifier(column)})`
 }
 
 const columnOf = ({ name }: Said) => sql.identifier(serverIndex[name].name)
 const assignments = (saidOf: (each: Said) => SQL) =>
   sql.join(
     SAID.map((each) => {
-      const { written = (said) => said } = each
+      const { written = (value) => value } = each
       return sql`s.${columnOf(each)} = ${written(saidOf(each))}`
     }),
     sql`, `,

@@ -176,10 +176,10 @@ const BIND_TO_HOSTS = sqlStatement(sql`
 export function queuePortBindings(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
   if (views.length === 0) return
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
-  const said = ordered.map(({ serverId, attempt, version, host, powerState }) => {
+  const reports = ordered.map(({ serverId, attempt, version, host, powerState }) => {
     return { serverId, attempt, version, host, powerState }
   })
-  tx.queue(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
+  tx.queue(BIND_TO_HOSTS, { views: JSON.stringify(reports), cellId })
 }
 
 const BIND_TO_HOST = sqlStatement(sql`
@@ -206,10 +206,10 @@ const DATA_PLANE = sqlStatement(sql`
 export function queueDataPlaneStatus(
   tx: Tx,
   cellId: CellId,
-  said: readonly { readonly portId: string; readonly isUp: boolean }[],
+  reports: readonly { readonly portId: string; readonly isUp: boolean }[],
 ): void {
-  if (said.length === 0) return
-  const ordered = said.toSorted((a, b) => (a.portId < b.portId ? -1 : 1))
+  if (reports.length === 0) return
+  const ordered = reports.toSorted((a, b) => (a.portId < b.portId ? -1 : 1))
   const ports = ordered.map(({ portId, isUp }) => ({ portId, isUp: Number(isUp) }))
   tx.queue(DATA_PLANE, { ports: JSON.stringify(ports), cellId })
 }

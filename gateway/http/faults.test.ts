@@ -65,8 +65,8 @@ test('an unsupported microversion is a computeFault, as Nova has no name for 406
 })
 
 test('an operator reads of broken and unreachable parts, and not of requests refused for their content', () => {
-  const heard = ERROR_KINDS.filter((kind) => faultOf(new Failure(kind, 'Text.'), 'nova').isOurs)
+  const ownKinds = ERROR_KINDS.filter((kind) => faultOf(new Failure(kind, 'Text.'), 'nova').isOurs)
 
-  expect(heard).toEqual(['no-capacity', 'unavailable', 'internal'])
+  expect(ownKinds).toEqual(['no-capacity', 'unavailable', 'internal'])
   expect(faultOf(new TypeError('a bug'), 'nova').isOurs).toBe(true)
 })

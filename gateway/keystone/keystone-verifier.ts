@@ -58,12 +58,12 @@ export class KeystoneVerifier implements TokenVerifier {
   }
 
   async #look(id: string, token: string): Promise<Known> {
-    const said = await this.#keystone.tokenOf(token)
+    const verified = await this.#keystone.tokenOf(token)
     const now = this.#clock.elapsed()
-    const leftMs = said === undefined ? 0 : Date.parse(said.expires_at) - this.#clock.now()
+    const leftMs = verified === undefined ? 0 : Date.parse(verified.expires_at) - this.#clock.now()
     const known: Known =
-      said !== undefined && leftMs > 0
-        ? { caller: callerFrom(said, id), until: now + Math.min(leftMs, this.#cacheMs) }
+      verified !== undefined && leftMs > 0
+        ? { caller: callerFrom(verified, id), until: now + Math.min(leftMs, this.#cacheMs) }
         : { caller: null, until: now + Math.min(INVALID_MS, this.#cacheMs) }
     this.#known.set(id, known)
     return known

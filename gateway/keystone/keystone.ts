@@ -47,8 +47,8 @@ export class Keystone implements AsyncDisposable {
     }
     if (answer.statusCode !== 200) throw await notTold(answer)
     try {
-      const { token: said } = (await answer.body.json()) as { readonly token: unknown }
-      return checked(KeystoneToken, said, 'a token of Keystone')
+      const { token: body } = (await answer.body.json()) as { readonly token: unknown }
+      return checked(KeystoneToken, body, 'a token of Keystone')
     } catch (cause) {
       throw new Failure(
         'unavailable',

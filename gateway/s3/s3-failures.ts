@@ -35,8 +35,8 @@ export function refusedBy(
   { status, text }: Refusal,
 ): Failure {
   const code = /<Code>([A-Za-z0-9]{1,64})<\/Code>/.exec(text)?.[1] ?? ''
-  const said = code === '' ? text.slice(0, TEXT_MAX) : code
-  const detail = `bucket ${bucket} at ${endpoint} answered ${status} ${said} to ${operation}`
+  const reason = code === '' ? text.slice(0, TEXT_MAX) : code
+  const detail = `bucket ${bucket} at ${endpoint} answered ${status} ${reason} to ${operation}`
   if (status === 507 || FULL.has(code))
     return new S3Refusal('The image store has no room left.', detail, false)
   const canPass = status >= 500 ? status !== 501 : status === 429 || IN_TRANSIT.has(code)

@@ -82,8 +82,8 @@ describe('a guest that is on a host already', () => {
     expect((await adopt(id)).status).toBe(202)
     await untilStatus(demo, id, 'ERROR')
     host!.fail()
-    const said = expect.stringContaining('delete it and adopt the guest again')
-    expect(await adopt(id)).toMatchObject({ status: 409, body: { detail: said } })
+    const message = expect.stringContaining('delete it and adopt the guest again')
+    expect(await adopt(id)).toMatchObject({ status: 409, body: { detail: message } })
     await forget()
     expect(await isListed()).toBe(true)
 
@@ -100,7 +100,7 @@ describe('a guest that is on a host already', () => {
 
   test('is left alone where it does not fit, is not there, or is not the caller’s to take', async () => {
     const { id } = planted({ vcpus: 3 })
-    for (const [change, status, said] of [
+    for (const [change, status, message] of [
       [{}, 409, 'has 3 vCPUs'],
       [{ guest: newId() }, 404, 'has no unmanaged guest'],
       [{ flavor: 'none' }, 400, 'no flavor'],
@@ -108,7 +108,7 @@ describe('a guest that is on a host already', () => {
     ] as const)
       expect(await adopt(id, change)).toMatchObject({
         status,
-        body: { detail: expect.stringContaining(said) },
+        body: { detail: expect.stringContaining(message) },
       })
     expect((await cloud.as('demo').post(`${path()}/adopt`, order(id))).status).toBe(403)
     expect(await guests()).toHaveLength(1)
@@ -138,8 +138,8 @@ describe('a guest that is on a host already', () => {
 
   test('is adopted by its name, with its metadata and tags, and not by a name that two have', async () => {
     const demo = cloud.as('demo')
-    const said = { metadata: { of: 'others' }, tags: ['blue'] }
-    const { id } = planted({ name: 'by-name', ...said })
+    const message = { metadata: { of: 'others' }, tags: ['blue'] }
+    const { id } = planted({ name: 'by-name', ...message })
     for (const _ of [1, 2]) planted({ name: 'twin' })
 
     expect((await adopt('by-name')).status).toBe(202)
@@ -147,7 +147,7 @@ describe('a guest that is on a host already', () => {
 
     type Shown = { readonly server: object }
     const path = `/compute/v2.1/servers/${id}`
-    expect((await demo.get<Shown>(path, { version: '2.96' })).body.server).toMatchObject(said)
+    expect((await demo.get<Shown>(path, { version: '2.96' })).body.server).toMatchObject(message)
     expect(await adopt('twin')).toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining('several guests called twin') },

@@ -78,13 +78,13 @@ const asCell = () => dial(fmtCreds(credential, key))
 /** Sends one text over a new connection, and returns everything received until it closes. */
 async function answerTo(path: string, sent: string): Promise<string> {
   const socket = new WebSocket(bus + path)
-  let heard = ''
+  let received = ''
   socket.on('message', (data: Buffer) => {
-    if (heard === '') socket.send(sent)
-    heard += data.toString()
+    if (received === '') socket.send(sent)
+    received += data.toString()
   })
   await new Promise((resolve) => socket.once('close', resolve))
-  return heard
+  return received
 }
 
 test.each(['/bus', '/bus/leaf'])(
@@ -97,20 +97,20 @@ test.each(['/bus', '/bus/leaf'])(
       `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
     )
-    let heard = ''
+    let received = ''
     socket.on('data', (bytes: Buffer) => {
-      if (heard === '') {
+      if (received === '') {
         const frame = Buffer.alloc(278)
         frame[0] = BINARY_FRAME
         frame[1] = MASKED_64_BIT
         frame.writeBigUInt64BE(LENGTH_MAX, 2)
         socket.write(frame)
       }
-      heard += bytes.toString('latin1')
+      received += bytes.toString('latin1')
     })
     await new Promise((resolve) => socket.once('close', resolve))
 
-    expect(heard).toContain('101 Switching Protocols')
+    expect(received).toContain('101 Switching Protocols')
     await before.flush()
     await (await asCell()).flush()
   },

@@ -341,11 +341,11 @@ describe('the weir command', () => {
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
     ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],
-  ])('%s ends with %i and says what to do', async (line, code, said) => {
+  ])('%s ends with %i and says what to do', async (line, code, message) => {
     const outcome = await admin.run(line)
 
     expect(outcome).toMatchObject({ code, out: '' })
-    expect(outcome.err).toContain(said)
+    expect(outcome.err).toContain(message)
   })
 
   test("names the account to use to a user without an operator's rights", async () => {

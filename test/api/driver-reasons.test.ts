@@ -54,9 +54,9 @@ async function failedAction(client: ApiClient, id: string, name: string): Promis
 
 /** Operators have the reason in the server's actions, its events and its decisions; its user has that it failed. */
 async function expectTold(id: string, name: string): Promise<void> {
-  const told = await failedAction(admin, id, name)
-  expect(told.message).toBe('Error')
-  expect(told.events?.map(({ details }) => details).join()).toContain(REASON)
+  const action = await failedAction(admin, id, name)
+  expect(action.message).toBe('Error')
+  expect(action.events?.map(({ details }) => details).join()).toContain(REASON)
   for (const line of [`why ${id}`, `events --server ${id}`, `server events ${id}`])
     await expect.poll(async () => (await operator.run(line)).out).toContain(REASON)
 

@@ -12,14 +12,14 @@ import { sampleHost } from '../env/sample-host.ts'
 let world: BootWorld
 let user: ApiClient
 let serverId: string
-const told: ServerLabels[] = []
+const applied: ServerLabels[] = []
 
 beforeAll(async () => {
   world = await bootWorld('guest_labels')
   user = await world.api.user('alice', 'owners', 'member')
   const { cell, api } = world
   cell.overrides['host.label'] = ({ servers }) => {
-    told.push(...servers)
+    applied.push(...servers)
     return { applied: servers.map((server) => server.serverId) }
   }
   const host = { ...sampleHost('north-1'), capabilities: ['guestMetadata'] }
@@ -44,7 +44,7 @@ function publish(text: string, clears: number, attempt = 1, server = serverId): 
 
 test('a host is told the groups of its guests, and what their owners change', async () => {
   await expect
-    .poll(() => told.at(-1))
+    .poll(() => applied.at(-1))
     .toMatchObject({
       serverId,
       guest: { securityGroups: ['default'], publicIpv4: null, passwordClears: 0 },
@@ -53,7 +53,7 @@ test('a host is told the groups of its guests, and what their owners change', as
   const body = { metadata: { role: 'front' } }
   await user.call('updateServerMetadata', { ...params(), body })
 
-  await expect.poll(() => told.at(-1)).toMatchObject({ serverId, metadata: { role: 'front' } })
+  await expect.poll(() => applied.at(-1)).toMatchObject({ serverId, metadata: { role: 'front' } })
 })
 
 test('a published password is shown until it is cleared, and an earlier one never comes back', async () => {
@@ -65,7 +65,7 @@ test('a published password is shown until it is cleared, and an earlier one neve
 
   expect((await user.call('clearServerPassword', params())).status).toBe(204)
   expect(await password()).toBe('')
-  await expect.poll(() => told.at(-1)).toMatchObject({ guest: { passwordClears: 1 } })
+  await expect.poll(() => applied.at(-1)).toMatchObject({ guest: { passwordClears: 1 } })
 
   publish('encrypted', 0)
   publish('second', 1)

@@ -312,12 +312,14 @@ describe('the credential of a cell', () => {
     await waitFor('its connection to end', () => connection.isClosed(), QUICK_MS)
     await expect(connectAs(answer, key)).rejects.toThrow(/authorization|authentication/i)
     expect((await get('/v1/cells/west')).status).toBe(404)
-    const told = async () => {
+    const warnings = async () => {
       const { body } = await get('/v1/events?type=cell')
       const events = body['events'] as readonly Readonly<Record<string, unknown>>[]
       return events.filter(({ cell_id }) => cell_id === answer.cell.id)
     }
-    await expect.poll(told).toContainEqual(expect.objectContaining({ cell: 'west', state: 'left' }))
+    await expect
+      .poll(warnings)
+      .toContainEqual(expect.objectContaining({ cell: 'west', state: 'left' }))
     expect((await demo.get(`${SERVERS}/${id}`)).status).toBe(200)
     await demo.delete(`${SERVERS}/${id}`)
     await untilGone(demo, id)

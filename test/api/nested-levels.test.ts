@@ -307,13 +307,13 @@ async function actionOf(cloud: Cloud, id: string, requestId: string): Promise<st
 }
 
 /** What of a server is the same at every level. */
-function comparable({ name, config_drive, flavor, addresses, metadata, ...said }: Server) {
+function comparable({ name, config_drive, flavor, addresses, metadata, ...fields }: Server) {
   const nics = Object.values(addresses)
     .flat()
     .map((nic) => [nic.addr, nic['OS-EXT-IPS-MAC:mac_addr']])
   const own = Object.entries(metadata).filter(([key]) => !key.startsWith('weir:'))
-  const { description, tags, accessIPv4, accessIPv6, scheduler_hints } = said
-  const disks = said['OS-DCF:diskConfig']
+  const { description, tags, accessIPv4, accessIPv6, scheduler_hints } = fields
+  const disks = fields['OS-DCF:diskConfig']
   return {
     ...{ name, config_drive, flavor, nics, metadata: Object.fromEntries(own) },
     ...{ description, tags, accessIPv4, accessIPv6, scheduler_hints, disks },

@@ -251,12 +251,12 @@ describe('a test of the tunnels between two cells', () => {
     ],
   ])(
     'that loses %s keeps networks apart, until one succeeds',
-    async (_what, seen, results, said) => {
+    async (_what, seen, results, message) => {
       const { tests } = await tested(seen)
 
       expect(tests.map(({ result }) => result)).toEqual(results)
       const failure = tests.find(({ result }) => result === 'failed')!.detail
-      expect(failure).toContain(said)
+      expect(failure).toContain(message)
       expect(await shown()).toEqual([{ cell: 'south', failure }])
       expect(cells().cell(south.id)!.cannotTunnelTo).toEqual(new Set([world.cell.id]))
 

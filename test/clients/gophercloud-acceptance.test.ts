@@ -87,14 +87,14 @@ describe.skipIf(!isFullRun || why !== undefined)(
         await runClient(GO, build, settings, BUILD_LIMIT_MS)
 
         const all = (await runClient(program, ['-test.list', '.'], settings)).trim().split('\n')
-        const said = await outputOf(program, settings)
-        const outcomes = outcomesIn(said)
+        const output = await outputOf(program, settings)
+        const outcomes = outcomesIn(output)
         const unexpected = all.filter(
           (each) => !['PASS', 'SKIP'].includes(outcomes.get(each) ?? '') && !(each in expected),
         )
         const cured = Object.keys(expected).filter((each) => outcomes.get(each) !== 'FAIL')
 
-        expect({ unexpected, cured, said: unexpected.length > 0 ? said : '' }).toEqual({
+        expect({ unexpected, cured, said: unexpected.length > 0 ? output : '' }).toEqual({
           unexpected: [],
           cured: [],
           said: '',
@@ -138,7 +138,7 @@ async function outputOf(program: string, env: Settings): Promise<string> {
 }
 
 /** By the test's name: PASS, FAIL or SKIP. One that a panic kept from running has none. */
-function outcomesIn(said: string): ReadonlyMap<string, string> {
-  const lines = said.matchAll(/^--- (PASS|FAIL|SKIP): (\w+) /gm)
+function outcomesIn(output: string): ReadonlyMap<string, string> {
+  const lines = output.matchAll(/^--- (PASS|FAIL|SKIP): (\w+) /gm)
   return new Map(Array.from(lines, ([, outcome = '', name = '']) => [name, outcome]))
 }

@@ -66,13 +66,13 @@ test('every extra spec that libvirt hosts heed by their document is defined, and
 
 test('every property of an image that libvirt hosts heed by their document is defined', () => {
   const line = LIBVIRT.slice(LIBVIRT.indexOf('Images may also have the properties'))
-  const said = Array.from(
+  const documented = Array.from(
     line.slice(0, line.indexOf('\n\n')).matchAll(/`((?:hw|os)_[^`]+|\w+_id)`/g),
     ([, key = '']) => key,
   )
 
-  expect(said.length).toBeGreaterThan(5)
-  expect(said.filter((key) => !keys(IMAGE).includes(key))).toEqual([])
+  expect(documented.length).toBeGreaterThan(5)
+  expect(documented.filter((key) => !keys(IMAGE).includes(key))).toEqual([])
 })
 
 test('properties of images are such as have a meaning for servers', () => {

@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(
       await rm(folder, { recursive: true, force: true })
     })
 
-    const said = async (driver: string, state: string, settings: object) => {
+    const failureOf = async (driver: string, state: string, settings: object) => {
       const script = ['--input-type=module', '--eval', SCRIPT]
       const args = [driver, join(folder, state), JSON.stringify(settings)]
       const options = { timeoutMs: COMMAND_MS, cwd: ROOT }
@@ -71,7 +71,7 @@ describe.skipIf(why !== undefined)(
     test.each(Object.keys(settingsOf))(
       '%s is away where its socket may not be used, and names it',
       async (driver) => {
-        const answer = await said(driver, driver, settingsOf[driver]!())
+        const answer = await failureOf(driver, driver, settingsOf[driver]!())
 
         expect(answer).toMatch(/^unavailable .*EACCES/)
         expect(answer).toContain(socketPath)
@@ -81,7 +81,7 @@ describe.skipIf(why !== undefined)(
     test.each([...Object.keys(settingsOf), 'fake'])(
       '%s does not start over a folder where it may not write, and names it',
       async (driver) => {
-        const answer = await said(driver, 'theirs/state', settingsOf[driver]?.() ?? {})
+        const answer = await failureOf(driver, 'theirs/state', settingsOf[driver]?.() ?? {})
 
         expect(answer).toContain('EACCES')
         expect(answer).toContain(join(folder, 'theirs'))

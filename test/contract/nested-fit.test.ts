@@ -236,7 +236,7 @@ test('mapped networks are named by id or name, and an error for a missing one li
   for (const what of ['flavors', 'images', 'networks'])
     expect(await found(what, good)).toMatchObject({ result: 'ok' })
   cloud.networks.make({ name: 'other' })
-  for (const [what, wrong, said] of [
+  for (const [what, wrong, message] of [
     ['flavors', { flavors: 'large=m1.huge' }, 'no flavor m1.huge. It has: m1.tiny, m1.small'],
     ['flavors', { flavors: 'giant=m1.small' }, 'no flavor giant here to map. There are: large'],
     ['images', { images: `${image.id}=suse` }, 'no image suse. It has: debian'],
@@ -249,7 +249,7 @@ test('mapped networks are named by id or name, and an error for a missing one li
   ] as const)
     expect(await found(what, wrong)).toMatchObject({
       result: 'failed',
-      detail: expect.stringContaining(said),
+      detail: expect.stringContaining(message),
     })
 })
 

@@ -141,6 +141,6 @@ export class FeedWorld {
 }
 
 /** A message of the bus with this content. */
-export function feedMessage(said: object) {
-  return { data: Buffer.from(JSON.stringify(said)), json: (): unknown => said }
+export function feedMessage(body: object) {
+  return { data: Buffer.from(JSON.stringify(body)), json: (): unknown => body }
 }

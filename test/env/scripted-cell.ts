@@ -182,8 +182,8 @@ export class ScriptedCell implements AsyncDisposable {
     await this.#nats.close()
   }
 
-  #saying<Said>(said: Said): Said {
-    return { ...said, ...this.added }
+  #saying<Said>(answer: Said): Said {
+    return { ...answer, ...this.added }
   }
 
   async #handle(operation: CellOperation, ask: never): Promise<unknown> {

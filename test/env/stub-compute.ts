@@ -119,11 +119,11 @@ export class StubCompute {
   }
 
   /** The properties of a server that its users set. */
-  change(id: string, { server: said, metadata, tags }: Asked): object | undefined {
+  change(id: string, { server: fields, metadata, tags }: Asked): object | undefined {
     const server = this.#find(id)
     if (server === undefined) return undefined
     const now = Date.now()
-    Object.assign(server, said, metadata && { metadata }, tags && { tags }, { updated: now })
+    Object.assign(server, fields, metadata && { metadata }, tags && { tags }, { updated: now })
     return {}
   }
 

@@ -57,9 +57,9 @@ test('a cell of the next release, which says more, and in another version too, i
   const versions = [WIRE_VERSION, WIRE_VERSION + 1]
   north.summary = { ...HONEST_SUMMARY, release: '9.9.0', wireVersions: versions }
   north.added = { addedLater: { of: ['a', 'newer', 'release'] } }
-  const heard = () => core.cells.cell(north.id)?.summary
-  await waitFor('its release to be heard', () => heard()?.release === '9.9.0', 10_000)
-  expect(heard()?.wireVersions).toEqual(versions)
+  const summary = () => core.cells.cell(north.id)?.summary
+  await waitFor('its release to be heard', () => summary()?.release === '9.9.0', 10_000)
+  expect(summary()?.wireVersions).toEqual(versions)
 
   const order = orderFor(north)
   const { id } = order.servers[0]!.row

@@ -92,7 +92,7 @@ test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || pois
 
 /** What a program says, as it comes. */
 function text({ stdout }: ChildProcess): readonly string[] {
-  const said: string[] = []
-  stdout!.on('data', (chunk: Buffer) => said.push(chunk.toString()))
-  return said
+  const messages: string[] = []
+  stdout!.on('data', (chunk: Buffer) => messages.push(chunk.toString()))
+  return messages
 }

@@ -94,11 +94,11 @@ function conversation(kind: string, quick: boolean): void {
       const console = await driver.console!.open(id, 'serial', signal())
       let shown = ''
       console.setEncoding('latin1').on('data', (text: string) => (shown += text))
-      const said = () => {
+      const output = () => {
         console.write('.')
         return shown
       }
-      await expect.poll(said, { timeout: 60_000 }).toContain('.')
+      await expect.poll(output, { timeout: 60_000 }).toContain('.')
       const logged = async () =>
         Buffer.from(await driver.consoleLog!.read(id, 10, signal())).toString()
       expect(await logged()).toMatch(/^\.+$/)

@@ -53,12 +53,12 @@ describe.skipIf(why !== undefined)(`IPMI${why === undefined ? '' : ` (skipped: $
     const console = await openSerialConsole(bmc, signal())
     let shown = ''
     console.setEncoding('latin1').on('data', (text: string) => (shown += text))
-    const said = () => {
+    const output = () => {
       console.write('.')
       return shown
     }
     // The simulator connects to the machine's serial port some seconds after it is there.
-    await expect.poll(said).toContain('.')
+    await expect.poll(output).toContain('.')
 
     console.write(`<${'0123456789'.repeat(20)}>`)
 

@@ -148,10 +148,10 @@ describe.skipIf(why !== undefined)(
       await Promise.all(hosts.map(({ driver }, index) => driver.spawn(specs[index]!, signal())))
 
       for (const [index, host] of hosts.entries()) {
-        const said = () => consoleOf(host, specs[index]!)
-        const fetched = async () => (await said()).includes(`fetched guest-${1 - index}`)
+        const output = () => consoleOf(host, specs[index]!)
+        const fetched = async () => (await output()).includes(`fetched guest-${1 - index}`)
         await waitFor(`guest ${index} to fetch the other's page`, fetched, BOOT_MS)
-        expect(await said()).toContain(`address eth0 10.74.0.${11 + index}`)
+        expect(await output()).toContain(`address eth0 10.74.0.${11 + index}`)
         expect(isUp(ports[index]!)).toBe(true)
       }
       const [first] = hosts

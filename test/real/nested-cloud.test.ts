@@ -43,14 +43,14 @@ describe.skipIf(account === undefined)(`a cell that is a project of an OpenStack
   }, 60_000)
 
   test('is refused, and nothing made, while it cannot be one', async () => {
-    for (const [cloud, set, said] of [
+    for (const [cloud, set, message] of [
       ['stranger', settings, 'refuses the credential'],
       ['weir', settings, 'clouds form a ring'],
       ['lab', ['--set', 'projects=any'], 'allow_http'],
     ] as const)
       expect(await joinAs('lab', cloud, ...set)).toMatchObject({
         code: expect.toSatisfy((code) => code !== 0),
-        stdout: expect.stringContaining(said),
+        stdout: expect.stringContaining(message),
       })
     expect(await checkout.succeed('cell', 'list', '-o', 'name')).not.toContain('lab')
   })

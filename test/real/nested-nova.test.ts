@@ -47,13 +47,13 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
     ['network:private=lan', 'The cloud below has no network lan. It has: '],
   ])(
     'is not made with --map %s',
-    async (map, said) => {
+    async (map, message) => {
       const { code, stdout, stderr } = await nova.cell(
         ['join', 'lab', '--driver', 'nested'],
         ...['--map', map],
       )
       expect(code).not.toBe(0)
-      expect(stdout + stderr).toContain(said)
+      expect(stdout + stderr).toContain(message)
       expect(await nova.checkout.succeed('cell', 'list', '-o', 'name')).not.toContain('lab')
     },
     TEST_MS,
@@ -210,13 +210,13 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
         ['serial', 'serial'],
       ]) {
         const body = { remote_console: { protocol, type } }
-        const said = (error: Error) => /Unavailable console type/.exec(error.message)?.[0]
+        const message = (error: Error) => /Unavailable console type/.exec(error.message)?.[0]
         const there = await nova.lab
           .ask('compute', 'POST', path.replace('/action', '/remote-consoles'), { body })
-          .then(() => 'a URL', said)
+          .then(() => 'a URL', message)
         const here = await nova
           .call('POST', `${SERVERS}/${id}/remote-consoles`, { body })
-          .then(() => 'a URL', said)
+          .then(() => 'a URL', message)
         expect(here).toBe(there)
       }
       await remove(id)
@@ -241,8 +241,8 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await limit({ instances: 1 })
       const refused = await nova.boot('refused', 'm1.small')
       await restsAs(refused, 'ERROR')
-      const said = expect.stringMatching(/Quota exceeded for instances|BackendInstancesFilter/)
-      expect(await reasons(refused)).toEqual({ trace: said, action: said, fault: said })
+      const message = expect.stringMatching(/Quota exceeded for instances|BackendInstancesFilter/)
+      expect(await reasons(refused)).toEqual({ trace: message, action: message, fault: message })
       await expect.poll(() => nova.takes('m1.small'), POLL).toBe(false)
       const made = async () => {
         const { servers } = await nova.admin.ask<Listed<'servers'>>(

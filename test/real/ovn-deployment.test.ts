@@ -87,10 +87,12 @@ describe.skipIf(why !== undefined)(
     }, 400_000)
 
     test('tests the tunnels between its cells', async () => {
-      const said = await checkout.succeed('cell', 'verify')
-      expect(said).toMatch(/^ok +north to south: Packets of 1558 bytes from north-1 .* arrive\.$/m)
-      expect(said).toMatch(/^ok +south to north: /m)
-      expect(said).not.toContain('failed')
+      const output = await checkout.succeed('cell', 'verify')
+      expect(output).toMatch(
+        /^ok +north to south: Packets of 1558 bytes from north-1 .* arrive\.$/m,
+      )
+      expect(output).toMatch(/^ok +south to north: /m)
+      expect(output).not.toContain('failed')
     }, 120_000)
 
     test('opens a shell on its first server, and says why it opens none', async () => {
@@ -100,8 +102,8 @@ describe.skipIf(why !== undefined)(
         [['ssh', 'nobody'], 'There is no server nobody'],
         [['ssh', 'second'], 'has no floating IP. Give it one'],
       ] as const
-      for (const [args, said] of refusals)
-        expect((await checkout.weir(...args)).stderr).toContain(said)
+      for (const [args, output] of refusals)
+        expect((await checkout.weir(...args)).stderr).toContain(output)
     }, 120_000)
 
     test('is reached from the machine where that is asked for', async () => {

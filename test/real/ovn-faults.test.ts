@@ -98,7 +98,7 @@ describe.skipIf(why !== undefined)(
         `--db=${world.central.northbound}`,
         ...args,
       ])
-    const said = ({ sent, lost, longestMs }: PingLosses) =>
+    const summary = ({ sent, lost, longestMs }: PingLosses) =>
       `${lost} of ${sent} pings lost, ${longestMs} ms at the longest`
 
     beforeAll(async () => {
@@ -172,7 +172,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => ends.one.pings('10.77.0.13')).toBe(true)
       await world.engine.apply(state, signal())
       await expect.poll(() => ends.one.pings('10.77.0.13')).toBe(false)
-      await annotate(`databases, northd, controllers: ${said(await stream.stop())}`)
+      await annotate(`databases, northd, controllers: ${summary(await stream.stop())}`)
     })
 
     test('pings are answered again, and rules in force, when the switch of a host was killed', async ({
@@ -183,7 +183,7 @@ describe.skipIf(why !== undefined)(
       await hosts[1]!.ovn.start()
       await stream.goesOn()
       expect(await ends.one.pings('10.77.0.13')).toBe(false)
-      await annotate(`ovs-vswitchd: ${said(await stream.stop())}`)
+      await annotate(`ovs-vswitchd: ${summary(await stream.stop())}`)
     })
 
     test('a port that is deleted while its host is dead does not return with it', async () => {
@@ -211,7 +211,7 @@ describe.skipIf(why !== undefined)(
 
       await world.loseHost(hosts[dying]!)
       await stream.goesOn()
-      await annotate(`gateway of three: ${said(await stream.stop())}`)
+      await annotate(`gateway of three: ${summary(await stream.stop())}`)
       await expect.poll(gateways).not.toContain(hosts[dying]!.id)
       hosts[dying] = await world.returnHost(hosts[dying]!)
       await expect.poll(gateways).toContain(hosts[dying].id)

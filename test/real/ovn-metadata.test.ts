@@ -104,7 +104,7 @@ describe.skipIf(why !== undefined)(
       const endpoints = await Promise.all(
         [first, second, apart].map((each) => world.plug(world.hosts[0], each)),
       )
-      const told: string[] = []
+      const hostnames: string[] = []
       for (const endpoint of endpoints) {
         const lease = await endpoint.lease()
         expect(lease).toContain(`${SERVICE}/32 10.81.0.2`)
@@ -114,9 +114,9 @@ describe.skipIf(why !== undefined)(
         await expect
           .poll(() => endpoint.fetch(`${SERVICE}/latest/meta-data/hostname`))
           .toContain('novalocal')
-        told.push(await endpoint.fetch(`${SERVICE}/latest/meta-data/hostname`))
+        hostnames.push(await endpoint.fetch(`${SERVICE}/latest/meta-data/hostname`))
       }
-      expect(told).toEqual(['one.novalocal', 'two.novalocal', 'other.novalocal'])
+      expect(hostnames).toEqual(['one.novalocal', 'two.novalocal', 'other.novalocal'])
       const byIpv6 = [
         '-s',
         '-g',

@@ -7,17 +7,17 @@ import { consoleLog } from './console-log.ts'
 const asked = { serverId: newId<string>(), maxBytes: 2 ** 20 }
 
 /** A host whose guest has said this. */
-const hostWith = (said: Uint8Array) =>
-  ({ driver: { consoleLog: { read: async () => said } } }) as unknown as Compute
+const hostWith = (output: Uint8Array) =>
+  ({ driver: { consoleLog: { read: async () => output } } }) as unknown as Compute
 
 test.each([
   ['plain text', 'a', 2 ** 20 - 5_000],
   ['bytes above ASCII', '\xff', 500_000],
   ['control characters', '\u001b', 170_000],
 ])('of %s the newest is kept that the bus takes in one answer', async (_, letter, atLeast) => {
-  const said = Buffer.from(`${letter.repeat(2 ** 20 - 4)}END\n`, 'latin1')
+  const output = Buffer.from(`${letter.repeat(2 ** 20 - 4)}END\n`, 'latin1')
 
-  const answer = await consoleLog(hostWith(said), asked)
+  const answer = await consoleLog(hostWith(output), asked)
 
   expect(Buffer.byteLength(JSON.stringify({ ok: true, value: answer }))).toBeLessThanOrEqual(
     HOST_PAYLOAD_MAX,

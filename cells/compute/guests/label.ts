@@ -22,9 +22,9 @@ export async function label(
     )
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const applied: string[] = []
-  for (const { serverId, ...said } of servers)
+  for (const { serverId, ...serverLabels } of servers)
     try {
-      if (await labels.apply(serverId as InstanceId, said, signal)) applied.push(serverId)
+      if (await labels.apply(serverId as InstanceId, serverLabels, signal)) applied.push(serverId)
     } catch (error) {
       if (!isFailure(error)) throw error
       log.info(

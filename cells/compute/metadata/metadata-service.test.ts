@@ -123,9 +123,9 @@ test('the service and the config drive tell the same, but for the password and n
   const asked = async (path: string) => (await ask(blue, FIRST, path)).text
 
   for (const path of Object.keys(drive).filter((each) => each.startsWith('openstack/'))) {
-    const told = await asked(`/${path}`)
-    if (path.endsWith('.json')) expect(comparable(told)).toEqual(comparable(text(drive, path)))
-    else expect(told).toBe(text(drive, path))
+    const answer = await asked(`/${path}`)
+    if (path.endsWith('.json')) expect(comparable(answer)).toEqual(comparable(text(drive, path)))
+    else expect(answer).toBe(text(drive, path))
   }
   expect(await asked('/latest/user-data')).toBe('#!/bin/sh\necho hello')
   const ec2 = JSON.parse(text(drive, 'ec2/latest/meta-data.json')) as Record<string, unknown>
@@ -234,18 +234,18 @@ test('work that fails leaves what was told before, and work of unknown outcome w
   const build = buildAt(blue, FIRST, 'one')
   const failing = (kind: 'invalid' | 'unavailable') => () =>
     Promise.reject(new Failure(kind, 'It failed.'))
-  const told = () => store.at(blue, FIRST)?.build.name
+  const answer = () => store.at(blue, FIRST)?.build.name
 
   await expect(store.during(id, 1, build, failing('invalid'))).rejects.toThrow('It failed.')
-  expect(told()).toBeUndefined()
+  expect(answer()).toBeUndefined()
   expect(await readdir(folder)).toEqual([])
 
-  expect(await store.during(id, 1, build, async () => told())).toBe('one')
+  expect(await store.during(id, 1, build, async () => answer())).toBe('one')
   const renamed = { ...build, name: 'other' }
   await expect(store.during(id, 1, renamed, failing('invalid'))).rejects.toThrow('It failed.')
-  expect(told()).toBe('one')
+  expect(answer()).toBe('one')
   await expect(store.during(id, 1, renamed, failing('unavailable'))).rejects.toThrow('It failed.')
-  expect(told()).toBe('other')
+  expect(answer()).toBe('other')
 })
 
 test('a password is taken once, reported until the cell has it, and may be published again when it was cleared', async () => {

@@ -159,13 +159,13 @@ describe('a BMC', () => {
     const args = ['-I', 'lanplus', '-C', String(suite), ...who, 'chassis', 'power', 'status']
     const env = { PATH: '/usr/bin:/bin', IPMI_PASSWORD: ACCOUNT.password }
 
-    const said = await promisify(execFile)('ipmitool', args, { env, timeout: 10_000 }).catch(
+    const output = await promisify(execFile)('ipmitool', args, { env, timeout: 10_000 }).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return skip('ipmitool is not installed')
         throw error
       },
     )
 
-    expect(said.stdout).toContain('Chassis Power is on')
+    expect(output.stdout).toContain('Chassis Power is on')
   })
 })

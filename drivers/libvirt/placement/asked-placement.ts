@@ -32,13 +32,13 @@ export function askedPlacement({
   imageProperties,
 }: DomainSubject): AskedPlacement {
   // The flavor's word is the operator's, so it goes before the image's.
-  const said = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
-  refuseUnknownPolicy(said('cpu_policy'))
+  const propertyOf = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
+  refuseUnknownPolicy(propertyOf('cpu_policy'))
   return {
     isDedicated: asksForDedicatedCpus(extraSpecs, imageProperties),
-    nodes: count('hw:numa_nodes', said('numa_nodes'), NODES_MAX),
+    nodes: count('hw:numa_nodes', propertyOf('numa_nodes'), NODES_MAX),
     page: pageSize(askedPageSize(extraSpecs, imageProperties)),
-    topology: topology(said, vcpus),
+    topology: topology(propertyOf, vcpus),
     devices: devices(extraSpecs['pci_passthrough:alias']),
   }
 }
@@ -68,9 +68,12 @@ function pageSize(asked: string | undefined): PageSize | null {
 }
 
 /** Counts left open are filled with sockets. */
-function topology(said: (name: string) => string | undefined, vcpus: number): CpuTopology | null {
+function topology(
+  propertyOf: (name: string) => string | undefined,
+  vcpus: number,
+): CpuTopology | null {
   const [sockets, cores, threads] = ['cpu_sockets', 'cpu_cores', 'cpu_threads'].map((name) =>
-    count(`hw:${name}`, said(name), vcpus),
+    count(`hw:${name}`, propertyOf(name), vcpus),
   )
   if (sockets === null && cores === null && threads === null) return null
   const perSocket = (cores ?? 1) * (threads ?? 1)

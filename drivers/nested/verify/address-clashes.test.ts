@@ -73,6 +73,6 @@ test.each([
     { theirs: [theirs('public', '203.0.113.0/24')], others: [other('public', '198.51.100.0/24')] },
     /has 203\.0\.113\.0\/24, and physical network public of host lab-1 of cell lab has 198\.51\.100\.0\/24: they are not one network/,
   ],
-])('%s is a clash, with both ranges and what to do', (_what, found, said) => {
-  expect(addressClashes({ ...plan, ...found })).toEqual([expect.stringMatching(said)])
+])('%s is a clash, with both ranges and what to do', (_what, found, message) => {
+  expect(addressClashes({ ...plan, ...found })).toEqual([expect.stringMatching(message)])
 })

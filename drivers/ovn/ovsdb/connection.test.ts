@@ -11,20 +11,20 @@ const STREAM = Buffer.from(MESSAGES.map((each) => JSON.stringify(each)).join('')
 test.each([1, 2, 3, 7, STREAM.length])(
   'objects without separators are cut apart from chunks of %i bytes',
   (size) => {
-    const heard: unknown[] = []
-    const split = splitMessages((text) => heard.push(JSON.parse(text)))
+    const received: unknown[] = []
+    const split = splitMessages((text) => received.push(JSON.parse(text)))
 
     for (let at = 0; at < STREAM.length; at += size) split(STREAM.subarray(at, at + size))
 
-    expect(heard).toEqual(MESSAGES)
+    expect(received).toEqual(MESSAGES)
   },
 )
 
 test('space between objects is passed over', () => {
-  const heard: unknown[] = []
-  splitMessages((text) => heard.push(JSON.parse(text)))(Buffer.from('{"a":1}\n \n{"b":2}\n'))
+  const received: unknown[] = []
+  splitMessages((text) => received.push(JSON.parse(text)))(Buffer.from('{"a":1}\n \n{"b":2}\n'))
 
-  expect(heard).toEqual([{ a: 1 }, { b: 2 }])
+  expect(received).toEqual([{ a: 1 }, { b: 2 }])
 })
 
 test.each([

@@ -66,8 +66,8 @@ export function readCredential(jwt: string, now: number): UserClaims {
 
 function connectOf(line: string): { readonly jwt: string; readonly sig: string } {
   const json = /^CONNECT +(?<json>\{.*\})\s*$/.exec(line)?.groups?.['json']
-  const said = json === undefined ? undefined : parsed(json)
-  const { jwt, sig } = (said ?? {}) as { readonly jwt?: unknown; readonly sig?: unknown }
+  const claims = json === undefined ? undefined : parsed(json)
+  const { jwt, sig } = (claims ?? {}) as { readonly jwt?: unknown; readonly sig?: unknown }
   if (typeof jwt !== 'string' || typeof sig !== 'string')
     throw refused('it does not begin with a CONNECT that has a credential')
   return { jwt, sig }

@@ -52,9 +52,9 @@ export async function explainPlacement(
   const tried: string[] = []
   while (tried.length < CELLS_TRIED_MAX) {
     const attempt = tried.length + 1
-    const heard = await cellsAsIndexed(db, cells.cells())
-    const request = await cellRequest(db, required, heard, tried)
-    const { chosen, trace } = chooseCell(heard, request, { now: () => clock.now(), random })
+    const reachable = await cellsAsIndexed(db, cells.cells())
+    const request = await cellRequest(db, required, reachable, tried)
+    const { chosen, trace } = chooseCell(reachable, request, { now: () => clock.now(), random })
     decisions.push({ attempt, trace })
     if (chosen === undefined) break
     const answer = await askCell(chosen, 'placement.explain', ask, { work: context })

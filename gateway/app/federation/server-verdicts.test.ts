@@ -31,6 +31,6 @@ test.each([
   [guestVerdict(view, 1), 'ok', 'as its cell says'],
   [guestVerdict(view, 4), 'failed', 'says power state 4, its cell 1'],
   [guestVerdict(view, null), 'failed', 'no such guest'],
-])('%o is %s: %s', (verdict, result, said) => {
-  expect(verdict).toEqual({ result, detail: expect.stringContaining(said) })
+])('%o is %s: %s', (verdict, result, message) => {
+  expect(verdict).toEqual({ result, detail: expect.stringContaining(message) })
 })

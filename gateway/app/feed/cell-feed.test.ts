@@ -136,10 +136,10 @@ test('a cell that publishes nonsense fills no log, and what it says besides is a
   core = other
   const [a] = (await accepted(1)) as [string]
 
-  const told = () => lines.filter((line) => line.includes('breaks the contract')).length
+  const warnings = () => lines.filter((line) => line.includes('breaks the contract')).length
   const mutter = () => {
     cell.publishText('{"x":1}')
-    return told()
+    return warnings()
   }
   await expect.poll(mutter).toBeGreaterThan(0)
 
@@ -148,7 +148,7 @@ test('a cell that publishes nonsense fills no log, and what it says besides is a
   await applied()
 
   expect(await env.server(a)).toMatchObject({ vmState: 'active' })
-  expect(told()).toBe(1)
+  expect(warnings()).toBe(1)
 })
 
 test('another incarnation of the cell’s database is copied, and may lower a version', async () => {

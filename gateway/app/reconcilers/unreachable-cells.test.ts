@@ -10,10 +10,10 @@ test('a cell that has not started yet, or has not reported since the gateway sta
     lastHeardAt: undefined as number | undefined,
   }
   let isSilent = true
-  const said: string[] = []
+  const events: string[] = []
   const log = {
-    warn: (_: unknown, message: string) => said.push(message),
-    info: (_: unknown, message: string) => said.push(message),
+    warn: (_: unknown, message: string) => events.push(message),
+    info: (_: unknown, message: string) => events.push(message),
   }
   const deps = {
     cells: { cells: () => [cell], isSilent: () => isSilent },
@@ -26,17 +26,17 @@ test('a cell that has not started yet, or has not reported since the gateway sta
   await round()
   Object.assign(cell, { isReachable: true, lastHeardAt: 1 })
   await round()
-  expect(said).toEqual([])
+  expect(events).toEqual([])
 
   cell.isReachable = false
   isSilent = false
   await round()
-  expect(said).toEqual([])
+  expect(events).toEqual([])
 
   isSilent = true
   await round()
   await round()
   cell.isReachable = true
   await round()
-  expect(said).toEqual(['cell is unreachable', 'cell is reachable again'])
+  expect(events).toEqual(['cell is unreachable', 'cell is reachable again'])
 })

@@ -91,17 +91,17 @@ test('sagas are taken up where there may be some, and others are not looked for 
 })
 
 test('commits of any gateway are looked after, some together, and none after the end', async () => {
-  const heard = new Set<() => void>()
+  const listeners = new Set<() => void>()
   let published = 0
   const nats = {
     isClosed: () => false,
     publish: () => {
       published += 1
-      for (const hear of heard) hear()
+      for (const hear of listeners) hear()
     },
     subscribe: (_: string, { callback }: { callback: () => void }) => {
-      heard.add(callback)
-      return { unsubscribe: () => heard.delete(callback) }
+      listeners.add(callback)
+      return { unsubscribe: () => listeners.delete(callback) }
     },
   } as unknown as Pick<NatsConnection, 'subscribe' | 'publish' | 'isClosed'>
   let looks = 0
@@ -121,5 +121,5 @@ test('commits of any gateway are looked after, some together, and none after the
   elsewhere[Symbol.dispose]()
   await commit()
 
-  expect([heard.size, published]).toEqual([0, 2])
+  expect([listeners.size, published]).toEqual([0, 2])
 })

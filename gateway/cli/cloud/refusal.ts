@@ -15,8 +15,8 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
 /** The failure for an unsuccessful answer, with what to do about it. */
 export function refusalOf(status: number, url: string, body: string): Failure {
   const kind = KINDS[status] ?? 'internal'
-  const said = messageIn(body) ?? `${url} was answered with ${status}.`
-  return new Failure(kind, [said, ...advice(kind)].join(' '))
+  const message = messageIn(body) ?? `${url} was answered with ${status}.`
+  return new Failure(kind, [message, ...advice(kind)].join(' '))
 }
 
 /** The message of a problem (RFC 9457), or of the envelope of an OpenStack service; a page for people has none. */

@@ -36,23 +36,23 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-async function heard(change: Partial<CloudConfig>): Promise<string> {
+async function receive(change: Partial<CloudConfig>): Promise<string> {
   const cloud = { caFile: undefined, isInsecure: false, ...change } as CloudConfig
   const send = await transportTo(cloud)
   return (await send(url, { method: 'GET', headers: {} })).text()
 }
 
 test('a certificate is believed when it is named, or when any is', async () => {
-  expect(await heard({ caFile: join(directory, 'certificate.pem') })).toBe('heard')
-  expect(await heard({ isInsecure: true })).toBe('heard')
+  expect(await receive({ caFile: join(directory, 'certificate.pem') })).toBe('heard')
+  expect(await receive({ isInsecure: true })).toBe('heard')
 })
 
 test('any other is not, and the reason is shown', async () => {
-  await expect(heard({})).rejects.toMatchObject({
+  await expect(receive({})).rejects.toMatchObject({
     kind: 'unavailable',
     message: expect.stringMatching(/self-signed certificate.*name its CA bundle: --os-cacert FILE/),
   })
-  await expect(heard({ caFile: join(directory, 'none.pem') })).rejects.toMatchObject({
+  await expect(receive({ caFile: join(directory, 'none.pem') })).rejects.toMatchObject({
     kind: 'invalid',
   })
 })

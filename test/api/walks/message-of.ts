@@ -6,6 +6,6 @@ export function messageOf(body: unknown): string {
     ...outer,
     ...((Array.isArray(inner) ? inner[0] : inner) as object | undefined),
   } as { message?: unknown; detail?: unknown }
-  const said = message ?? detail
-  return typeof said === 'string' ? said : ''
+  const text = message ?? detail
+  return typeof text === 'string' ? text : ''
 }

@@ -71,8 +71,8 @@ async function toldOf(walked: Walked, isThere: boolean, body: unknown): Promise<
   })
   const stranger = world.cloud.as('stranger')
   const answer = await stranger.call(walked.operation.method, path, body, { version })
-  const said = names.reduce((text, name) => text.replaceAll(name, 'ID'), messageOf(answer.body))
-  return `${answer.status} ${said}`
+  const message = names.reduce((text, name) => text.replaceAll(name, 'ID'), messageOf(answer.body))
+  return `${answer.status} ${message}`
 }
 
 /** Everything of the owner that can be read, but for what changes by itself. */

@@ -9,13 +9,13 @@ interface Change {
 
 /** Stores the changes that cells publish; changes received while one batch commits go into the next. */
 export function applyFeed(nats: NatsConnection, db: Database, project: string): void {
-  let heard: Change[] = []
+  let received: Change[] = []
   let isApplying = false
   const apply = async () => {
     isApplying = true
-    while (heard.length > 0) {
-      const batch = heard
-      heard = []
+    while (received.length > 0) {
+      const batch = received
+      received = []
       await db.transaction(async (tx) => {
         for (const { id, state } of batch) {
           await tx.run(GATEWAY_SQL.setState, { id, state })
@@ -29,7 +29,7 @@ export function applyFeed(nats: NatsConnection, db: Database, project: string): 
   }
   nats.subscribe('floor.feed', {
     callback: (_error, message) => {
-      heard.push(...message.json<Change[]>())
+      received.push(...message.json<Change[]>())
       if (!isApplying) void apply()
     },
   })

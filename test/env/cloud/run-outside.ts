@@ -29,8 +29,8 @@ export async function runOutside(
   await waitFor(
     `${program.name} to serve`,
     () => {
-      const said = readFileSync(logFile).subarray(before).toString()
-      if (said.includes(program.serves)) return 'serves'
+      const output = readFileSync(logFile).subarray(before).toString()
+      if (output.includes(program.serves)) return 'serves'
       return isRunning(identity) ? undefined : 'ended'
     },
     START_LIMIT_MS,

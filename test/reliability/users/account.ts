@@ -35,7 +35,9 @@ export async function signIn(port: number, account: Account): Promise<SignedIn> 
   })
   const token = answer.headers['x-subject-token']
   if (answer.status !== 201 || typeof token !== 'string')
-    throw new Error(`Signing in as ${name} was answered ${answer.status}: ${said(answer)}`)
+    throw new Error(
+      `Signing in as ${name} was answered ${answer.status}: ${refusalMessage(answer)}`,
+    )
   const { user, project } = (
     jsonOf(answer) as { token: Record<'user' | 'project', { readonly id: string }> }
   ).token
@@ -56,7 +58,7 @@ export async function ask<T>(
     body: body === undefined ? undefined : JSON.stringify(body),
   })
   if (answer.status < 200 || answer.status >= 300)
-    throw new Error(`${method} ${path} was answered ${answer.status}: ${said(answer)}`)
+    throw new Error(`${method} ${path} was answered ${answer.status}: ${refusalMessage(answer)}`)
   return jsonOf(answer) as T
 }
 
@@ -70,7 +72,7 @@ export function headersOf(token: string): Readonly<Record<string, string>> {
 }
 
 /** The message of a refusal, or why there was no answer. */
-export function said(answer: HttpAnswer): string {
+export function refusalMessage(answer: HttpAnswer): string {
   const body = jsonOf(answer)
   const [inner] = typeof body === 'object' && body !== null ? Object.values(body) : []
   const message =

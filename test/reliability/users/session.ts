@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SeededRandom } from '#test/env/random.ts'
 import { isImpossible, possible } from '../record/history.ts'
 import type { Entry, Making, RunRecord, Value, Write } from '../record/record.ts'
-import { headersOf, type SignedIn, said, signIn } from './account.ts'
+import { headersOf, refusalMessage, type SignedIn, signIn } from './account.ts'
 import { callHttp, jsonOf } from './http.ts'
 
 export interface Call {
@@ -85,7 +85,7 @@ export class Session {
       method,
       path,
       status,
-      message: isGood ? '' : said(answer),
+      message: isGood ? '' : refusalMessage(answer),
       startMs,
       endMs,
       writes: isGood && made !== undefined ? [...writes, ...made(parsed as never)] : writes,

@@ -111,7 +111,7 @@ async function wanted(
   const { accessIPv6 } = request
   const shown = {
     imageId: image.id,
-    ...said({
+    ...definedFields({
       name: request.name,
       hostname: request.hostname ?? hostnameOf(server, request),
       metadata: request.metadata,
@@ -168,7 +168,7 @@ function remarksAfter(
 }
 
 /** The same object without its undefined fields. */
-function said(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
+function definedFields(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 

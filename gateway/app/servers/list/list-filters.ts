@@ -239,9 +239,9 @@ function addressFilters({ ip, ip6 }: ServerListQuery): AddressPatterns {
 /** SQL narrows addresses, but does not tell the versions apart. */
 function likeAddresses(addresses: AddressPatterns): readonly ServerCondition[] {
   const patterns = [...addresses.values()].map(({ like }) => like)
-  const said = patterns.filter((like) => like !== undefined)
-  if (said.length === 0 || said.length < patterns.length) return []
-  return [{ is: 'address-like', patterns: said }]
+  const likes = patterns.filter((like) => like !== undefined)
+  if (likes.length === 0 || likes.length < patterns.length) return []
+  return [{ is: 'address-like', patterns: likes }]
 }
 
 function entries<T>(
