@@ -70,7 +70,7 @@ function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposa
       if (error !== null) return
       try {
         const { hostId, down } = checked(HostAlive, message.json(), message.subject)
-        if (message.subject.split('.')[2] === hostId) hosts.heard(hostId as HostId, down)
+        if (message.subject.split('.')[2] === hostId) hosts.recordReport(hostId as HostId, down)
       } catch {
         // The cell's own processes log a host that sends invalid messages.
       }

@@ -129,7 +129,7 @@ function operationService<O extends CellOperation>(
   return {
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
     handle: (ask: CellAsk<O>, work) => {
-      cell.conductor.gateways.heard()
+      cell.conductor.gateways.recordRequest()
       return handler(cell, ask, work)
     },
   }

@@ -9,7 +9,7 @@ export class GatewayContact {
     this.#clock = clock
   }
 
-  heard(): void {
+  recordRequest(): void {
     this.#at = this.#clock.elapsed()
   }
 

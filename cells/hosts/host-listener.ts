@@ -84,7 +84,7 @@ export class HostListener implements AsyncDisposable {
     return this.#listen(subject, (message) => {
       try {
         const { hostId, down } = this.#parsed(HostAlive, message)
-        this.#cell.conductor.hosts.heard(hostId as HostId, down)
+        this.#cell.conductor.hosts.recordReport(hostId as HostId, down)
       } catch (error) {
         this.#logDropped(message, error)
       }
@@ -160,7 +160,7 @@ export class HostListener implements AsyncDisposable {
 
   async #record(report: HostReport): Promise<void> {
     const { conductor } = this.#cell
-    conductor.hosts.heard(report.hostId as HostId, report.down)
+    conductor.hosts.recordReport(report.hostId as HostId, report.down)
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
     this.#hostsChanged()

@@ -15,7 +15,7 @@ export interface HostRegistryOptions {
   readonly silentAfterMs: number
 }
 
-interface Heard {
+interface LastReport {
   readonly at: number
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
@@ -31,7 +31,7 @@ export class HostRegistry {
   readonly #openedAt: number
   #hosts = new Map<HostId, Host>()
   readonly #shown = new Map<HostId, number>()
-  readonly #heard = new Map<HostId, Heard>()
+  readonly #reports = new Map<HostId, LastReport>()
 
   constructor(options: HostRegistryOptions) {
     this.#options = options
@@ -60,28 +60,28 @@ export class HostRegistry {
   }
 
   /** Records a report of the host. */
-  heard(id: HostId, down: string | null): void {
+  recordReport(id: HostId, down: string | null): void {
     const { clock } = this.#options
-    this.#heard.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
+    this.#reports.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
   }
 
   /** The time of the host's last report to this process, or to the process that wrote its row. */
   lastSeenAt(host: Host): number {
-    return Math.max(host.lastSeenAt, this.#heard.get(host.id)?.at ?? 0)
+    return Math.max(host.lastSeenAt, this.#reports.get(host.id)?.at ?? 0)
   }
 
   /** Why the backend cannot be used, according to the last report. */
   downReason(host: Host): string | null {
-    const heard = this.#heard.get(host.id)
-    return heard === undefined ? host.down : heard.down
+    const report = this.#reports.get(host.id)
+    return report === undefined ? host.down : report.down
   }
 
   /** A process that has just subscribed gives every host that was up the time to report. */
   isUp(host: Host): boolean {
     if (host.isForcedDown || this.downReason(host) !== null) return false
     const { clock, silentAfterMs } = this.#options
-    const heardAt = this.#heard.get(host.id)?.elapsedAt ?? Number.NEGATIVE_INFINITY
-    const since = host.isUp ? Math.max(heardAt, this.#openedAt) : heardAt
+    const reportedAt = this.#reports.get(host.id)?.elapsedAt ?? Number.NEGATIVE_INFINITY
+    const since = host.isUp ? Math.max(reportedAt, this.#openedAt) : reportedAt
     if (clock.elapsed() - since <= silentAfterMs) return true
     // Written by another process: a time in the future comes from a clock that has been set back since.
     return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs

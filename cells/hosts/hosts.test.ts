@@ -376,11 +376,11 @@ test('a host that floods its cell with reports silences no other', async () => {
   await nats.flush()
   const floodedAt = Date.now()
 
-  const isHeard = () => {
+  const isReported = () => {
     const known = hosts.get(host.id as HostId)
     return known !== undefined && hosts.lastSeenAt(known) >= floodedAt
   }
-  await waitFor('the other host to be heard', isHeard, 4_000)
+  await waitFor('a report of the other host', isReported, 4_000)
   expect(hosts.isUp(hosts.get(host.id as HostId)!)).toBe(true)
 })
 

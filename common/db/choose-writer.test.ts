@@ -19,7 +19,7 @@ test.each<[string, readonly NodeState[], Choice]>([
     { is: 'writer', url: 'c' },
   ],
   [
-    'a writer that is in the cluster and not heard may be heard by others',
+    'a writer that is in the cluster and does not answer may answer others',
     [well('a', 0), well('c', 2)],
     UNKNOWN,
   ],
@@ -48,7 +48,7 @@ test.each<[string, readonly NodeState[], Choice]>([
   expect(chooseWriter(byUrl, false)).toEqual(choice)
 })
 
-test('a writer that is not heard for long is passed over', () => {
+test('a writer that does not answer for long is passed over', () => {
   const states = new Map([['c', well('c', 2)]])
 
   expect(chooseWriter(states, true)).toEqual({ is: 'candidate', url: 'c', insteadOf: 'b' })

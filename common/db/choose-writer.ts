@@ -21,7 +21,7 @@ export type Choice =
 
 /**
  * The writer stays the writer while it is in the cluster, so that a node that comes back changes nothing. One that has
- * left is succeeded by the first synced node. While a node that is in the cluster is not heard, nothing is decided,
+ * left is succeeded by the first synced node. While a node of the cluster does not answer, nothing is decided,
  * unless `mayPassOver`: it may be the writer to all others.
  */
 export function chooseWriter(states: ReadonlyMap<string, NodeState>, mayPassOver: boolean): Choice {

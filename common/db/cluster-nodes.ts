@@ -30,7 +30,7 @@ export class ClusterNodes implements AsyncDisposable {
   readonly #arrival = Promise.withResolvers<void>()
   readonly #nudges = new Set<() => void>()
   #writer: string | undefined
-  /** When the writer was last heard. */
+  /** The time of the writer's last answer. */
   #knownAt = performance.now()
 
   constructor(urls: readonly string[], onWriter: OnWriter) {

@@ -32,7 +32,7 @@ const FORGET_MS = 30_000
 
 interface Peer {
   readonly incarnation: string
-  heardAt: number
+  announcedAt: number
   /** Since when the bus has known no such gateway. */
   awaySince: number | undefined
   /** How many of `onAway` have been done. */
@@ -81,14 +81,14 @@ export class Peers implements AsyncDisposable {
     const [incarnation, ...rest] = introduction.split(' ')
     const name = rest.join(' ')
     if (incarnation === undefined || name === '' || name === this.#options.processName) return
-    const heardAt = this.#options.clock.elapsed()
+    const announcedAt = this.#options.clock.elapsed()
     const known = this.#peers.get(name)
     if (known?.incarnation === incarnation) {
-      known.heardAt = heardAt
+      known.announcedAt = announcedAt
       return
     }
     const fresh = { awaySince: undefined, acted: 0, isAsking: false }
-    this.#peers.set(name, { incarnation, heardAt, ...fresh })
+    this.#peers.set(name, { incarnation, announcedAt, ...fresh })
     this.#options.log.info({ gateway: name }, 'gateway joined the bus')
   }
 
@@ -119,7 +119,7 @@ export class Peers implements AsyncDisposable {
     } catch (error) {
       const isAway = error instanceof RequestError && error.isNoResponders()
       if (isAway) await this.#away(name, peer)
-      else if (clock.elapsed() - peer.heardAt > FORGET_MS) this.#forget(name, peer)
+      else if (clock.elapsed() - peer.announcedAt > FORGET_MS) this.#forget(name, peer)
     } finally {
       peer.isAsking = false
     }

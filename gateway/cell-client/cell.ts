@@ -29,11 +29,11 @@ export interface Cell extends CellRef {
   /** Since when, in milliseconds since the epoch; undefined for one that is not lost. */
   readonly lostAt: number | undefined
   /** As `isReachable`, also of a lost cell. */
-  readonly isHeard: boolean
+  readonly sendsHeartbeats: boolean
   /** True until all of its servers and hosts have been compared with the gateways' index. */
   readonly needsResync: boolean
   /** Milliseconds since the epoch; undefined before the first heartbeat. */
-  readonly lastHeardAt: number | undefined
+  readonly lastHeartbeatAt: number | undefined
   /** From the last heartbeat that any gateway received; undefined before the first. */
   readonly summary: CellSummary | undefined
   /** The incarnation of its database, from the last heartbeat; undefined before the first to this gateway. */
@@ -48,7 +48,7 @@ export interface Cell extends CellRef {
  */
 export function isMissed(
   cells: { isSilent(id: CellId): boolean },
-  { id, isReachable, lastHeardAt }: Pick<Cell, 'id' | 'isReachable' | 'lastHeardAt'>,
+  { id, isReachable, lastHeartbeatAt }: Pick<Cell, 'id' | 'isReachable' | 'lastHeartbeatAt'>,
 ): boolean {
-  return !isReachable && lastHeardAt !== undefined && cells.isSilent(id)
+  return !isReachable && lastHeartbeatAt !== undefined && cells.isSilent(id)
 }

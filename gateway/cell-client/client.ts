@@ -28,7 +28,7 @@ export type AskCell = <O extends CellOperation>(
 const TIMEOUT_MS = 10_000
 
 /** The cells from which a gateway has received heartbeats. */
-export interface HeardCells {
+export interface CellHeartbeats {
   /** The process of the cell for the next request; undefined if none has reported lately. */
   processOf(cell: CellId): string | undefined
   /** True where no heartbeat of the cell came for longer than its deadline. */
@@ -41,7 +41,7 @@ export interface HeardCells {
  * answer outside the contract: the request may or may not have been carried out. Any other failure is the cell's own;
  * `unsupported`: its release does not know the operation.
  */
-export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
+export function cellClient(nats: NatsConnection, cells: CellHeartbeats): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
     // The bus would not report that no process answers: a cell is in an account of its own.
@@ -62,7 +62,7 @@ export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
   }
 }
 
-function recipientOf(cells: HeardCells, cell: CellId, operation: CellOperation): Recipient {
+function recipientOf(cells: CellHeartbeats, cell: CellId, operation: CellOperation): Recipient {
   const processId = cells.processOf(cell)
   const any = cellSubject(cell, operation)
   if (processId === undefined) return { subject: any }

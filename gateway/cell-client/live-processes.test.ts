@@ -15,23 +15,23 @@ function scene() {
 test('processes that report get requests in turn', () => {
   const { processes, asked } = scene()
   expect(asked(1)).toEqual([undefined])
-  for (const id of ['a', 'b']) processes.heard(cell, id)
+  for (const id of ['a', 'b']) processes.recordHeartbeat(cell, id)
 
   expect(asked(4)).toEqual(['a', 'b', 'a', 'b'])
-  processes.heard(cell, 'a')
+  processes.recordHeartbeat(cell, 'a')
   expect(asked(2)).toEqual(['a', 'b'])
   expect(processes.next(newId<CellId>())).toBeUndefined()
 })
 
 test('a process without reports gets no requests until it reports again', () => {
   const { processes, asked, pass } = scene()
-  for (const id of ['a', 'b']) processes.heard(cell, id)
+  for (const id of ['a', 'b']) processes.recordHeartbeat(cell, id)
   pass(2_000)
-  processes.heard(cell, 'b')
+  processes.recordHeartbeat(cell, 'b')
   pass(1_000)
 
   expect(asked(3)).toEqual(['b', 'b', 'b'])
-  processes.heard(cell, 'a')
+  processes.recordHeartbeat(cell, 'a')
   expect(new Set(asked(2))).toEqual(new Set(['a', 'b']))
   pass(3_000)
   expect(asked(1)).toEqual([undefined])
@@ -39,7 +39,7 @@ test('a process without reports gets no requests until it reports again', () => 
 
 test('a cell that names ever new processes is remembered with a bounded number of them', () => {
   const { processes, asked } = scene()
-  for (let n = 0; n < 1_000; n += 1) processes.heard(cell, `process ${n}`)
+  for (let n = 0; n < 1_000; n += 1) processes.recordHeartbeat(cell, `process ${n}`)
 
   expect(new Set(asked(1_000)).size).toBe(64)
   expect(asked(1_000)).toContain('process 999')

@@ -13,26 +13,26 @@ const PROCESSES_MAX = 64
 export class LiveProcesses {
   readonly #clock: Clock
   /** By cell, the id of each process and the time of its last heartbeat, in the order of their last requests. */
-  readonly #heard = new Map<CellId, Map<string, number>>()
+  readonly #heartbeats = new Map<CellId, Map<string, number>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  heard(cell: CellId, processId: string): void {
-    const processes = this.#heard.get(cell) ?? new Map<string, number>()
-    this.#heard.set(cell, processes.set(processId, this.#clock.elapsed()))
+  recordHeartbeat(cell: CellId, processId: string): void {
+    const processes = this.#heartbeats.get(cell) ?? new Map<string, number>()
+    this.#heartbeats.set(cell, processes.set(processId, this.#clock.elapsed()))
     const [first] = processes.keys()
     if (first !== undefined && processes.size > PROCESSES_MAX) processes.delete(first)
   }
 
   forget(cell: CellId): void {
-    this.#heard.delete(cell)
+    this.#heartbeats.delete(cell)
   }
 
   /** The processes in turn; undefined if none of the cell's has reported lately. */
   next(cell: CellId): string | undefined {
-    const processes = this.#heard.get(cell)
+    const processes = this.#heartbeats.get(cell)
     if (processes === undefined) return undefined
     const since = this.#clock.elapsed() - SILENT_AFTER_MS
     for (const [id, at] of processes) {
@@ -41,7 +41,7 @@ export class LiveProcesses {
       processes.set(id, at)
       return id
     }
-    this.#heard.delete(cell)
+    this.#heartbeats.delete(cell)
     return undefined
   }
 }

@@ -18,16 +18,16 @@ import { CellRegistry } from './registry.ts'
 const log = createLogger('test', 'error')
 const LIMIT_MS = 30_000
 
-/** Whether a subscription made now hears the cell. */
-async function isHeardAnew(nats: NatsConnection, cell: ScriptedCell): Promise<boolean> {
-  let isHeard = false
+/** Whether a subscription made now receives the heartbeats of the cell. */
+async function receivesHeartbeat(nats: NatsConnection, cell: ScriptedCell): Promise<boolean> {
+  let isReceived = false
   const subject = eventSubject(cell.id, 'heartbeat')
-  const subscription = nats.subscribe(subject, { callback: () => void (isHeard = true) })
+  const subscription = nats.subscribe(subject, { callback: () => void (isReceived = true) })
   await nats.flush()
-  await cell.beatHeard()
+  await cell.beatAndFlush()
   await nats.flush()
   subscription.unsubscribe()
-  return isHeard
+  return isReceived
 }
 
 test('a gateway that begins to listen while the bus exchanges its account hears the cells', async () => {
@@ -46,12 +46,12 @@ test('a gateway that begins to listen while the bus exchanges its account hears 
   const db = { rows: () => Promise.resolve([mapping]) } as unknown as Executor
 
   await bus.repeatSlowly()
-  await waitFor('the bus to be at it', async () => !(await isHeardAnew(nats, cell)), LIMIT_MS)
+  await waitFor('the bus to begin', async () => !(await receivesHeartbeat(nats, cell)), LIMIT_MS)
   const options = { db, nats, clock: systemClock, log, deadlineMs: 3_000 }
   const registry = parts.use(await CellRegistry.open(options))
   await nats.flush()
-  await waitFor('the bus to be done', () => isHeardAnew(nats, cell), LIMIT_MS)
+  await waitFor('the bus to end', () => receivesHeartbeat(nats, cell), LIMIT_MS)
 
-  await waitFor('the cell to be heard', () => registry.cell(id)?.isReachable, LIMIT_MS)
-  expect(registry.cell(id)).toMatchObject({ name: 'north', isHeard: true })
+  await waitFor('the heartbeat of the cell', () => registry.cell(id)?.isReachable, LIMIT_MS)
+  expect(registry.cell(id)).toMatchObject({ name: 'north', sendsHeartbeats: true })
 })

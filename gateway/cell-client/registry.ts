@@ -25,7 +25,7 @@ export interface CellRegistryOptions {
 
 export type HeartbeatListener = (cell: CellId, beat: CellHeartbeat) => void
 
-interface Heard {
+interface LastHeartbeat {
   readonly beat: CellHeartbeat
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -51,7 +51,7 @@ const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 /** All cells, with their last summaries. Every gateway receives every heartbeat. */
 export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
-  readonly #heard = new Map<CellId, Heard>()
+  readonly #heartbeats = new Map<CellId, LastHeartbeat>()
   readonly #processes: LiveProcesses
   readonly #limiter: MessageLimiter
   readonly #listeners = new Set<HeartbeatListener>()
@@ -91,7 +91,7 @@ export class CellRegistry implements AsyncDisposable {
     const [mappings, tunnels] = await Promise.all([listCellMappings(db), failedTunnels(db)])
     this.#failedTunnels = tunnels
     this.#mappings = new Map(mappings.map((mapping) => [mapping.id, mapping]))
-    for (const id of this.#heard.keys()) if (!this.#mappings.has(id)) this.#forget(id)
+    for (const id of this.#heartbeats.keys()) if (!this.#mappings.has(id)) this.#forget(id)
     return mappings.length
   }
 
@@ -115,16 +115,16 @@ export class CellRegistry implements AsyncDisposable {
    * hear for the first time any moment.
    */
   isSilent(id: CellId): boolean {
-    const since = this.#heard.get(id)?.elapsedAt ?? this.#openedAt
+    const since = this.#heartbeats.get(id)?.elapsedAt ?? this.#openedAt
     return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
 
   /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
-    const state = this.#heard.get(id)
-    if (state === undefined) return
-    const { vcpus, memoryMb, diskGb } = state.reserved
-    state.reserved = {
+    const last = this.#heartbeats.get(id)
+    if (last === undefined) return
+    const { vcpus, memoryMb, diskGb } = last.reserved
+    last.reserved = {
       vcpus: vcpus + resources.vcpus,
       memoryMb: memoryMb + resources.memoryMb,
       diskGb: diskGb + resources.diskGb,
@@ -164,7 +164,7 @@ export class CellRegistry implements AsyncDisposable {
     const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return
     const isSilent = ({ id }: CellMapping) =>
-      (this.#heard.get(id)?.elapsedAt ?? Number.NEGATIVE_INFINITY) < since
+      (this.#heartbeats.get(id)?.elapsedAt ?? Number.NEGATIVE_INFINITY) < since
     if ([...this.#mappings.values()].some(isSilent)) this.#listen()
   }
 
@@ -175,10 +175,10 @@ export class CellRegistry implements AsyncDisposable {
     try {
       assertShort(message)
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
-      if (beat.processId !== undefined) this.#processes.heard(id, beat.processId)
+      if (beat.processId !== undefined) this.#processes.recordHeartbeat(id, beat.processId)
       const { clock } = this.#options
       const at = clock.now()
-      this.#heard.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved: NOTHING })
+      this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved: NOTHING })
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -187,16 +187,16 @@ export class CellRegistry implements AsyncDisposable {
   }
 
   #forget(id: CellId): void {
-    this.#heard.delete(id)
+    this.#heartbeats.delete(id)
     this.#processes.forget(id)
   }
 
   #cell(mapping: CellMapping): Cell {
-    const state = this.#heard.get(mapping.id)
-    const isHeard =
-      state !== undefined && this.#options.clock.elapsed() - state.elapsedAt <= this.#deadlineMs
+    const last = this.#heartbeats.get(mapping.id)
+    const sendsHeartbeats =
+      last !== undefined && this.#options.clock.elapsed() - last.elapsedAt <= this.#deadlineMs
     const isLost = mapping.loss !== null
-    const lastHeardAt = state?.at ?? mapping.lastHeartbeatAt?.getTime()
+    const lastHeartbeatAt = last?.at ?? mapping.lastHeartbeatAt?.getTime()
     return {
       id: mapping.id,
       name: mapping.name,
@@ -204,15 +204,15 @@ export class CellRegistry implements AsyncDisposable {
       weight: mapping.weight,
       transportZone: mapping.transportZone,
       cannotTunnelTo: this.#failedTunnels.get(mapping.id) ?? NO_CELLS,
-      isReachable: isHeard && !isLost,
+      isReachable: sendsHeartbeats && !isLost,
       isLost,
       lostAt: mapping.loss?.at.getTime(),
-      isHeard,
+      sendsHeartbeats,
       needsResync: mapping.needsResync,
-      lastHeardAt,
-      summary: state?.beat.summary ?? mapping.summary ?? undefined,
-      incarnation: state?.beat.incarnation,
-      reserved: state?.reserved ?? NOTHING,
+      lastHeartbeatAt,
+      summary: last?.beat.summary ?? mapping.summary ?? undefined,
+      incarnation: last?.beat.incarnation,
+      reserved: last?.reserved ?? NOTHING,
     }
   }
 }

@@ -39,12 +39,12 @@ export function cellServiceView(
     zone: INTERNAL_ZONE,
     status: 'enabled' as const,
     state: cell.isReachable ? ('up' as const) : ('down' as const),
-    updated_at: heardAt(cell),
+    updated_at: lastHeartbeatOf(cell),
     disabled_reason: null,
     forced_down: false,
   }
 }
 
-export function heardAt({ lastHeardAt }: Cell): string | null {
-  return lastHeardAt === undefined ? null : plainTime(new Date(lastHeardAt))
+export function lastHeartbeatOf({ lastHeartbeatAt }: Cell): string | null {
+  return lastHeartbeatAt === undefined ? null : plainTime(new Date(lastHeartbeatAt))
 }

@@ -5,8 +5,8 @@ import type { ServerRecord } from '../app/servers/list/server-record.ts'
 const CELLS_MAX = 20
 
 /**
- * The header that marks rows of silent cells: how many seconds ago the longest silent one was heard, and for
- * administrators which they are. Nothing when every cell shown is heard.
+ * The header that marks rows of unreachable cells: the age in seconds of the oldest last heartbeat among them, and for
+ * administrators the cells. No headers when every cell shown is reachable.
  */
 export function staleHeaders(
   servers: readonly Pick<ServerRecord, 'cellId'>[],
@@ -20,8 +20,8 @@ export function staleHeaders(
     return cell === undefined || cell.isReachable ? [] : [cell]
   })
   if (silent.length === 0) return {}
-  const heardAt = Math.min(...silent.map(({ lastHeardAt }) => lastHeardAt ?? 0))
-  const age = heardAt === 0 ? 'unknown' : String(Math.round((Date.now() - heardAt) / 1000))
+  const oldest = Math.min(...silent.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0))
+  const age = oldest === 0 ? 'unknown' : String(Math.round((Date.now() - oldest) / 1000))
   const names = silent.slice(0, CELLS_MAX).map(({ name }) => name)
   const which = isAdmin ? `; cells=${names.join(',')}` : ''
   return { headers: { 'Weir-Stale': age + which } }

@@ -3,7 +3,7 @@ import type { Zone } from '../app/hosts/hosts.ts'
 import type { CellService } from '../app/hosts/services.ts'
 import { COMPUTE_BINARY } from '../app/hosts/services.ts'
 import type { HostRecord } from '../db/host-list.ts'
-import { heardAt, INTERNAL_ZONE } from './service.ts'
+import { INTERNAL_ZONE, lastHeartbeatOf } from './service.ts'
 import { plainTime } from './time.ts'
 
 /** A zone as everybody sees it. */
@@ -32,7 +32,7 @@ export function internalZoneView(services: readonly CellService[]) {
     const services: ServicesView = Object.fromEntries(
       own.map(({ cell, binary }) => [
         binary,
-        { active: true, available: cell.isReachable, updated_at: heardAt(cell) },
+        { active: true, available: cell.isReachable, updated_at: lastHeartbeatOf(cell) },
       ]),
     )
     return [name, services] as const

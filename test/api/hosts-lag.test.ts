@@ -32,7 +32,7 @@ beforeEach(() => shown({}))
 /** Afterwards the index shows the host so, and the cell's heartbeats still say `summary`. */
 async function shown(change: Partial<HostView>, summary: object = {}): Promise<void> {
   world.cell.summary = { ...HONEST_SUMMARY, ...summary }
-  await world.cell.beatHeard()
+  await world.cell.beatAndFlush()
   view = { ...view, ...change, version: view.version + 1 }
   world.cell.say([{ kind: 'host', view }])
   const { db } = world.api.gateway

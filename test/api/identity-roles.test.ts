@@ -241,7 +241,7 @@ describe('every gateway follows', () => {
     await admin.expect(204, 'PUT', grant())
   })
 
-  async function expectHeard(change: () => Promise<unknown>): Promise<void> {
+  async function expectRevoked(change: () => Promise<unknown>): Promise<void> {
     una = (await clientOf(face, user.id, PASSWORD, inProject(project.id))).token
     const status = async () => (await other.ask('GET', '/v3/auth/projects', { token: una })).status
     expect(await status()).toBe(200)
@@ -250,7 +250,7 @@ describe('every gateway follows', () => {
   }
 
   test('the end of the last role in the project', async () => {
-    await expectHeard(() => admin.expect(204, 'DELETE', grant()))
+    await expectRevoked(() => admin.expect(204, 'DELETE', grant()))
     await admin.expect(204, 'PUT', grant())
   })
 
@@ -259,14 +259,14 @@ describe('every gateway follows', () => {
     const byGroup = `/v3/projects/${project.id}/groups/${group.id}/roles/${roles['reader']}`
     await admin.expect(204, 'PUT', byGroup)
     const membership = `/v3/groups/${group.id}/users/${user.id}`
-    await expectHeard(() => admin.expect(204, 'DELETE', membership))
+    await expectRevoked(() => admin.expect(204, 'DELETE', membership))
     await admin.expect(204, 'PUT', grant())
   })
 
   test('a user disabled, a project disabled, a domain role deleted', async () => {
-    await expectHeard(() => admin.update('users', user.id, { enabled: false }))
+    await expectRevoked(() => admin.update('users', user.id, { enabled: false }))
     await admin.update('users', user.id, { enabled: true })
-    await expectHeard(() => admin.update('projects', project.id, { enabled: false }))
+    await expectRevoked(() => admin.update('projects', project.id, { enabled: false }))
     await admin.update('projects', project.id, { enabled: true })
     await admin.expect(204, 'DELETE', grant())
     const own = await admin.create('roles', { name: 'admin', domain_id: 'default' })
@@ -274,6 +274,6 @@ describe('every gateway follows', () => {
     await admin.expect(204, 'PUT', `/v3/projects/${project.id}/users/${user.id}/roles/${own.id}`)
     // A role of a domain counts by what it implies, not by its name.
     expect(await rolesIn(inProject(project.id))).toEqual(['reader'])
-    await expectHeard(() => admin.expect(204, 'DELETE', `/v3/roles/${own.id}`))
+    await expectRevoked(() => admin.expect(204, 'DELETE', `/v3/roles/${own.id}`))
   })
 })

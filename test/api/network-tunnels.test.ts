@@ -40,7 +40,7 @@ beforeAll(async () => {
   await registerCell(db, { id, name: 'south' })
   south = await ScriptedCell.open(world.bus, id, 'south')
   for (const cell of [world.cell, south]) await know(cell, { version: 10 })
-  await waitFor('the cell to be heard', () => compute.cells.cell(id)?.isReachable, WAIT_MS)
+  await waitFor('a heartbeat of the cell', () => compute.cells.cell(id)?.isReachable, WAIT_MS)
 })
 afterAll(async () => {
   await south?.[Symbol.asyncDispose]()

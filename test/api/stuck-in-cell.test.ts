@@ -125,7 +125,7 @@ test("a stuck saga of a cell is listed with its cell, counted and has an event, 
   expect(await listed()).toEqual([shown])
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({ status: 503 })
   await begin()
-  await waitFor('the cell to be heard', () => cells.cells()[0]!.isReachable, LIMIT_MS)
+  await waitFor('a heartbeat of the cell', () => cells.cells()[0]!.isReachable, LIMIT_MS)
 
   expect(await ask('POST', `/operations/${id}/continue`)).toMatchObject({
     status: 200,

@@ -47,10 +47,10 @@ const isGone = async (name: string) =>
 
 /** Where commands at `here` find the clouds that they are told by name. */
 function writeClouds(change: object): void {
-  const clouds = parse(readFileSync(lab.checkout.cloudsFile, 'utf8')) as {
+  const file = parse(readFileSync(lab.checkout.cloudsFile, 'utf8')) as {
     clouds: { 'weir-remote': { auth: object } }
   }
-  const known = clouds.clouds['weir-remote']
+  const known = file.clouds['weir-remote']
   const clouds = { lab: known, 'lab-new': { ...known, auth: { ...known.auth, ...change } } }
   writeFileSync(join(here.folder, 'clouds.yaml'), stringify({ clouds }))
 }

@@ -46,7 +46,7 @@ export async function bootWorld(
   await registerCell(db, { id: cellId, name: 'north' })
   const cell = parts.use(await ScriptedCell.open(bus, cellId, 'north'))
   const catalog = await seedCatalog(api)
-  await waitFor('the cell to be heard', () => compute.cells.cell(cellId)?.isReachable, WAIT_MS)
+  await waitFor('a heartbeat of the cell', () => compute.cells.cell(cellId)?.isReachable, WAIT_MS)
   const owned = parts.move()
   const { flavorId, imageId, networkId } = catalog
   const networks = [{ uuid: networkId }]

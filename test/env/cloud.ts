@@ -18,8 +18,8 @@ import {
   layFoundation,
 } from './cloud/foundation.ts'
 import { gatewayProgram } from './cloud/gateway-program.ts'
-import { heardWhole } from './cloud/heard-whole.ts'
 import { hostProgram } from './cloud/host-program.ts'
+import { hostsReported } from './cloud/hosts-reported.ts'
 import type { CloudOptions } from './cloud/options.ts'
 import type { Program } from './cloud/program.ts'
 
@@ -135,7 +135,7 @@ export class Cloud implements AsyncDisposable {
 
   /** Resolves once every gateway knows every host of every cell as up. */
   async waitUntilWhole(): Promise<void> {
-    await heardWhole(this.foundation, this.#cells, READY_LIMIT_MS)
+    await hostsReported(this.foundation, this.#cells, READY_LIMIT_MS)
     await this.#waitForHostsUp(this.hosts.filter(({ process }) => process.isRunning).length)
   }
 

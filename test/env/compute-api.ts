@@ -77,7 +77,7 @@ export async function computeApi(
     }),
   )
   await waitFor(
-    'every cell to be heard',
+    'a heartbeat of every cell',
     () => ids.every((id) => gateway.compute.cells.cell(id)?.isReachable === true),
     HEARD_LIMIT_MS,
   )

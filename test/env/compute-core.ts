@@ -121,7 +121,7 @@ export class CoreEnv implements AsyncDisposable {
       ...options,
     })
     await waitFor(
-      'all cells to be heard',
+      'a heartbeat of every cell',
       () => core.cells.cells().every((cell) => cell.isReachable),
       WAIT_MS,
     )

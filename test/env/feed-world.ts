@@ -15,7 +15,7 @@ export class FeedWorld {
   now = 0
   isReachable = true
   /** Undefined: the cell was admitted and has not reported yet. */
-  lastHeardAt: number | undefined = 0
+  lastHeartbeatAt: number | undefined = 0
   /** True: this gateway has just started, and has received no message of the cell yet. */
   isNew = false
   /** False: the registry has no such cell any more. */
@@ -60,7 +60,7 @@ export class FeedWorld {
       cells: {
         cell: () =>
           this.isKnown
-            ? { isReachable: this.isReachable, lastHeardAt: this.lastHeardAt }
+            ? { isReachable: this.isReachable, lastHeartbeatAt: this.lastHeartbeatAt }
             : undefined,
         isSilent: () => !this.isReachable && !this.isNew,
       },

@@ -135,7 +135,7 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   /** The same; afterwards it is with the bus. */
-  async beatHeard(): Promise<void> {
+  async beatAndFlush(): Promise<void> {
     this.beat()
     await this.#nats.flush()
   }

@@ -58,7 +58,7 @@ test('a cell of the next release, which says more, and in another version too, i
   north.summary = { ...HONEST_SUMMARY, release: '9.9.0', wireVersions: versions }
   north.added = { addedLater: { of: ['a', 'newer', 'release'] } }
   const summary = () => core.cells.cell(north.id)?.summary
-  await waitFor('its release to be heard', () => summary()?.release === '9.9.0', 10_000)
+  await waitFor('a heartbeat with its release', () => summary()?.release === '9.9.0', 10_000)
   expect(summary()?.wireVersions).toEqual(versions)
 
   const order = orderFor(north)
@@ -74,7 +74,11 @@ test('a cell of the previous release does what it knows, and an operation unknow
   await north.vanish()
   north.unknown = ['instance.diagnostics']
   north.appear()
-  await waitFor('it to be heard', () => core.cells.cell(north.id)?.isReachable === true, 10_000)
+  await waitFor(
+    'a heartbeat of the cell',
+    () => core.cells.cell(north.id)?.isReachable === true,
+    10_000,
+  )
   const asked = { serverId: newId<string>() }
   const how = { work: work(), timeoutMs: 200 }
   await expect(core.askCell(north, 'instance.diagnostics', asked, how)).rejects.toMatchObject({

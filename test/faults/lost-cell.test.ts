@@ -106,7 +106,7 @@ test('a lost cell that comes back keeps no guest that is no longer its own', asy
   await rejoin(host!.process, { cell: 'north', host: host!.name }, 'COMPUTE_NATS_CREDENTIALS_FILE')
   await cellProcess!.start()
   await waitFor(
-    'the cell to be heard and not served',
+    'a heartbeat of the cell, which is not served',
     async () => (await north())['last_heard_at'] !== declared.body['last_heard_at'],
     LIMIT_MS,
   )

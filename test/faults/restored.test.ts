@@ -117,8 +117,8 @@ test('gateways restored from an older copy learn what cells have done since', as
   const { name } = cloud.cells[0]!
   expect((await asked(`${SERVERS}/${later.id}`, fresh)).status).toBe(404)
   const orphans = () => admin.json<readonly object[]>(`cell orphans ${name}`)
-  const isHeard = async () => (await admin.run(`cell orphans ${name}`)).code === 0
-  await waitFor('the cell to be heard', isHeard, LIMIT_MS)
+  const isReported = async () => (await admin.run(`cell orphans ${name}`)).code === 0
+  await waitFor('a heartbeat of the cell', isReported, LIMIT_MS)
   const both = [later, kept].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   expect(await orphans()).toMatchObject(both.map(({ id }) => ({ id, state: 'active' })))
   const adopt = (id: string) => admin.run(`cell orphans ${name} --adopt ${id} -o json`)

@@ -77,7 +77,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'gateway/app/feed/cell-feed.ts',
-    line: 'if (this.#heard === undefined || this.#at === undefined) return false',
+    line: 'if (this.#heartbeat === undefined || this.#at === undefined) return false',
     replacement: 'false',
     why: 'The first half alone decides: a position that was never reported equals the one at which the cell was last caught up.',
   },

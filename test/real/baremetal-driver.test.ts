@@ -170,7 +170,7 @@ function conversation(kind: string, quick: boolean): void {
       },
     )
 
-    test.skipIf(!isFullRun)('BMCs that are silent lose nothing, and are heard again', async () => {
+    test.skipIf(!isFullRun)('BMCs that are silent lose nothing, and answer again', async () => {
       const silent = { kind: 'unavailable' }
       const spec = newSpec()
       await driver.spawn(spec, signal())

@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined)(
       expect(forged.stderr).toContain('is not the gateway that made this token')
       const startMs = performance.now()
       expect(await joinWith(token)).toMatchObject({ code: 0 })
-      await waitFor('the cell to be heard', async () => (await edge()).is_alive, LIMIT_MS)
+      await waitFor('a heartbeat of the cell', async () => (await edge()).is_alive, LIMIT_MS)
       await annotate(`schedulable ${Math.round(performance.now() - startMs)} ms after the command`)
       expect((await edge()).summary).toMatchObject({ hosts_up: 2 })
       expect((await joinWith(token)).stderr).toContain('This folder already has a deployment')

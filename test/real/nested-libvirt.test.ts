@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(
     afterAll(() => owned.disposeAsync(), START_MS)
 
     test(
-      'boots, is heard and seen at the top, obeys, and goes',
+      'boots a server that the top shows, acts on and deletes',
       async () => {
         const demo = top.as('demo')
         const networks = [{ uuid: await makeNetwork(top) }]

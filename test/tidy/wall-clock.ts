@@ -33,7 +33,8 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'gateway/app/images/image-for-boot.ts': 'a ticket ends at a time of day, at every gateway',
   'gateway/app/images/import/run-import.ts': 'a lease in the database, which other gateways read',
   'gateway/app/purge.ts': 'rows are kept for days',
-  'gateway/app/reconcilers/settle-losses.ts': 'kept in the database: when the cell was last heard',
+  'gateway/app/reconcilers/settle-losses.ts':
+    'kept in the database: the time of the last heartbeat',
   'gateway/app/servers/boot/embedded-images.ts': 'a ticket ends at a time of day, at every gateway',
   'gateway/http/bus-sockets.ts': 'a credential ends at a time of day',
   'gateway/keystone/keystone-verifier.ts': 'Keystone says until when a token is good',

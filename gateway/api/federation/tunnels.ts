@@ -13,7 +13,7 @@ export const testTunnels: Handler<operations['testTunnels']> = async (call) => {
   const other = await findOperatedCell(app.db, cells, body.cell).catch((error: unknown) => {
     throw isFailure(error, 'not-found') ? new Failure('invalid', error.message) : error
   })
-  const both = [reachable(one.heard), reachable(other.heard)] as const
+  const both = [reachable(one.reported), reachable(other.reported)] as const
   const tests = await test(app.compute, context, both, app.networks.mtuMax)
   return { body: { tests: tests.map(testView) } }
 }

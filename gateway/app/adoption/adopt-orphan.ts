@@ -76,12 +76,12 @@ function known(serverId: string): Failure {
 async function readOrphan(
   { compute, networks }: AdoptDeps,
   context: RequestContext,
-  { id: cellId, heard }: OperatedCell,
+  { id: cellId, reported }: OperatedCell,
   asked: { readonly serverId: string; readonly project: string | undefined },
 ): Promise<Orphan> {
   const { db, askCell } = compute
   const { serverId } = asked
-  const cell = reachable(heard)
+  const cell = reachable(reported)
   if ((await knownServers(db, [serverId])).has(serverId)) throw known(serverId)
   if (!isUuid(serverId)) throw noOrphan(cell.name, serverId)
   const question = { serverId, withRecord: true }

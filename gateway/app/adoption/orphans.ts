@@ -19,9 +19,9 @@ const ORPHANS_MAX = 1_000
 export async function listOrphans(
   { db, askCell }: OrphanDeps,
   work: WorkContext,
-  { heard }: OperatedCell,
+  { reported }: OperatedCell,
 ): Promise<readonly InstanceView[]> {
-  const cell = reachable(heard)
+  const cell = reachable(reported)
   const orphans: InstanceView[] = []
   for (let afterInstance: string | null = null; orphans.length < ORPHANS_MAX; ) {
     const ask: { afterInstance: string | null; limit: number } = {
@@ -45,10 +45,10 @@ export async function listOrphans(
 export async function endOrphan(
   { db, askCell, log }: OrphanDeps,
   work: WorkContext,
-  { heard }: OperatedCell,
+  { reported }: OperatedCell,
   serverId: string,
 ): Promise<void> {
-  const cell = reachable(heard)
+  const cell = reachable(reported)
   if ((await knownServers(db, [serverId])).has(serverId))
     throw new Failure('conflict', `Server ${serverId} is a project's: delete it as such.`)
   if (!isUuid(serverId)) throw noOrphan(cell.name, serverId)

@@ -55,7 +55,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
       : 'has none of the servers it is to be beside',
   TunnelFilter: (cell, { spans }) => whyApart(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
-    isReachable && summary !== undefined ? undefined : 'not heard of lately',
+    isReachable && summary !== undefined ? undefined : 'no heartbeat lately',
   ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { networks }) =>

@@ -27,7 +27,7 @@ export async function declareLost(
   key: IdempotencyKey | null,
 ): Promise<void> {
   access.require()
-  if (cell.heard?.isReachable === true)
+  if (cell.reported?.isReachable === true)
     throw new Failure(
       'conflict',
       `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only an unreachable cell is lost.`,

@@ -53,13 +53,13 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
 }
 
 /** The check uses the cell's own report. */
-function assertEmpty({ name, heard }: OperatedCell): void {
-  if (heard?.isReachable !== true)
+function assertEmpty({ name, reported }: OperatedCell): void {
+  if (reported?.isReachable !== true)
     throw new Failure(
       'conflict',
       `Cell ${name} is unreachable, so its servers are not known. If it no longer exists, forget it: ./weir cell leave ${name} --forget --yes`,
     )
-  const servers = heard.summary?.instances ?? 0
+  const servers = reported.summary?.instances ?? 0
   if (servers > 0)
     throw new Failure(
       'conflict',

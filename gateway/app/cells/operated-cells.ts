@@ -14,7 +14,7 @@ import type { Cells } from '../hosts/host-state.ts'
 /** A cell as an operator sees it: its settings, and the state that it reports. */
 export interface OperatedCell extends CellMapping {
   /** Undefined during the second before this gateway has noticed the cell. */
-  readonly heard: Cell | undefined
+  readonly reported: Cell | undefined
   /** The other cells with which the last test of the tunnels between their hosts failed. */
   readonly failedTunnels: readonly FailedTunnel[]
 }
@@ -41,7 +41,7 @@ export async function listOperatedCells(
     })
   return mappings.map((mapping) => {
     const { id } = mapping
-    return { ...mapping, heard: cells.cell(id), failedTunnels: failedOf(id) }
+    return { ...mapping, reported: cells.cell(id), failedTunnels: failedOf(id) }
   })
 }
 

@@ -26,7 +26,7 @@ export async function preloadImage(
 ): Promise<PreloadedImage> {
   const { db, cells } = deps
   const imageId = await foundIdOf(db, 'image', asked.image)
-  const cell = reachable((await findOperatedCell(db, cells, asked.cell)).heard)
+  const cell = reachable((await findOperatedCell(db, cells, asked.cell)).reported)
   const content = (await findImage(db, imageId))?.content
   if (!content) throw new Failure('conflict', `Image ${asked.image} has no content yet.`)
   const { sizeBytes, sha256 } = content

@@ -48,7 +48,7 @@ const ACKNOWLEDGE_MS = 5_000
 const READS_MAX = 100
 const NOTE_HEARTBEAT_MS = 5_000
 /** After this many consecutive reads of rows that should have arrived as batches, the subscription is taken to be broken. */
-const UNHEARD_MAX = 3
+const HEARTBEATS_WITHOUT_BATCH_MAX = 3
 
 /** Applies one cell's changes while this process holds the lease for it. Its rounds are run by a reconciler. */
 export class CellFeed implements AsyncDisposable {
@@ -61,9 +61,9 @@ export class CellFeed implements AsyncDisposable {
   #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
   #at: FeedPosition | undefined
-  #heard: CellHeartbeat | undefined
+  #heartbeat: CellHeartbeat | undefined
   #mustRead = true
-  #unheard = 0
+  #heartbeatsWithoutBatch = 0
   #caughtUpTo: CellHeartbeat | undefined
   #notedAt = Number.NEGATIVE_INFINITY
   #wasUnreachable: boolean | undefined
@@ -78,7 +78,7 @@ export class CellFeed implements AsyncDisposable {
 
   /** A heartbeat has reported the position of the cell's feed. */
   hear(beat: CellHeartbeat): void {
-    this.#heard = beat
+    this.#heartbeat = beat
     if (this.#mustRead || this.#isBehind()) this.#options.nudge()
   }
 
@@ -145,9 +145,9 @@ export class CellFeed implements AsyncDisposable {
   async #noteHeartbeat(): Promise<void> {
     const { deps, cell } = this.#options
     const now = deps.clock.elapsed()
-    if (this.#heard === undefined || now - this.#notedAt < NOTE_HEARTBEAT_MS) return
+    if (this.#heartbeat === undefined || now - this.#notedAt < NOTE_HEARTBEAT_MS) return
     this.#notedAt = now
-    await noteHeartbeat(deps.db, cell.id, this.#heard.summary)
+    await noteHeartbeat(deps.db, cell.id, this.#heartbeat.summary)
   }
 
   async #recordReachability(isUnreachable: boolean): Promise<void> {
@@ -160,7 +160,7 @@ export class CellFeed implements AsyncDisposable {
   #listen(): Subscription {
     const { nats, cell } = this.#options
     this.#mustRead = true
-    this.#unheard = 0
+    this.#heartbeatsWithoutBatch = 0
     return nats.subscribe(eventSubject(cell.id, 'feed'), {
       callback: (error, message) => {
         if (error === null) this.#take(message)
@@ -171,7 +171,7 @@ export class CellFeed implements AsyncDisposable {
   /** A batch that is dropped here is requested at the next heartbeat at the latest. */
   #take(message: Msg): void {
     const { cell, nudge } = this.#options
-    this.#unheard = 0
+    this.#heartbeatsWithoutBatch = 0
     if (!this.#limiter.admits(cell.id, message.data.length)) {
       this.#mustRead = true
       return
@@ -187,8 +187,8 @@ export class CellFeed implements AsyncDisposable {
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
   #resubscribeIfSilent(): void {
-    this.#unheard += 1
-    if (this.#unheard < UNHEARD_MAX) return
+    this.#heartbeatsWithoutBatch += 1
+    if (this.#heartbeatsWithoutBatch < HEARTBEATS_WITHOUT_BATCH_MAX) return
     const former = this.#subscription
     this.#subscription = this.#listen()
     former?.unsubscribe()
@@ -247,7 +247,7 @@ export class CellFeed implements AsyncDisposable {
       count += rows.length
       // A page may end early, where its bytes would be too many.
       this.#mustRead = rows.length > 0 && rows.at(-1)!.n < answer.last
-      if (rows.length === 0) this.#caughtUpTo = this.#heard
+      if (rows.length === 0) this.#caughtUpTo = this.#heartbeat
     }
     return count
   }
@@ -258,10 +258,10 @@ export class CellFeed implements AsyncDisposable {
   }
 
   #isBehind(): boolean {
-    if (this.#heard === undefined || this.#at === undefined) return false
+    if (this.#heartbeat === undefined || this.#at === undefined) return false
     // The cell had nothing more when it was asked; only a later heartbeat can know of more.
-    if (this.#heard === this.#caughtUpTo) return false
-    const { incarnation, position } = this.#heard
+    if (this.#heartbeat === this.#caughtUpTo) return false
+    const { incarnation, position } = this.#heartbeat
     return incarnation !== this.#at.incarnation || position > this.#at.position
   }
 

@@ -41,7 +41,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
     const asked = cache.nextAsked(signal)
     try {
       seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
-      cache.heard(asOf)
+      cache.recordRead(asOf)
       if (isBlind) log.info('revocations arrive again')
       isBlind = false
     } catch (error) {

@@ -8,7 +8,7 @@ let cache: TokenCache
 beforeEach(() => {
   now = 1_000_000
   cache = new TokenCache({ now: () => now, elapsed: () => now, sleep: () => Promise.resolve() })
-  cache.heard(now)
+  cache.recordRead(now)
 })
 
 function view(id: string, livesMs = 60_000): TokenView {
@@ -29,7 +29,7 @@ test('no token is given out while revocations cannot be read', () => {
   now += BLIND_MAX_MS + 1
   expect(cache.get('a')).toBeUndefined()
 
-  cache.heard(now)
+  cache.recordRead(now)
   expect(cache.get('a')).toBeDefined()
 })
 

@@ -13,7 +13,7 @@ export const BLIND_MAX_MS = 800
 export class TokenCache {
   readonly #views = new LRUCache<string, TokenView>({ max: TOKENS_MAX })
   readonly #clock: Clock
-  #heardAt = Number.NEGATIVE_INFINITY
+  #readAt = Number.NEGATIVE_INFINITY
   #changes = 0
   #asked = Promise.withResolvers<void>()
 
@@ -24,7 +24,7 @@ export class TokenCache {
   /** A token that is valid now; undefined when only the database can tell. */
   get(id: string): TokenView | undefined {
     this.#asked.resolve()
-    if (this.#clock.elapsed() - this.#heardAt > BLIND_MAX_MS) return undefined
+    if (this.#clock.elapsed() - this.#readAt > BLIND_MAX_MS) return undefined
     const view = this.#views.get(id)
     return view !== undefined && view.record.expiresAt.getTime() > this.#clock.now()
       ? view
@@ -61,7 +61,7 @@ export class TokenCache {
   }
 
   /** All revocations committed before this time (of the clock) have been applied to the cache. */
-  heard(at: number): void {
-    this.#heardAt = at
+  recordRead(at: number): void {
+    this.#readAt = at
   }
 }

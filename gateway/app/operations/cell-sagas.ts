@@ -40,7 +40,7 @@ export function watchCellSagas(deps: Deps, processName: string): Reconciler {
       await forEachRow(due, { log, signal }, async ({ id, name, isLost, isReachable }) => {
         // Sagas of a lost cell are not continued.
         if (isLost) await db.transaction((tx) => keepCellSagas(tx, id, []))
-        else if (isReachable) await readIfHeard(deps, { id, name }, open.get(id) ?? [])
+        else if (isReachable) await readIfAnswering(deps, { id, name }, open.get(id) ?? [])
       })
       return { holder: 1, stuck: counting.length }
     },
@@ -64,7 +64,7 @@ export async function continueInCell(deps: Deps, id: string, work: WorkContext):
 }
 
 /** A cell that does not answer is asked again the next time, and delays no other cell. */
-async function readIfHeard(deps: Deps, cell: CellRef, ids: readonly string[]): Promise<void> {
+async function readIfAnswering(deps: Deps, cell: CellRef, ids: readonly string[]): Promise<void> {
   try {
     await readCell(deps, cell, ids, workContext({}))
   } catch (error) {

@@ -55,7 +55,7 @@ async function settle(deps: ComputeDeps, cell: Cell, signal: AbortSignal): Promi
   await forEachRow(left, { log, signal }, (id) =>
     db.transaction((tx) => takeFromLostCell(tx, deps, cell, id)),
   )
-  if (left.length > 0 || !cell.isHeard) return left.length
+  if (left.length > 0 || !cell.sendsHeartbeats) return left.length
   try {
     if (!(await clearReturned(deps, cell))) return 0
     await removeLoss(db, cell.id)

@@ -7,7 +7,7 @@ test('a cell that has not started yet, or has not reported since the gateway sta
     id: 'c',
     name: 'edge',
     isReachable: false,
-    lastHeardAt: undefined as number | undefined,
+    lastHeartbeatAt: undefined as number | undefined,
   }
   let isSilent = true
   const events: string[] = []
@@ -24,7 +24,7 @@ test('a cell that has not started yet, or has not reported since the gateway sta
   const round = () => reconciler.round(signal)
 
   await round()
-  Object.assign(cell, { isReachable: true, lastHeardAt: 1 })
+  Object.assign(cell, { isReachable: true, lastHeartbeatAt: 1 })
   await round()
   expect(events).toEqual([])
 

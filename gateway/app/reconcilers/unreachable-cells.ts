@@ -12,9 +12,9 @@ export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'lo
     everyMs: EVERY_MS,
     round: async () => {
       for (const cell of cells.cells()) {
-        const { id, name, isReachable, lastHeardAt } = cell
+        const { id, name, isReachable, lastHeartbeatAt } = cell
         if (!unreachable.has(id) && isMissed(cells, cell)) {
-          log.warn({ cell: name, lastHeardAt }, 'cell is unreachable')
+          log.warn({ cell: name, lastHeartbeatAt }, 'cell is unreachable')
           unreachable.add(id)
         }
         if (isReachable && unreachable.delete(id))

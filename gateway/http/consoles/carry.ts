@@ -86,16 +86,16 @@ function carryTyped(socket: WebSocket, pipe: ConsolePipe, metrics: ConsoleMetric
 
 /** Ends the connection of a browser that vanished without a word. */
 function watchAlive(socket: WebSocket): NodeJS.Timeout {
-  let heardAt = performance.now()
+  let activeAt = performance.now()
   const onActivity = () => {
-    heardAt = performance.now()
+    activeAt = performance.now()
   }
   socket.on('pong', onActivity)
   socket.on('message', onActivity)
   return setInterval(() => {
     // While the guest is busy with what was typed nothing is read, answers to pings included.
     if (socket.isPaused) onActivity()
-    if (performance.now() - heardAt > STALL_MAX_MS + PING_MS) socket.terminate()
+    if (performance.now() - activeAt > STALL_MAX_MS + PING_MS) socket.terminate()
     else if (socket.readyState === socket.OPEN) socket.ping()
   }, PING_MS)
 }

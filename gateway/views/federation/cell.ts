@@ -4,9 +4,9 @@ import { resources } from './resources.ts'
 
 /** A cell as the federation API shows it. */
 export function cellView(cell: OperatedCell) {
-  const { heard } = cell
-  const lastHeardAt = heard?.lastHeardAt ?? cell.lastHeartbeatAt?.getTime()
-  const summary = heard?.summary ?? cell.summary
+  const { reported } = cell
+  const lastHeartbeatAt = reported?.lastHeartbeatAt ?? cell.lastHeartbeatAt?.getTime()
+  const summary = reported?.summary ?? cell.summary
   return {
     id: cell.id,
     name: cell.name,
@@ -18,9 +18,9 @@ export function cellView(cell: OperatedCell) {
       ...{ cell_id: cellId, cell: name, failure },
       tested_at: testedAt.toISOString(),
     })),
-    is_reachable: heard?.isReachable ?? false,
-    is_alive: heard?.isReachable ?? false,
-    last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),
+    is_reachable: reported?.isReachable ?? false,
+    is_alive: reported?.isReachable ?? false,
+    last_heard_at: lastHeartbeatAt === undefined ? null : new Date(lastHeartbeatAt).toISOString(),
     needs_resync: cell.needsResync,
     created_at: cell.createdAt.toISOString(),
     loss: cell.loss === null ? null : { ...cell.loss, at: cell.loss.at.toISOString() },

@@ -53,8 +53,8 @@ export async function cellsForPlace(
   availabilityZone: string | null,
 ): Promise<readonly Cell[]> {
   const [zone = ''] = (availabilityZone ?? '').split(':')
-  const isHeardOf = zone === '' || cells.some(({ summary }) => summary?.zones.includes(zone))
-  return isHeardOf ? cells : cellsAsIndexed(db, cells)
+  const isKnown = zone === '' || cells.some(({ summary }) => summary?.zones.includes(zone))
+  return isKnown ? cells : cellsAsIndexed(db, cells)
 }
 
 function refuseUnknownZone(zone: string, cells: readonly Cell[]): void {

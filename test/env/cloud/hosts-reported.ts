@@ -11,7 +11,7 @@ import type { Foundation } from './foundation.ts'
  * Resolves once every running process of every cell has reported all of its running hosts to the gateways: a process
  * learns within a second of a host that another one recorded.
  */
-export async function heardWhole(
+export async function hostsReported(
   { services, bus }: Foundation,
   cells: readonly CloudCell[],
   limitMs: number,
