@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readlinkSy
 
 const STDOUT = 1
 const SIZE_MAX_BYTES = 32 * 2 ** 20
-const LOOK_EVERY_MS = 5_000
+const CHECK_EVERY_MS = 5_000
 
 /**
  * From now on the file that standard output is written to, if it is one, is kept within a size (see `boundLog`), and so
@@ -14,7 +14,7 @@ export function keepLogBounded(others: readonly string[] = []): void {
   setInterval(() => {
     if (isFile) boundLog(STDOUT, SIZE_MAX_BYTES)
     for (const file of others) boundLogOf(file, SIZE_MAX_BYTES)
-  }, LOOK_EVERY_MS).unref()
+  }, CHECK_EVERY_MS).unref()
 }
 
 /** Like `boundLog`, for a file by its name; a file that is missing, or belongs to another user, is not touched. */

@@ -20,12 +20,12 @@ export function watch(
 }
 
 /** Looks at the machines again and again, until aborted. `look` tells of its failures itself. */
-export async function lookRepeatedly(
-  look: () => Promise<unknown>,
+export async function pollRepeatedly(
+  poll: () => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await look()
+    await poll()
     await sleep(ASK_EVERY_MS, undefined, { signal }).catch(() => undefined)
   }
 }

@@ -24,7 +24,7 @@ interface Kept {
   readonly ended: readonly InstanceId[]
 }
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** The interval of checks while the fence is off. */
 const IDLE_MS = 60_000
 const BACKEND_TIMEOUT_MS = 20_000
@@ -62,12 +62,12 @@ export class Fence implements AsyncDisposable {
     this.#contactAt = this.#openedAt - Math.max(0, clock.now() - kept.contactAt)
     this.#writtenAt = this.#contactAt
     this.#ended = new Set(kept.ended)
-    const round = (signal: AbortSignal) => this.#look(signal)
-    const look = () => this.#nextLookMs()
+    const round = (signal: AbortSignal) => this.#round(signal)
+    const nextRoundMs = () => this.#nextRoundMs()
     const reconciler = {
       name: 'fence',
       get everyMs() {
-        return look()
+        return nextRoundMs()
       },
       round,
     }
@@ -122,16 +122,16 @@ export class Fence implements AsyncDisposable {
   }
 
   /** A contact only puts off when guests are to be stopped. */
-  #nextLookMs(): number {
-    if (this.#isClosed || this.#ended.size > 0) return LOOK_EVERY_MS
+  #nextRoundMs(): number {
+    if (this.#isClosed || this.#ended.size > 0) return POLL_MS
     const { fenceAfterMs } = this.#kept
     if (fenceAfterMs === 0) return IDLE_MS
     const settledAt = this.#openedAt + Math.min(AFTER_START_MAX_MS, fenceAfterMs)
     const dueAt = Math.max(this.#contactAt + fenceAfterMs, settledAt)
-    return Math.max(LOOK_EVERY_MS, dueAt - this.#options.clock.elapsed())
+    return Math.max(POLL_MS, dueAt - this.#options.clock.elapsed())
   }
 
-  async #look(signal: AbortSignal): Promise<ReconcilerReport> {
+  async #round(signal: AbortSignal): Promise<ReconcilerReport> {
     if (this.#isDue() && this.#isSettled() && !this.#isClosed) {
       this.#isClosed = true
       this.#options.log.error('no contact to a gateway: guests are stopped')

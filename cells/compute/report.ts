@@ -13,7 +13,7 @@ const BACKEND_TIMEOUT_MS = 20_000
  */
 export async function hostReport(compute: Compute, after = ''): Promise<HostReport> {
   const { host, driver, fence, startedAt, reportedGuestsMax } = compute
-  const seen = await look(compute)
+  const seen = await readBackend(compute)
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
   const guests = seen.instances
     .filter(({ id }) => id > after)
@@ -47,7 +47,7 @@ interface Seen {
   readonly instances: readonly InstanceReport[]
 }
 
-async function look({ driver, log }: Compute): Promise<Seen> {
+async function readBackend({ driver, log }: Compute): Promise<Seen> {
   const signal = AbortSignal.timeout(BACKEND_TIMEOUT_MS)
   try {
     const [inventory, instances] = await Promise.all([

@@ -13,7 +13,7 @@ type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
 
 const ALIVE_EVERY_MS = 1_500
 /** How often the backend is polled for changes without an event; a full report goes out at least so often. */
-const LOOK_EVERY_MS = 10_000
+const CHECK_EVERY_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
 /** Reports the host and its guests to the cell: at once, on every change, and every minute. */
@@ -38,7 +38,7 @@ export class Reporter implements AsyncDisposable {
       this.#publish('power', { ...power, ...(fault !== undefined && { fault }) })
     })
     this.#loops = Promise.all([
-      this.#forEver(LOOK_EVERY_MS, () => this.report()),
+      this.#forEver(CHECK_EVERY_MS, () => this.report()),
       this.#forEver(ALIVE_EVERY_MS, () => this.#alive()),
     ])
   }

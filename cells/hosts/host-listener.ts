@@ -174,19 +174,20 @@ export class HostListener implements AsyncDisposable {
   #doubt(power: Power): void {
     if (power.powerState === POWER_STATES.running && power.fault === undefined) return
     this.#doubted.set(power.id, power)
-    if (this.#doubted.size === 1) this.#doubting = this.#lookIntoDoubted()
+    if (this.#doubted.size === 1) this.#doubting = this.#checkDoubted()
   }
 
-  async #lookIntoDoubted(): Promise<void> {
+  async #checkDoubted(): Promise<void> {
     const { clock, log } = this.#cell.conductor
     await clock.sleep(DOUBT_AFTER_MS)
     const doubted = [...this.#doubted.values()]
     this.#doubted.clear()
-    for (const looked of await Promise.allSettled(doubted.map((power) => this.#lookInto(power))))
-      if (looked.status === 'rejected') log.warn(errorFields(looked.reason), 'guest not looked at')
+    for (const result of await Promise.allSettled(doubted.map((power) => this.#check(power))))
+      if (result.status === 'rejected')
+        log.warn(errorFields(result.reason), 'power state not checked')
   }
 
-  async #lookInto({ id, powerState, fault }: Power): Promise<void> {
+  async #check({ id, powerState, fault }: Power): Promise<void> {
     const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
     if (instance === undefined || instance.sagaId !== null) return
     if (instance.placed !== null && (instance.powerState !== powerState || fault !== undefined))

@@ -44,7 +44,7 @@ export type ApartMessage =
   /** An exception escaped from this task, and ends the process. */
   | { readonly kind: 'guilty'; readonly nth: number; readonly why: string }
 
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 const HELD_UP_AFTER_S = 30
 /** A machine that is busy takes its time to begin a program. */
 const BEGIN_MAX_S = 120
@@ -60,7 +60,7 @@ export class ApartProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #tasks = new Map<number, Given>()
   readonly #exited: Promise<void>
-  readonly #looking: NodeJS.Timeout
+  readonly #checking: NodeJS.Timeout
   readonly #options: ApartOptions
   #isReady = false
   #isEnding = false
@@ -89,11 +89,11 @@ export class ApartProcess implements AsyncDisposable {
       execArgv: [...process.execArgv, heap],
     })
     for (const task of tasks) this.take(task)
-    this.#looking = setInterval(() => this.#look(), LOOK_MS)
+    this.#checking = setInterval(() => this.#check(), CHECK_MS)
     this.#child.on('message', (message) => this.#hear(message as ApartMessage))
     this.#exited = new Promise((resolve) => {
       const over = (why: string | undefined) => {
-        clearInterval(this.#looking)
+        clearInterval(this.#checking)
         const left = [...this.#tasks.values()]
         this.#tasks.clear()
         ended(left, this.#isReady && !this.#isEnding ? why : undefined)
@@ -157,7 +157,7 @@ export class ApartProcess implements AsyncDisposable {
     if (this.#tasks.size === 0 && end.kind !== 'guilty') this.#end()
   }
 
-  #look(): void {
+  #check(): void {
     this.#silentFor += 1
     const { heldUpAfterS = HELD_UP_AFTER_S } = this.#options
     if (this.#silentFor <= (this.#isReady ? heldUpAfterS : BEGIN_MAX_S)) return

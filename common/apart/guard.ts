@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads'
 
 // A thread of a process apart: it looks while the process itself may loop for ever.
 
-const LOOK_MS = 100
+const CHECK_MS = 100
 const MEBIBYTE = 2 ** 20
 
 /** The limits of the process. */
@@ -17,4 +17,4 @@ setInterval(() => {
   if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
   // As V8 does it once its heap is full.
   if (process.memoryUsage.rss() > memoryMaxMb * MEBIBYTE) process.kill(process.pid, 'SIGABRT')
-}, LOOK_MS)
+}, CHECK_MS)

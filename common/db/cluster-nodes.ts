@@ -3,10 +3,10 @@ import { type Connection, createConnection } from 'mysql2/promise'
 import { Failure } from '../errors.ts'
 import { chooseWriter, type NodeState } from './choose-writer.ts'
 import { connectionTo } from './connection-options.ts'
-import { applyAll, electWriter, lookAt, SILENCE_MAX_MS } from './node-state.ts'
+import { applyAll, electWriter, queryState, SILENCE_MAX_MS } from './node-state.ts'
 
 /** Between two looks at a node: while the writer is known, and while it is looked for. */
-const LOOK_MS = 400
+const QUERY_EVERY_MS = 400
 const SEARCH_MS = 100
 /** A writer that others in the cluster hear, and this program does not, is passed over after this time. */
 const PASS_OVER_MS = 5_000
@@ -64,15 +64,15 @@ export class ClusterNodes implements AsyncDisposable {
   async #watch(url: string): Promise<void> {
     while (!this.#stopped.signal.aborted) {
       // A look that is under way when this stops may never end: its connection is destroyed.
-      await Promise.race([this.#lookAndChoose(url), this.#stop])
+      await Promise.race([this.#queryAndElect(url), this.#stop])
       await this.#pause()
     }
     this.#forget(url)
   }
 
-  async #lookAndChoose(url: string): Promise<void> {
+  async #queryAndElect(url: string): Promise<void> {
     try {
-      this.#states.set(url, await lookAt(await this.#connected(url)))
+      this.#states.set(url, await queryState(await this.#connected(url)))
     } catch {
       this.#forget(url)
     }
@@ -138,7 +138,7 @@ export class ClusterNodes implements AsyncDisposable {
     const nudged = Promise.withResolvers<void>()
     this.#nudges.add(nudged.resolve)
     const isKnown = this.#writer !== undefined && this.#states.has(this.#writer)
-    const timer = setTimeout(nudged.resolve, isKnown ? LOOK_MS : SEARCH_MS)
+    const timer = setTimeout(nudged.resolve, isKnown ? QUERY_EVERY_MS : SEARCH_MS)
     await nudged.promise
     clearTimeout(timer)
     this.#nudges.delete(nudged.resolve)

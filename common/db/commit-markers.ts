@@ -48,12 +48,12 @@ export function newCommitMarker(): CommitMarker {
   const id = newId()
   return {
     insert: { text: INSERT.text, values: INSERT.bind({ id, isCommit: true }) },
-    hasCommitted: (db) => look(db, id),
+    hasCommitted: (db) => isCommitted(db, id),
   }
 }
 
 /** Takes the marker's place where it is free: a transaction that the database still works on waits for this row, or this one for it. */
-function look(db: Transactional, id: string): Promise<boolean> {
+function isCommitted(db: Transactional, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     // It may be run again: then it finds its own row.
     tx.shownBy(async () => false)

@@ -35,17 +35,17 @@ export function isRepeatable(error: unknown): boolean {
 
 const PAUSE_MS = 100
 /** Where work is not repeated, the outcome of a commit is looked for all the same: a caller that got a failure could not know that the work continues. */
-const LOOK_MIN_MS = 5_000
+const ASK_MIN_MS = 5_000
 
 /** The tries of one transaction, of which at most one commits. */
 export class TransactionTries<T> {
   readonly #db: Transactional
-  readonly #lookMs: number
+  readonly #askMs: number
   #unanswered: Unanswered<T> | undefined
 
   constructor(db: Transactional, retryMs: number) {
     this.#db = db
-    this.#lookMs = Math.max(retryMs, LOOK_MIN_MS)
+    this.#askMs = Math.max(retryMs, ASK_MIN_MS)
   }
 
   /** The result of this try, or of one before whose commit has not been answered and turns out to have happened. */
@@ -63,7 +63,7 @@ export class TransactionTries<T> {
 
   /** Throws `unanswered` where the database does not answer in time. */
   async #isThere(hasCommitted: HasCommitted, unanswered: unknown): Promise<boolean> {
-    const until = performance.now() + this.#lookMs
+    const until = performance.now() + this.#askMs
     for (;;) {
       try {
         return await hasCommitted(this.#db)

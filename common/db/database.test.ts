@@ -201,8 +201,8 @@ test('a statement of its own that a deadlock ended is run again', async () => {
     .set({ name: 'alone' })
     .where(inArray(things.id, [1, 2]))
   const isFree = async (id: number) => {
-    const look = sql`select id from things where id = ${id} for update nowait`
-    return (await failureOf(db.orm.execute(look))) === undefined
+    const select = sql`select id from things where id = ${id} for update nowait`
+    return (await failureOf(db.orm.execute(select))) === undefined
   }
 
   for (const alone of [

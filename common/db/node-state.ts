@@ -13,13 +13,13 @@ const SYNCED = '4'
 const DONOR = '2'
 
 /** What a node of a Galera cluster says; of another server, whether it may be written to. */
-export async function lookAt(connection: Connection): Promise<NodeState> {
+export async function queryState(connection: Connection): Promise<NodeState> {
   const rows = await ask(connection, STATUS)
   const status = new Map(
     rows.map((row) => [row['Variable_name'] as string, row['Value'] as string]),
   )
   // Debian's MariaDB could be a node of a cluster, and says so also where it is none.
-  if ((status.get('wsrep_provider_name') ?? '') === '') return lookAtOther(connection)
+  if ((status.get('wsrep_provider_name') ?? '') === '') return queryStandalone(connection)
   const isInCluster =
     status.get('wsrep_ready') === 'ON' && status.get('wsrep_cluster_status') === 'Primary'
   const [own] = await ask(connection, 'select @@wsrep_node_name as name')
@@ -33,7 +33,7 @@ export async function lookAt(connection: Connection): Promise<NodeState> {
   }
 }
 
-async function lookAtOther(connection: Connection): Promise<NodeState> {
+async function queryStandalone(connection: Connection): Promise<NodeState> {
   const [row] = await ask(connection, 'select @@hostname as name, @@global.read_only as locked')
   const isInCluster = row?.['locked'] === 0
   const name = row?.['name'] as string
@@ -42,7 +42,7 @@ async function lookAtOther(connection: Connection): Promise<NodeState> {
 
 /** Afterwards the database of a cluster names its writer; this node, if none was elected before. */
 export async function beginElections(connection: Connection): Promise<void> {
-  const { isInCluster, size, name, elected } = await lookAt(connection)
+  const { isInCluster, size, name, elected } = await queryState(connection)
   if (!isInCluster || size === 0 || elected !== undefined) return
   await connection.query(`CREATE TABLE IF NOT EXISTS database_writer (
     id int PRIMARY KEY, node varchar(255) NOT NULL)`)

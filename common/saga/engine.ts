@@ -13,9 +13,9 @@ import { HeldLease, type Lease, seizeLease } from './lease.ts'
 import {
   type AdoptedSaga,
   adoptSagas,
-  releaseSagas,
   markSaga,
   postponeSuspect,
+  releaseSagas,
   type SagaRecord,
 } from './log.ts'
 import { Progress } from './progress.ts'
@@ -58,7 +58,7 @@ export interface SagaRun {
 
 const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
-const LEASE_LOOK_MS = 1_500
+const LEASE_CHECK_MS = 1_500
 const ADOPT_MAX = 200
 const LAST_STEP_MS = 1_000
 /** What could not be tried apart is tried again later. */
@@ -71,8 +71,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
   /** Their first transaction may have committed without this process knowing. */
   readonly #beginning = new Set<SagaId>()
-  /** Of each look for sagas to take up: those at work here when it began, or begun since. */
-  readonly #looks = new Set<Set<SagaId>>()
+  /** One set per running adoption: the sagas that this process executed when it began, and those begun since. */
+  readonly #adoptions = new Set<Set<SagaId>>()
   /** Handed over by this process, which has not ended at them. */
   readonly #released = new Set<SagaId>()
   readonly #stop = new AbortController()
@@ -134,7 +134,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       return this.#execution(saga as Saga<Deps, never>, record, new Progress())
     })
     const ids = executions.map(({ record }) => record.id)
-    for (const seen of [this.#beginning, ...this.#looks]) for (const id of ids) seen.add(id)
+    for (const seen of [this.#beginning, ...this.#adoptions]) for (const id of ids) seen.add(id)
     try {
       await firstTransaction(this.#options.db, executions, around)
       return executions.map((execution) => ({
@@ -153,7 +153,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     const released = [...this.#released]
     if (released.length > 0) await releaseSagas(db, this.#lease, released)
     for (const id of released) this.#released.delete(id)
-    const idle = await this.#lookForIdle()
+    const idle = await this.#adoptIdle()
     for (const { log, isSuspect, ...record } of idle) {
       // Taken up by another look meanwhile.
       if (this.#running.has(record.id)) continue
@@ -173,13 +173,13 @@ export class SagaEngine<Deps> implements AsyncDisposable {
    * Unfinished sagas that are due and that this process is not at. A saga that begins and ends while the database is read
    * is found there as unfinished: taken up, it would be carried out a second time.
    */
-  async #lookForIdle(): Promise<readonly AdoptedSaga[]> {
+  async #adoptIdle(): Promise<readonly AdoptedSaga[]> {
     const running = new Set([...this.#running.keys(), ...this.#beginning])
-    this.#looks.add(running)
+    this.#adoptions.add(running)
     try {
       return await adoptSagas(this.#options.db, this.#lease, { max: ADOPT_MAX, running })
     } finally {
-      this.#looks.delete(running)
+      this.#adoptions.delete(running)
     }
   }
 
@@ -284,7 +284,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     let held = new HeldLease(db, clock, terms, this.#lease)
     while (!this.#stop.signal.aborted) {
       try {
-        await clock.sleep(untilTick(clock, LEASE_LOOK_MS), this.#stop.signal)
+        await clock.sleep(untilTick(clock, LEASE_CHECK_MS), this.#stop.signal)
         if (await held.keep()) continue
         // Harmless to the sagas, which are fenced; but of two processes under one name, one gets nothing done.
         held = new HeldLease(db, clock, terms, this.#lease)

@@ -41,7 +41,7 @@ function sagaThatIs(end: 'done' | 'stuck'): Saga<World, object> {
 }
 
 /** A database in which a look for unfinished sagas begins after `begun`, and marks them as taken up after `ended`. */
-function slowToLook(begun: () => Promise<unknown>, ended: () => Promise<unknown>): Transactional {
+function slowToAdopt(begun: () => Promise<unknown>, ended: () => Promise<unknown>): Transactional {
   const update = (table: typeof sagas) => ({
     set: (values: object) => ({
       where: async (condition: SQL) => {
@@ -69,10 +69,10 @@ test.each(['done', 'stuck'] as const)(
     const saga = sagaThatIs(end)
     const begun = Promise.withResolvers<unknown>()
     const mayEnd = Promise.withResolvers<void>()
-    let isLooking = false
+    let isAdopting = false
     let finished: Promise<unknown> = Promise.resolve()
-    const looking = slowToLook(
-      () => (isLooking ? begun.promise : Promise.resolve()),
+    const slow = slowToAdopt(
+      () => (isAdopting ? begun.promise : Promise.resolve()),
       () => {
         mayEnd.resolve()
         return finished
@@ -80,16 +80,16 @@ test.each(['done', 'stuck'] as const)(
     )
     const world = { asks: 0, mayEnd: mayEnd.promise }
     const log = createLogger('test', 'silent')
-    const options = { db: looking, deps: world, sagas: [saga], clock: systemClock, log }
+    const options = { db: slow, deps: world, sagas: [saga], clock: systemClock, log }
     await using engine = await SagaEngine.open({ ...options, processName: newId() })
 
-    isLooking = true
-    const look = engine.recover()
+    isAdopting = true
+    const adoption = engine.recover()
     const start = { subject: newId(), params: {}, work: workContext({}) }
     const run = await engine.start(saga, start)
     ;({ finished } = run)
     begun.resolve(undefined)
-    expect(await look).toBe(0)
+    expect(await adoption).toBe(0)
     mayEnd.resolve()
 
     expect(await finished).toBe(end)

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { RebootKind } from '../driver.ts'
-import { lookRepeatedly } from '../power-watch.ts'
+import { pollRepeatedly } from '../power-watch.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
 import { powerDown } from './parts/power.ts'
@@ -80,12 +80,12 @@ function activeNode({ nodes }: BaremetalHost, id: InstanceId): Node {
 
 /** Asks the machines of all servers, again and again, until aborted. */
 export function watchPower(host: BaremetalHost, signal: AbortSignal): Promise<void> {
-  const lookAtAll = () => Promise.all(host.nodes.all().map((node) => look(host, node, signal)))
-  return lookRepeatedly(lookAtAll, signal)
+  const pollAll = () => Promise.all(host.nodes.all().map((node) => poll(host, node, signal)))
+  return pollRepeatedly(pollAll, signal)
 }
 
 /** A node with work under way is reported by that work. */
-async function look(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
+async function poll(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
   const { instance, state } = node.record
   if (instance === null || state !== 'active') return
   try {

@@ -3,7 +3,7 @@ import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { RebootKind } from '../driver.ts'
-import { lookRepeatedly } from '../power-watch.ts'
+import { pollRepeatedly } from '../power-watch.ts'
 import { getHeld, heldNodes, untilNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import { type IronicNode, isUnderWay } from './ironic-node.ts'
@@ -117,15 +117,15 @@ async function activeNode(
 
 /** Asks ironic for all of its nodes, again and again, until aborted. */
 export function watchPower(host: IronicHost, signal: AbortSignal): Promise<void> {
-  const lookAtAll = () =>
-    look(host, signal).catch((error: unknown) => {
+  const pollAll = () =>
+    poll(host, signal).catch((error: unknown) => {
       if (!signal.aborted) host.logger?.debug(errorFields(error), 'ironic silent')
     })
-  return lookRepeatedly(lookAtAll, signal)
+  return pollRepeatedly(pollAll, signal)
 }
 
 /** A node with work under way is reported by that work. */
-async function look(host: IronicHost, signal: AbortSignal): Promise<void> {
+async function poll(host: IronicHost, signal: AbortSignal): Promise<void> {
   for (const held of await heldNodes(host, signal)) {
     const { id } = reportOf(held)
     await host.locks.runIfFree(id, signal, async () => {

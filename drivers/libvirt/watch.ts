@@ -5,7 +5,7 @@ import { powerStateAfter } from './domains/power-state.ts'
 import type { LibvirtHost } from './host.ts'
 import type { LifecycleEvent } from './session.ts'
 
-const LOOK_UP_MS = 10_000
+const LOOKUP_TIMEOUT_MS = 10_000
 
 /** Calls `listener` on every change of power state of this owner's guests, in the order they happened. */
 export function watch(
@@ -19,7 +19,7 @@ export function watch(
     const powerState = powerStateAfter(event.event, event.detail)
     if (powerState === undefined || stopped) return
     try {
-      const signal = AbortSignal.timeout(LOOK_UP_MS)
+      const signal = AbortSignal.timeout(LOOKUP_TIMEOUT_MS)
       if (!(await isOwn(host.domains, host.owner, event.domain, signal)) || stopped) return
       listener({ id, powerState })
     } catch (error) {

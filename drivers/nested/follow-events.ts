@@ -5,7 +5,7 @@ import { readServerEvents } from './compute/server-events.ts'
 import type { NestedHost } from './host.ts'
 
 /** When more servers have changed at once, a list costs the cloud less. */
-const LOOKS_MAX = 16
+const READS_MAX = 16
 const RESUME_MS = 200
 
 /**
@@ -48,7 +48,7 @@ class Stream implements Disposable {
   readonly #isFirst: boolean
   readonly #signal: AbortSignal
   readonly #changed = new Set<string>()
-  #isLooking = false
+  #isReading = false
   #state: 'closed' | 'open' | 'over' = 'closed'
 
   constructor(host: NestedHost, isFirst: boolean, signal: AbortSignal) {
@@ -74,7 +74,7 @@ class Stream implements Disposable {
   change(serverId: string): void {
     if (this.#host.view.get(serverId) === undefined) return
     this.#changed.add(serverId)
-    this.#lookAtAll().catch((error: unknown) => this.#warn(error))
+    this.#readAll().catch((error: unknown) => this.#warn(error))
   }
 
   [Symbol.dispose](): void {
@@ -82,19 +82,19 @@ class Stream implements Disposable {
     this.#host.view.isFollowed = false
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #readAll(): Promise<void> {
     const { view } = this.#host
-    if (this.#isLooking) return
-    this.#isLooking = true
+    if (this.#isReading) return
+    this.#isReading = true
     try {
       while (this.#changed.size > 0) {
         const ids = [...this.#changed]
         this.#changed.clear()
-        if (ids.length > LOOKS_MAX) await view.refresh(this.#signal)
-        else await Promise.all(ids.map((id) => view.look(id, this.#signal)))
+        if (ids.length > READS_MAX) await view.refresh(this.#signal)
+        else await Promise.all(ids.map((id) => view.read(id, this.#signal)))
       }
     } finally {
-      this.#isLooking = false
+      this.#isReading = false
     }
   }
 

@@ -85,13 +85,13 @@ export class OvnEngine implements AsyncDisposable {
       clock,
       log,
     )
-    const lookAtHosts = () => Math.min(askHostsMs, this.#hosts.nextDeathMs() ?? askHostsMs)
+    const nextRoundMs = () => Math.min(askHostsMs, this.#hosts.nextDeathMs() ?? askHostsMs)
     const hosts = new RunningReconciler(
       {
         name: 'ovn-hosts',
         // A gateway is replaced when its host counts as dead, not at the next question.
         get everyMs() {
-          return lookAtHosts()
+          return nextRoundMs()
         },
         round: (signal) => this.#askHosts(repair, signal),
       },

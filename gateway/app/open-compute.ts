@@ -32,7 +32,7 @@ import { settleLosses } from './reconcilers/settle-losses.ts'
 import { syncAggregates } from './reconcilers/sync-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
-import { lookAfterCommits, watchWork } from './reconcilers/watch-work.ts'
+import { pollAfterCommits, watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
@@ -116,7 +116,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const networks = run(pushNetworks(compute, processName))
   const pushNetworksSoon = throttle(() => networks.nudge(), { clock, ...NETWORKS_AT_MOST })
   parts.use(
-    lookAfterCommits(options, () => {
+    pollAfterCommits(options, () => {
       woken[0].nudge()
       push()
       pushNetworksSoon()
@@ -125,11 +125,11 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
-  const lookForWork = () => {
-    feeds.look()
+  const adoptWork = () => {
+    feeds.nudgeAll()
     nudge([networks, numbering, ...woken])
   }
-  const onAway = takeOver(db, lookForWork, () => recovery.nudge())
+  const onAway = takeOver(db, adoptWork, () => recovery.nudge())
   const incarnation = sagas.lease.holder
   parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
   const owned = parts.move()

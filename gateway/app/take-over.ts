@@ -10,22 +10,22 @@ const SAGAS_AFTER_MS = 600
 /** Takes over the work of a gateway that is gone: first what is one gateway's at a time, then its sagas. */
 export function takeOver(
   db: Executor,
-  lookForWork: () => void,
-  lookForSagas: () => void,
+  adoptWork: () => void,
+  adoptSagas: () => void,
 ): readonly WhenAway[] {
   return [
     {
       afterMs: WORK_AFTER_MS,
       act: async ({ processName }) => {
         await endLeasesHeldBy(db, processName)
-        lookForWork()
+        adoptWork()
       },
     },
     {
       afterMs: SAGAS_AFTER_MS,
       act: async ({ processName, incarnation }) => {
         await endProcessLease(db, processName, incarnation)
-        lookForSagas()
+        adoptSagas()
       },
     },
   ]

@@ -52,12 +52,12 @@ export class KeystoneVerifier implements TokenVerifier {
   #ask(id: string, token: string): Promise<Known> {
     const asking = this.#asking.get(id)
     if (asking !== undefined) return asking
-    const asked = this.#look(id, token).finally(() => this.#asking.delete(id))
+    const asked = this.#verify(id, token).finally(() => this.#asking.delete(id))
     this.#asking.set(id, asked)
     return asked
   }
 
-  async #look(id: string, token: string): Promise<Known> {
+  async #verify(id: string, token: string): Promise<Known> {
     const verified = await this.#keystone.tokenOf(token)
     const now = this.#clock.elapsed()
     const leftMs = verified === undefined ? 0 : Date.parse(verified.expires_at) - this.#clock.now()

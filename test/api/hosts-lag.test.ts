@@ -86,11 +86,11 @@ test('hosts that were up a short while ago are waited for, and not for ever', as
 test('a host that comes back right after it was passed over is found', async () => {
   await shown({ isUp: false, down: 'not heard' }, { hostsUp: 0 })
   const { db, compute } = world.api.gateway
-  let looks = 0
+  let reads = 0
   const rows: Executor['rows'] = async <Row>(...asked: Parameters<Executor['rows']>) => {
     const found = await db.rows<Row>(...asked)
     const isOfHosts = found.some((row) => Object.hasOwn(row as object, 'coming_back'))
-    if (isOfHosts && (looks += 1) === 1) await shown({ isUp: true, down: null }, { hostsUp: 0 })
+    if (isOfHosts && (reads += 1) === 1) await shown({ isUp: true, down: null }, { hostsUp: 0 })
     return found
   }
   const { flavor, image } = sampleBuild()
@@ -100,7 +100,7 @@ test('a host that comes back right after it was passed over is found', async () 
   const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }
   const [choice] = await chooseCells(compute, passing, required, 1)
 
-  expect(looks).toBeGreaterThan(1)
+  expect(reads).toBeGreaterThan(1)
   expect(choice?.chosen?.id).toBe(world.cell.id)
 })
 

@@ -198,11 +198,11 @@ describe('tokens', () => {
   })
 
   test('a user cannot look into another user’s token', async () => {
-    const looks = [admin, 'nobodys'].map((subject) =>
+    const answers = [admin, 'nobodys'].map((subject) =>
       face.ask('GET', '/v3/auth/tokens', { token: demo, headers: { 'x-subject-token': subject } }),
     )
 
-    expect((await Promise.all(looks)).map(({ status }) => status)).toEqual([403, 404])
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([403, 404])
   })
 
   test('tokens are stored by their hash only', async () => {

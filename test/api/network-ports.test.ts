@@ -72,14 +72,14 @@ describe('a port', () => {
 })
 
 describe('a security group', () => {
-  test('of a project is there from the first look, once', async () => {
-    const looks = await Promise.all(
+  test('of a project is there from the first request on, once', async () => {
+    const lists = await Promise.all(
       [1, 2, 3, 4].map(() => api.list(api.demo, 'security-groups', 'name=default')),
     )
 
-    for (const groups of looks) expect(groups).toHaveLength(1)
-    expect(new Set(looks.map(([group]) => idOf(group!))).size).toBe(1)
-    expect(looks[0]?.[0]?.['security_group_rules']).toHaveLength(4)
+    for (const groups of lists) expect(groups).toHaveLength(1)
+    expect(new Set(lists.map(([group]) => idOf(group!))).size).toBe(1)
+    expect(lists[0]?.[0]?.['security_group_rules']).toHaveLength(4)
   })
 
   test('is created with egress, given rules, and deleted', async () => {

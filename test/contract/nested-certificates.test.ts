@@ -24,7 +24,7 @@ describe('the check of a cloud reports', () => {
     return portOf(server)
   }
   /** The state of the login, as the driver reports it. */
-  const look = async (where: string, more: Readonly<Record<string, string>> = {}) => {
+  const verify = async (where: string, more: Readonly<Record<string, string>> = {}) => {
     const settings = nestedSettings({
       auth_url: `https://${where}`,
       application_credential_id: 'id',
@@ -59,21 +59,21 @@ describe('the check of a cloud reports', () => {
     const port = await serving(certificates.server)
     const strangers = await serving(certificates.stranger)
 
-    expect(await look(`127.0.0.1:${port}`)).toContain('no trusted CA has signed it')
-    expect(await look(`127.0.0.1:${strangers}`, { ca_file })).toContain('no trusted CA')
-    expect(await look(`localhost:${port}`, { ca_file })).toContain('it is for another name')
-    expect(await look(`127.0.0.1:${port}`, { ca_file })).toContain('<html></html>')
+    expect(await verify(`127.0.0.1:${port}`)).toContain('no trusted CA has signed it')
+    expect(await verify(`127.0.0.1:${strangers}`, { ca_file })).toContain('no trusted CA')
+    expect(await verify(`localhost:${port}`, { ca_file })).toContain('it is for another name')
+    expect(await verify(`127.0.0.1:${port}`, { ca_file })).toContain('<html></html>')
   })
 
   test('an endpoint without TLS, without an answer, or without a server', async () => {
     const plain = createHttpServer()
     servers.push(plain)
-    expect(await look(`127.0.0.1:${await portOf(plain)}`)).toContain('there is no TLS')
+    expect(await verify(`127.0.0.1:${await portOf(plain)}`)).toContain('there is no TLS')
     const silent = createTcpServer()
     const port = await portOf(silent)
-    expect(await look(`127.0.0.1:${port}`)).toMatch(/in time|broke/)
+    expect(await verify(`127.0.0.1:${port}`)).toMatch(/in time|broke/)
     silent.close()
-    expect(await look('127.0.0.1:1')).toContain('nothing listens there')
-    expect(await look('no-such-cloud.invalid')).toMatch(/no such name|looked up/)
+    expect(await verify('127.0.0.1:1')).toContain('nothing listens there')
+    expect(await verify('no-such-cloud.invalid')).toMatch(/no such name|looked up/)
   })
 })

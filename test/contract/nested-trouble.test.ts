@@ -83,21 +83,21 @@ describe('a cloud below that', () => {
   })
 
   test('without images reports this in its check, as does an endpoint that is not a cloud', async () => {
-    const look = (more: Readonly<Record<string, string>> = {}) =>
+    const verify = (more: Readonly<Record<string, string>> = {}) =>
       verifyCloud(settings(more), {
         ...{ cells: [owner.cellId], flavors: [FLAVOR], networks: [] },
         outside: { networks: [], clouds: [] },
       })
-    const results = Object.fromEntries((await look()).map(({ check, result }) => [check, result]))
+    const results = Object.fromEntries((await verify()).map(({ check, result }) => [check, result]))
     expect(results).toMatchObject({ credential: 'ok', compute: 'ok', flavors: 'ok' })
     expect(results).toMatchObject({ clock: 'ok', limits: 'ok', images: 'failed' })
 
     const hopeless = [{ check: 'credential', result: 'failed' }]
-    expect(await look({ networks: '10.0.0.0/8' })).toMatchObject(hopeless)
+    expect(await verify({ networks: '10.0.0.0/8' })).toMatchObject(hopeless)
     cloud.disturb(LOGIN, { answer: 200, ...HTML })
-    expect(await look()).toMatchObject(hopeless)
+    expect(await verify()).toMatchObject(hopeless)
     cloud.computeUrl = 'http://169.254.169.254/'
-    expect(await look()).toMatchObject(hopeless)
+    expect(await verify()).toMatchObject(hopeless)
   })
 
   test('loses its answer to a create has made one server, which is taken', async () => {

@@ -8,7 +8,7 @@ import { waitFor } from '#common/wait-for.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const START_LIMIT_MS = 30_000
-const LOOK_LIMIT_MS = 30_000
+const LIMIT_MS = 30_000
 
 /** Why no browser can be had here; undefined when one can. */
 export function whyNoBrowser(): string | undefined {
@@ -63,7 +63,7 @@ export class Browser implements AsyncDisposable {
 
   /** Resolves once the expression is true in the page. */
   async until(what: string, expression: string): Promise<void> {
-    await waitFor(what, async () => (await this.value(expression)) === true, LOOK_LIMIT_MS)
+    await waitFor(what, async () => (await this.value(expression)) === true, LIMIT_MS)
   }
 
   /** Types into what has the focus. */

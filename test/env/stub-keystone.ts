@@ -64,7 +64,7 @@ export class StubKeystone implements AsyncDisposable {
 
   async #answer(request: IncomingMessage): Promise<StubAnswer> {
     if (!request.url?.startsWith('/v3/auth/tokens')) return { status: 404, body: {} }
-    return request.method === 'POST' ? this.#logIn(await json(request)) : this.#look(request)
+    return request.method === 'POST' ? this.#logIn(await json(request)) : this.#showToken(request)
   }
 
   #logIn(asked: unknown): StubAnswer {
@@ -78,7 +78,7 @@ export class StubKeystone implements AsyncDisposable {
     return { status: 201, headers: { 'x-subject-token': own }, body: { token: {} } }
   }
 
-  #look({ headers }: IncomingMessage): StubAnswer {
+  #showToken({ headers }: IncomingMessage): StubAnswer {
     if (!this.#own.has(String(headers['x-auth-token']))) return { status: 401, body: {} }
     this.asked.tokens += 1
     const token = this.#tokens.get(String(headers['x-subject-token']))

@@ -16,7 +16,7 @@ export interface Copying {
 }
 
 /** Chunks between two looks at whether the copy is still wanted. */
-const LOOK_EVERY = 64
+const CHECK_EVERY = 64
 
 /**
  * Afterwards the one host holds what can be read of the server on the other; false when it was not wanted any more.
@@ -57,6 +57,6 @@ async function copyFile(
       await askHost(conductor, to, 'move-write', { operation, name, offset, bytes }, work)
     offset += size
     if (size === 0 || offset >= sizeBytes) return true
-    if (chunk % LOOK_EVERY === LOOK_EVERY - 1 && !(await isWanted())) return false
+    if (chunk % CHECK_EVERY === CHECK_EVERY - 1 && !(await isWanted())) return false
   }
 }

@@ -95,7 +95,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     await using metal = await startMetal()
     const { machine, shelf } = metal
     const spec = metal.spec(shelf.add(IMAGE))
-    machine.isLookedAtOnly = true
+    machine.isReadOnly = true
 
     await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({
       kind: 'forbidden',
@@ -108,14 +108,14 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
       failure: expect.stringContaining('more privilege'),
     })
     expect(machine.disk.length).toBe(0)
-    machine.isLookedAtOnly = false
+    machine.isReadOnly = false
     await metal.driver.nodes!.inspect('machine', signal())
     await metal.untilNode('available')
     await metal.driver.spawn(spec, signal())
 
     // A server that is deleted is gone then as well, and its machine is out of service with what it left.
     await metal.driver.stop(spec.id, 0, signal())
-    machine.isLookedAtOnly = true
+    machine.isReadOnly = true
     await metal.driver.destroy(spec.id, signal())
     expect(await metal.driver.list(signal())).toEqual([])
     expect(await metal.node()).toMatchObject({ state: 'clean-failed', instance: null })

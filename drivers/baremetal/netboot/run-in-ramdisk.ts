@@ -16,7 +16,7 @@ export interface Machine {
   readonly macAddress: string
 }
 
-const LOOK_EVERY_MS = 5_000
+const POLL_MS = 5_000
 
 /** Afterwards the machine is off. Says what it is made of. */
 export async function inspectMachine(
@@ -88,7 +88,7 @@ async function endWithMachine(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    while (await power.isOn(signal)) await sleep(LOOK_EVERY_MS, undefined, { signal })
+    while (await power.isOn(signal)) await sleep(POLL_MS, undefined, { signal })
     over.abort(new Failure('internal', 'The machine went off before it had done its task.'))
   } catch (error) {
     over.abort(error)

@@ -26,7 +26,7 @@ export class TestMachine implements AsyncDisposable {
   #boots = 0
   isOn = false
   /** Its BMC's user may look, and switch nothing. */
-  isLookedAtOnly = false
+  isReadOnly = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
   /** The script it received when it last booted from the network. */
@@ -84,7 +84,7 @@ export class TestMachine implements AsyncDisposable {
   #answer({ netFunction, code, data }: TestCommand): readonly number[] {
     if (netFunction !== CHASSIS) return [UNKNOWN]
     if (code === STATUS) return [0, this.isOn ? 1 : 0, 0, 0]
-    if (this.isLookedAtOnly) return [NO_PRIVILEGE]
+    if (this.isReadOnly) return [NO_PRIVILEGE]
     if (code === CONTROL) {
       this.#switch(data[0] ?? 0)
       return [0]

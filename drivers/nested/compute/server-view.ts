@@ -24,7 +24,7 @@ export interface ServerViewOptions {
 const OVERLAP_MS = 30_000
 const WHOLE_EVERY_MS = 60_000
 /** Servers that a list lacks again are looked at, so many at a time. */
-const LOOKS_MAX = 16
+const READS_MAX = 16
 
 /**
  * Our servers of the cloud below as it last showed them. However many ask, there is one list at a time and one per
@@ -42,8 +42,8 @@ export class ServerView implements AsyncDisposable {
   /** Removed in the cloud by somebody else. */
   readonly #lost = new Set<string>()
   /** When the last look at a single server began. */
-  readonly #lookedAt = new Map<string, number>()
-  readonly #looks = new EventEmitter().setMaxListeners(0)
+  readonly #readAt = new Map<string, number>()
+  readonly #reads = new EventEmitter().setMaxListeners(0)
   readonly #listeners = new Set<(report: InstanceReport) => void>()
   readonly #stop = new AbortController()
   #since: number | undefined
@@ -76,14 +76,14 @@ export class ServerView implements AsyncDisposable {
   }
 
   /** Afterwards the view holds the server as the cloud showed it after this call, or knows that it is gone. */
-  async look(serverId: string, signal: AbortSignal): Promise<void> {
+  async read(serverId: string, signal: AbortSignal): Promise<void> {
     const begunAt = performance.now()
     const server = await this.#options.show(serverId, signal)
     if (!this.#servers.has(serverId)) return
-    this.#lookedAt.set(serverId, begunAt)
+    this.#readAt.set(serverId, begunAt)
     if (server === undefined) this.lose(serverId)
     else this.#take(server)
-    this.#looks.emit(serverId)
+    this.#reads.emit(serverId)
   }
 
   /** The same of one that no list has shown since this view began: only the cloud itself can say that it is gone. */
@@ -131,7 +131,7 @@ export class ServerView implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<CloudServer | undefined> {
     for (;;) {
-      await this.#refreshOrLook(serverId, signal)
+      await this.#refreshOrRead(serverId, signal)
       const server = this.get(serverId)
       if (server === undefined || isWanted(server)) return server
     }
@@ -142,7 +142,7 @@ export class ServerView implements AsyncDisposable {
     this.#lost.delete(serverId)
     this.#servers.delete(serverId)
     this.#missing.delete(serverId)
-    this.#lookedAt.delete(serverId)
+    this.#readAt.delete(serverId)
   }
 
   /** The cloud has removed it, and was not asked to. */
@@ -198,12 +198,12 @@ export class ServerView implements AsyncDisposable {
   }
 
   /** When the caller that waits for this server gives up, the list continues for the others. */
-  async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
+  async #refreshOrRead(serverId: string, signal: AbortSignal): Promise<void> {
     const waiting = new AbortController()
-    const looked = once(this.#looks, serverId, { signal: waiting.signal })
-    looked.catch(() => undefined)
+    const read = once(this.#reads, serverId, { signal: waiting.signal })
+    read.catch(() => undefined)
     try {
-      await Promise.race([this.refresh(signal), looked])
+      await Promise.race([this.refresh(signal), read])
     } finally {
       waiting.abort()
     }
@@ -211,7 +211,7 @@ export class ServerView implements AsyncDisposable {
 
   /** True of a server that was looked at after the present list began. */
   #isOutdated(serverId: string): boolean {
-    return (this.#lookedAt.get(serverId) ?? Number.NEGATIVE_INFINITY) > this.#begunAt
+    return (this.#readAt.get(serverId) ?? Number.NEGATIVE_INFINITY) > this.#begunAt
   }
 
   #take(server: CloudServer): void {
@@ -240,9 +240,9 @@ export class ServerView implements AsyncDisposable {
   /** A cloud leaves servers of its own unreachable parts out of its lists, and then cannot show them either. */
   async #strike(seen: ReadonlySet<string>): Promise<void> {
     const absent = [...this.#servers.keys()].filter((id) => !seen.has(id))
-    const again = absent.filter((id) => this.#missing.has(id)).slice(0, LOOKS_MAX)
+    const again = absent.filter((id) => this.#missing.has(id)).slice(0, READS_MAX)
     for (const id of absent) this.#missing.add(id)
-    await Promise.allSettled(again.map((id) => this.look(id, this.#stop.signal)))
+    await Promise.allSettled(again.map((id) => this.read(id, this.#stop.signal)))
   }
 }
 

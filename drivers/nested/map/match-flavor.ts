@@ -32,11 +32,11 @@ export async function flavorBelow(
   const named = settings.flavors.get(flavor.id) ?? settings.flavors.get(flavor.name)
   const list = () => listFlavors(cloud, versions, signal)
   if (named !== undefined) return namedFlavor(named, await list()).id
-  const look = async () => matchFlavor(flavor, await list())
-  const make = async () => (await makeFlavor(cloud, flavor, signal)) ?? (await look())
+  const findMatch = async () => matchFlavor(flavor, await list())
+  const make = async () => (await makeFlavor(cloud, flavor, signal)) ?? (await findMatch())
   const hardware = Object.entries(hardwareOf(flavor.extraSpecs)).map((spec) => spec.join('='))
   const mayMake = settings.makesFlavors && hardware.length === 0
-  const found = (await look()) ?? (mayMake ? await make() : undefined)
+  const found = (await findMatch()) ?? (mayMake ? await make() : undefined)
   if (found !== undefined) return found.id
   const specs = hardware.length === 0 ? '' : `, with ${hardware.join(', ')}`
   throw new Failure(

@@ -10,10 +10,10 @@ export interface Finding {
 /** The finding of `look`, under its name; a failure that it throws is the finding, in full: only operators read it. */
 export async function finding(
   check: string,
-  look: () => Promise<string | Omit<Finding, 'check'>>,
+  run: () => Promise<string | Omit<Finding, 'check'>>,
 ): Promise<Finding> {
   try {
-    const found = await look()
+    const found = await run()
     return typeof found === 'string' ? { check, result: 'ok', detail: found } : { check, ...found }
   } catch (error) {
     if (!isFailure(error)) throw error

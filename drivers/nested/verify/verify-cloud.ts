@@ -23,13 +23,13 @@ export interface VerifiedFor {
 export async function projectOf(settings: NestedSettings): Promise<string> {
   const cloud = new Cloud(settings, '')
   try {
-    return (await cloud.access(AbortSignal.timeout(LOOK_MS))).projectId
+    return (await cloud.access(AbortSignal.timeout(TIMEOUT_MS))).projectId
   } finally {
     await cloud[Symbol.asyncDispose]()
   }
 }
 
-const LOOK_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * The findings of a host with these settings at the cloud, in reading order; nothing is created there. Without a token
@@ -39,7 +39,7 @@ export async function verifyCloud(
   settings: NestedSettings,
   { cells, flavors, networks, outside }: VerifiedFor,
 ): Promise<readonly Finding[]> {
-  const signal = AbortSignal.timeout(LOOK_MS)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
   const opened: Cloud[] = []
   const login = await finding('credential', async () => {
     const cloud = new Cloud(settings, cells.join(', '))

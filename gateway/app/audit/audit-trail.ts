@@ -26,7 +26,7 @@ const BEHIND = 2_000
 /** While there is something of this process to write. */
 const RETRY_EVERY_MS = 1_000
 /** What others left is looked for. */
-const LOOK_EVERY_MS = 10_000
+const POLL_MS = 10_000
 
 interface Batch {
   readonly records: NewAuditRecord[]
@@ -85,7 +85,7 @@ export class AuditTrail implements AsyncDisposable {
     return {
       name: 'audit record',
       get everyMs() {
-        return journal.hasLeft ? RETRY_EVERY_MS : LOOK_EVERY_MS
+        return journal.hasLeft ? RETRY_EVERY_MS : POLL_MS
       },
       round: async (signal) => {
         const names = await journal.leftFiles(clock.elapsed())

@@ -8,7 +8,7 @@ import type { Watcher } from './event-tail.ts'
 const PAGE = 100
 const HEARTBEAT_MS = 10_000
 /** How often it is looked whether the right to watch is still there, while nothing happens. */
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** Then the token that was shown at the start is to be shown again. */
 const LIFE_MS = 900_000
 
@@ -43,6 +43,6 @@ export async function* followEvents(
       yield { events, upTo }
       saidAt = clock.elapsed()
     }
-    if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(LOOK_MS))
+    if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(POLL_MS))
   }
 }

@@ -39,7 +39,7 @@ export class Feeds implements AsyncDisposable {
   }
 
   /** To be called when leases of another gateway have ended. */
-  look(): void {
+  nudgeAll(): void {
     for (const { running } of this.#feeds.values()) running.nudge()
   }
 

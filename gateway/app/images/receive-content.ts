@@ -38,7 +38,7 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
   let sizeBytes = 0
   let renewedAt = clock.elapsed()
   let renewedBytes = 0
-  let isLookedAt = false
+  let isInspected = false
   for await (const chunk of withIdleLimit(receipt.body, IDLE_MAX_MS)) {
     sizeBytes += chunk.length
     refuseAbove(sizeMaxBytes, sizeBytes)
@@ -46,8 +46,8 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     sampler.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     // Refused as soon as the front shows it; a fixed VHD only shows at its end.
     const showsInFront = format !== undefined && format !== 'vhd' && format !== 'any'
-    if (!isLookedAt && showsInFront && sampler.isHeadFull) {
-      isLookedAt = true
+    if (!isInspected && showsInFront && sampler.isHeadFull) {
+      isInspected = true
       await inspectApart(format, sampler.sample())
     }
     await incoming.write(chunk)

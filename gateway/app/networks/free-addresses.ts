@@ -8,7 +8,7 @@ import { formatIp, parseCidr } from './ip.ts'
 import { poolOf } from './pools.ts'
 
 /** The addresses examined by one read: a single boot pays for all of them, many simultaneous boots for a fraction each. */
-const LOOK_AT = 64
+const CANDIDATES_MAX = 64
 /** Other boots take addresses in the meantime, and each lost address costs a boot a second try. */
 const FRESH_MS = 10_000
 const SUBNETS_MAX = 1_000
@@ -30,7 +30,7 @@ interface Known {
 export class FreeAddresses {
   readonly #clock: Clock
   readonly #known = new LRUCache<string, Known>({ max: SUBNETS_MAX })
-  readonly #looking = new Map<string, Promise<void>>()
+  readonly #refilling = new Map<string, Promise<void>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -42,14 +42,14 @@ export class FreeAddresses {
     subnet: Subnet,
     count: number,
   ): Promise<readonly FreeAddress[] | undefined> {
-    if (count > LOOK_AT) return undefined
+    if (count > CANDIDATES_MAX) return undefined
     // Another pool is another place to look.
     const key = `${subnet.id} ${subnet.revision}`
     const before = this.#takeKnown(key, count)
     if (before !== undefined) return before
-    const looking = this.#looking.get(key) ?? this.#look(db, subnet, key)
-    this.#looking.set(key, looking)
-    await looking
+    const refilling = this.#refilling.get(key) ?? this.#refill(db, subnet, key)
+    this.#refilling.set(key, refilling)
+    await refilling
     return this.#takeKnown(key, count)
   }
 
@@ -59,13 +59,13 @@ export class FreeAddresses {
     return known.addresses.length < count ? undefined : known.addresses.splice(0, count)
   }
 
-  async #look(db: Executor, subnet: Subnet, key: string): Promise<void> {
+  async #refill(db: Executor, subnet: Subnet, key: string): Promise<void> {
     try {
       const readAt = this.#clock.elapsed()
       const cidr = parseCidr(subnet.cidr, 'cidr')
       const pools = subnet.pools.map((range) => poolOf(cidr, range))
       if (pools.length === 0) return
-      const values = new Set(Array.from({ length: LOOK_AT }, () => randomIn(pools)))
+      const values = new Set(Array.from({ length: CANDIDATES_MAX }, () => randomIn(pools)))
       const offsets = [...values].map((value) => value - cidr.first)
       const occupied = await occupiedOffsets(db, subnet.id, offsets)
       const addresses = offsets
@@ -76,7 +76,7 @@ export class FreeAddresses {
         })
       this.#known.set(key, { addresses, readAt })
     } finally {
-      this.#looking.delete(key)
+      this.#refilling.delete(key)
     }
   }
 }

@@ -31,12 +31,12 @@ function pausedClock(): Clock & { readonly pass: () => void } {
 }
 
 function watching(running: ReadonlySet<string>, nats = bus().nats, clock: Clock = systemClock) {
-  const looks: (readonly string[])[] = []
-  const look = (ids: readonly string[]) => {
-    looks.push(ids)
+  const queries: (readonly string[])[] = []
+  const query = (ids: readonly string[]) => {
+    queries.push(ids)
     return Promise.resolve(new Set(ids.filter((id) => running.has(id))))
   }
-  return { looks, watch: new OperationWatch({ running: look, nats, clock, log }) }
+  return { queries, watch: new OperationWatch({ running: query, nats, clock, log }) }
 }
 
 test('who waits at one gateway is woken by the one that ended it, without another look', async () => {
@@ -46,28 +46,28 @@ test('who waits at one gateway is woken by the one that ended it, without anothe
   await using first = here.watch
   await using second = there.watch
   const waiting = ['a', 'a', 'b'].map((id) => first.ended(id, never))
-  await expect.poll(() => here.looks).toEqual([['a', 'b']])
+  await expect.poll(() => here.queries).toEqual([['a', 'b']])
 
   second.tell('a')
   await Promise.all(waiting.slice(0, 2))
   first.tell('b')
   await waiting[2]
-  expect(here.looks).toHaveLength(1)
-  expect(there.looks).toEqual([])
+  expect(here.queries).toHaveLength(1)
+  expect(there.queries).toEqual([])
   expect(listening.eventNames()).toEqual([])
 })
 
 test('an earlier end is seen at once, and a lost message at the next look', async () => {
   const running = new Set(['later'])
   const clock = pausedClock()
-  const { watch, looks } = watching(running, bus().nats, clock)
+  const { watch, queries } = watching(running, bus().nats, clock)
   await using watched = watch
   await watched.ended('ended', never)
   const later = watched.ended('later', never)
-  await expect.poll(() => looks.at(-1)).toEqual(['later'])
+  await expect.poll(() => queries.at(-1)).toEqual(['later'])
 
   running.delete('later')
-  await expect.poll(() => (clock.pass(), looks.length)).toBeGreaterThan(2)
+  await expect.poll(() => (clock.pass(), queries.length)).toBeGreaterThan(2)
   await later
 })
 

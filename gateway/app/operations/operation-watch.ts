@@ -5,7 +5,7 @@ import { RunningReconciler } from '#common/reconciler.ts'
 import { endedSubject } from '#openapi/wire.ts'
 
 /** The interval of reads that replace lost messages of the bus, as when the gateway that ended the operation died. */
-const LOOK_MS = 5_000
+const POLL_MS = 5_000
 
 export interface OperationWatchOptions {
   /** Those of these ids that have not ended. */
@@ -27,14 +27,14 @@ interface Waited {
 export class OperationWatch implements AsyncDisposable {
   readonly #options: OperationWatchOptions
   readonly #waited = new Map<string, Waited>()
-  readonly #looks: RunningReconciler
+  readonly #rounds: RunningReconciler
   #isClosed = false
 
   constructor(options: OperationWatchOptions) {
     this.#options = options
-    const round = () => this.#look()
-    const looks = { name: 'operations waited for', everyMs: LOOK_MS, round }
-    this.#looks = new RunningReconciler(looks, options.clock, options.log)
+    const round = () => this.#round()
+    const reconciler = { name: 'operations waited for', everyMs: POLL_MS, round }
+    this.#rounds = new RunningReconciler(reconciler, options.clock, options.log)
   }
 
   /** Resolves once the operation does not run, or `until` aborts. */
@@ -45,7 +45,7 @@ export class OperationWatch implements AsyncDisposable {
     waited.wakes.add(resolve)
     until.addEventListener('abort', () => resolve(), { once: true })
     // After it is listened for: what ended before is seen by the look.
-    this.#looks.nudge()
+    this.#rounds.nudge()
     await promise
     waited.wakes.delete(resolve)
     if (waited.wakes.size === 0 && this.#waited.get(id) === waited) this.#wake(id)
@@ -62,7 +62,7 @@ export class OperationWatch implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     for (const id of this.#waited.keys()) this.#wake(id)
-    await this.#looks[Symbol.asyncDispose]()
+    await this.#rounds[Symbol.asyncDispose]()
   }
 
   #listenFor(id: string): Waited {
@@ -73,7 +73,7 @@ export class OperationWatch implements AsyncDisposable {
     return waited
   }
 
-  async #look(): Promise<{ readonly waited: number }> {
+  async #round(): Promise<{ readonly waited: number }> {
     const asked = [...this.#waited.keys()]
     if (asked.length === 0) return { waited: 0 }
     const left = await this.#options.running(asked)

@@ -6,7 +6,7 @@ import { Database, type Executor } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { WORK_KINDS, type WorkKind } from '../../db/waiting-work.ts'
-import { lookAfterCommits, watchWork } from './watch-work.ts'
+import { pollAfterCommits, watchWork } from './watch-work.ts'
 
 let db: Database
 
@@ -104,19 +104,19 @@ test('commits of any gateway are looked after, some together, and none after the
       return { unsubscribe: () => listeners.delete(callback) }
     },
   } as unknown as Pick<NatsConnection, 'subscribe' | 'publish' | 'isClosed'>
-  let looks = 0
-  let looksElsewhere = 0
-  const here = lookAfterCommits({ db, nats, clock: systemClock }, () => (looks += 1))
+  let polls = 0
+  let pollsElsewhere = 0
+  const here = pollAfterCommits({ db, nats, clock: systemClock }, () => (polls += 1))
   const silent = { onCommit: () => () => {} }
-  const elsewhere = lookAfterCommits({ db: silent, nats, clock: systemClock }, () => {
-    looksElsewhere += 1
+  const elsewhere = pollAfterCommits({ db: silent, nats, clock: systemClock }, () => {
+    pollsElsewhere += 1
   })
   const commit = () => db.transaction(async () => undefined)
 
   await commit()
-  expect([looks, looksElsewhere]).toEqual([1, 1])
+  expect([polls, pollsElsewhere]).toEqual([1, 1])
   await Promise.all(Array.from({ length: 20 }, commit))
-  await expect.poll(() => [looks, looksElsewhere]).toEqual([2, 2])
+  await expect.poll(() => [polls, pollsElsewhere]).toEqual([2, 2])
   here[Symbol.dispose]()
   elsewhere[Symbol.dispose]()
   await commit()

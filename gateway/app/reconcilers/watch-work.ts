@@ -11,7 +11,7 @@ const EVERY_MS = 200
 /** While nothing waits: a commit, of this gateway or another, makes it look at once. */
 const IDLE_MS = 1_000
 /** How often due work of each kind is looked for while some exists: most work waits for its time, or for a cell. */
-const LOOKED_FOR_MS: Readonly<Record<WorkKind, number>> = {
+const POLL_MS: Readonly<Record<WorkKind, number>> = {
   events: EVERY_MS,
   intents: 500,
   resizes: 1_000,
@@ -46,7 +46,7 @@ export function watchWork(
       // Sagas at work count as sagas to be taken up.
       isIdle = [...waiting].every((kind) => kind === 'sagas')
       const due = [...waiting].filter((kind) => {
-        return now - (wokenAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= LOOKED_FOR_MS[kind]
+        return now - (wokenAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= POLL_MS[kind]
       })
       for (const kind of due) {
         wokenAt.set(kind, now)
@@ -64,11 +64,11 @@ export interface CommitsOptions {
 }
 
 /** Calls `look` after commits of any gateway, some times a second at most, until disposed. It may miss some. */
-export function lookAfterCommits(
+export function pollAfterCommits(
   { db, nats, clock }: CommitsOptions,
-  look: () => void,
+  poll: () => void,
 ): Disposable {
-  const subscription = nats.subscribe(committedSubject(), { callback: look })
+  const subscription = nats.subscribe(committedSubject(), { callback: poll })
   const tell = () => {
     if (!nats.isClosed()) nats.publish(committedSubject())
   }

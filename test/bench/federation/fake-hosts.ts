@@ -25,14 +25,14 @@ try {
   for (const driver of drivers)
     for (let nth = 0; nth < SERVERS_PER_HOST; nth += 1)
       await driver.spawn(instanceSpec(image), signal)
-  const lookingAt = performance.now()
+  const roundBeganAt = performance.now()
   let seen = 0
   for (const driver of drivers) seen += (await driver.list(signal)).length
   const figures: FakeFigures = {
     hosts: HOSTS,
     servers: seen,
-    spawnUs: ((lookingAt - spawningAt) * 1_000) / SERVERS,
-    lookMs: performance.now() - lookingAt,
+    spawnUs: ((roundBeganAt - spawningAt) * 1_000) / SERVERS,
+    roundMs: performance.now() - roundBeganAt,
     bytesPerServer: (bytesUsed() - bytesBefore) / SERVERS,
   }
   process.stdout.write(JSON.stringify(figures))

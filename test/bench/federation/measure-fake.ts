@@ -10,7 +10,7 @@ export interface FakeFigures {
   /** Of the process with them less without. */
   readonly bytesPerServer: number
   /** To look at all of them once, as every compute does every ten seconds. */
-  readonly lookMs: number
+  readonly roundMs: number
 }
 
 /** Measured in a process of its own. */

@@ -17,7 +17,7 @@ export interface Held {
 const BATCH = 500
 /** V8 gives back what was garbage, and the pools their connections, once a process has had nothing to do for some time. */
 const REST_MS = 90_000
-const LOOK_EVERY = 1_000
+const READ_EVERY = 1_000
 const BYTES_PER_MIB = 2 ** 20
 const STATUS = `select lower(variable_name) as name, variable_value as value
   from information_schema.global_status where variable_name in ('memory_used', 'prepared_stmt_count')`
@@ -41,7 +41,7 @@ export async function readHeld(product: Product, boots: number): Promise<Held> {
 }
 
 /**
- * Boots servers with a network and deletes them, as many as asked for, and looks after every thousand, and once more when
+ * Boots servers with a network and deletes them, as many as asked for, and reads after every thousand, and once more when
  * all has rested.
  */
 export async function measureMemory(
@@ -50,16 +50,16 @@ export async function measureMemory(
   progress: (line: string) => void,
 ): Promise<readonly Held[]> {
   const booter = { ...product, requests: { create: product.createOnNetwork } }
-  const looks: Held[] = []
+  const readings: Held[] = []
   for (let done = 0; done < boots; ) {
     const count = Math.min(BATCH, boots - done)
     await deleteStorm(product, (await bootStorm(booter, count, `bench-memory-${done}`)).ids)
     done += count
-    if (done % LOOK_EVERY !== 0 && done !== boots) continue
+    if (done % READ_EVERY !== 0 && done !== boots) continue
     progress(`${done} booted and deleted ...`)
-    looks.push(await readHeld(product, done))
+    readings.push(await readHeld(product, done))
   }
   progress('Waiting until all has rested ...')
   await sleep(REST_MS)
-  return [...looks, await readHeld(product, boots)]
+  return [...readings, await readHeld(product, boots)]
 }

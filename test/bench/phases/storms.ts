@@ -7,7 +7,7 @@ import type { ServerCount, Target } from '../target.ts'
 export const CONCURRENCY = 16
 const LIMIT_MS = 120_000
 /** Between two looks at how far it is: a count by index, cheap for the database and free for the processes. */
-const LOOK_EVERY_MS = 15
+const POLL_MS = 15
 
 /** Who is asked for servers, and says how many there are. */
 export interface Booter extends Pick<Target, 'name' | 'origin' | 'count'> {
@@ -75,7 +75,7 @@ async function storm(
   while (!isOver(await target.count())) {
     if (performance.now() - startedAt > LIMIT_MS)
       throw new Error(`${target.name}: ${JSON.stringify(await target.count())} in ${LIMIT_MS} ms`)
-    await sleep(LOOK_EVERY_MS)
+    await sleep(POLL_MS)
   }
   const seconds = (performance.now() - startedAt) / 1_000
   const run: Run = {

@@ -13,7 +13,7 @@ type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
 
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
-const LOOK_EVERY_MS = 250
+const POLL_MS = 250
 /** Filters that refuse a cell which is unreachable or has no hosts up: it may be usable in a moment. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
 
@@ -30,7 +30,7 @@ export async function chooseCells(
 ): Promise<readonly CellChoice[]> {
   refuseAllUnreachable(deps.cells.cells())
   const { clock } = deps
-  for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
+  for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(POLL_MS)) {
     const choices = await chooseNow(deps, db, required, count)
     if (!PASSING.has(choices[0]?.emptiedBy)) return choices
     // None is coming back where all are back: one may have come back after it was passed over.

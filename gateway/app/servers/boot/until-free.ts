@@ -2,7 +2,7 @@ import type { InstanceId } from '#common/ids.ts'
 import { findMapping } from '../../../db/instance-mappings.ts'
 import type { ComputeDeps } from '../../compute.ts'
 
-const LOOK_EVERY_MS = 25
+const POLL_MS = 25
 
 /** Returns once no request is changing the server, or after `limitMs`. */
 export async function untilFree(
@@ -10,11 +10,7 @@ export async function untilFree(
   serverId: InstanceId,
   limitMs: number,
 ): Promise<void> {
-  for (
-    const end = clock.elapsed() + limitMs;
-    clock.elapsed() < end;
-    await clock.sleep(LOOK_EVERY_MS)
-  ) {
+  for (const end = clock.elapsed() + limitMs; clock.elapsed() < end; await clock.sleep(POLL_MS)) {
     const mapping = await findMapping(db, serverId)
     if (mapping === undefined || mapping.sagaId === null) return
   }
