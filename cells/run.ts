@@ -4,8 +4,8 @@ import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
+import { notifySystemd } from '#common/notify-systemd.ts'
 import { startPatiently } from '#common/start-patiently.ts'
-import { tellSystemd } from '#common/tell-systemd.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -20,7 +20,7 @@ export async function run(env: Env): Promise<void> {
     startCell(config, systemClock, new Apart({ program, log })),
   )
   endOnEscape(running.cell.conductor.log)
-  using _told = tellSystemd(env, running.cell.conductor.log)
+  using _notifier = notifySystemd(env, running.cell.conductor.log)
   keepLogBounded(config.serviceLogs)
   trimStartupMemory()
   await untilSignal()

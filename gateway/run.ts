@@ -3,8 +3,8 @@ import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
+import { notifySystemd } from '#common/notify-systemd.ts'
 import { startPatiently } from '#common/start-patiently.ts'
-import { tellSystemd } from '#common/tell-systemd.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -22,7 +22,7 @@ export async function run(env: Env): Promise<void> {
   endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
-  using _told = tellSystemd(env, gateway.log)
+  using _notifier = notifySystemd(env, gateway.log)
   keepLogBounded(config.serviceLogs)
   trimStartupMemory()
   await untilSignal()

@@ -19,7 +19,7 @@ const CHANGES_MAX = 100
  */
 export function hostLiveness(cell: Cell, holder: string): Reconciler {
   const { db, hosts, clock, log } = cell.conductor
-  const toldAt = new Map<string, number>()
+  const writtenAt = new Map<string, number>()
   const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   return {
     name: 'host-liveness',
@@ -29,7 +29,7 @@ export function hostLiveness(cell: Cell, holder: string): Reconciler {
       if ((await lease.hold()) === undefined) return {}
       const now = clock.elapsed()
       const isDue = (host: Host) =>
-        now - (toldAt.get(host.id) ?? Number.NEGATIVE_INFINITY) >= USAGE_EVERY_MS
+        now - (writtenAt.get(host.id) ?? Number.NEGATIVE_INFINITY) >= USAGE_EVERY_MS
       const changed = hosts
         .all()
         .filter(
@@ -37,15 +37,15 @@ export function hostLiveness(cell: Cell, holder: string): Reconciler {
         )
         .slice(0, CHANGES_MAX)
       await forEachRow(changed, { log, signal, nameOf: ({ id }) => id }, async (host) => {
-        toldAt.set(host.id, now)
-        await tell(cell, host)
+        writtenAt.set(host.id, now)
+        await writeLiveness(cell, host)
       })
       return { hosts: hosts.all().length, changed: changed.length }
     },
   }
 }
 
-async function tell({ conductor }: Cell, host: Host): Promise<void> {
+async function writeLiveness({ conductor }: Cell, host: Host): Promise<void> {
   const { hosts } = conductor
   try {
     await changeHost(conductor, host.id, (seen) => ({

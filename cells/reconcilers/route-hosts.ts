@@ -115,7 +115,7 @@ async function route(
     const { problems } = await askHost(conductor, host.id, 'route', wanted, work)
     for (const problem of problems)
       conductor.log.info({ host: host.name, ...problem }, 'a host does not route as it is to')
-    await tellFloatingIps(cell, state, wanted, problems)
+    await reportFloatingIps(cell, state, wanted, problems)
     return problems.length === 0
   } catch (error) {
     if (!isFailure(error)) throw error
@@ -124,8 +124,8 @@ async function route(
   }
 }
 
-/** Afterwards the gateways know of each floating IP of the host whether it leads where it is to. */
-async function tellFloatingIps(
+/** Reports the status of each floating IP of the host to the gateways. */
+async function reportFloatingIps(
   { conductor }: Cell,
   state: NetworkState,
   { floatingIps }: HostRouting,
@@ -136,7 +136,7 @@ async function tellFloatingIps(
   const routerOf = new Map(state.floatingIps.map(({ id, routerId }) => [id, routerId]))
   const bodies = floatingIps.map(({ id, portId, fixedAddress }): FeedBody => {
     const own = problemOf.get(id)
-    // A router that is not there is why nothing can lead through it.
+    // A missing router is the reason for every floating IP behind it.
     const cause = own && (problemOf.get(routerOf.get(id) ?? '') ?? own)
     return {
       ...{ kind: 'floating-ip', id, portId, fixedAddress },

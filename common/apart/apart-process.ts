@@ -90,7 +90,7 @@ export class ApartProcess implements AsyncDisposable {
     })
     for (const task of tasks) this.take(task)
     this.#checking = setInterval(() => this.#check(), CHECK_MS)
-    this.#child.on('message', (message) => this.#hear(message as ApartMessage))
+    this.#child.on('message', (message) => this.#receive(message as ApartMessage))
     this.#exited = new Promise((resolve) => {
       const over = (why: string | undefined) => {
         clearInterval(this.#checking)
@@ -141,7 +141,7 @@ export class ApartProcess implements AsyncDisposable {
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 
-  #hear(message: ApartMessage): void {
+  #receive(message: ApartMessage): void {
     this.#silentFor = 0
     if (message.kind === 'beat') return
     if (message.kind === 'ready') {

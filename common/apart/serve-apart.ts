@@ -35,8 +35,8 @@ export async function serveApart(
       running.add(done)
       void done.finally(() => running.delete(done))
     })
-    const beat = setInterval(() => void tell({ kind: 'beat' }), BEAT_MS)
-    await tell({ kind: 'ready' })
+    const beat = setInterval(() => void send({ kind: 'beat' }), BEAT_MS)
+    await send({ kind: 'ready' })
     await disconnected
     clearInterval(beat)
     stop.abort()
@@ -46,18 +46,18 @@ export async function serveApart(
 }
 
 async function run(nth: number, log: Logger, work: () => Promise<Json>): Promise<void> {
-  const setAside = (why: string) => tell({ kind: 'guilty', nth, why })
+  const setAside = (why: string) => send({ kind: 'guilty', nth, why })
   try {
     const answer = await withinTask({ setAside }, work)
-    await tell({ kind: 'ended', nth, answer })
+    await send({ kind: 'ended', nth, answer })
   } catch (error) {
     log.warn(errorFields(error), 'task apart failed')
-    await tell({ kind: 'failed', nth })
+    await send({ kind: 'failed', nth })
   }
 }
 
 /** Settles once the parent has it, or is gone. */
-function tell(message: ApartMessage): Promise<void> {
+function send(message: ApartMessage): Promise<void> {
   if (!process.connected) return Promise.resolve()
   return new Promise((resolve) => process.send!(message, () => resolve()))
 }

@@ -51,11 +51,12 @@ async function serving(subject: string, answer: (message: Msg, nth: number) => v
   return () => asked
 }
 
-const say = (message: Msg, value: unknown) => message.respond(JSON.stringify({ ok: true, value }))
+const respond = (message: Msg, value: unknown) =>
+  message.respond(JSON.stringify({ ok: true, value }))
 
 test('a question that was lost is asked again where `again` says, and the first answer counts', async () => {
   await serving('test.first', () => {})
-  await serving('test.next', (message, nth) => say(message, `answer ${nth}`))
+  await serving('test.next', (message, nth) => respond(message, `answer ${nth}`))
   const again = () => ({ subject: 'test.next' })
 
   expect(await ask(asking, { ...question('test.first'), again })).toBe('answer 1')
@@ -65,7 +66,7 @@ test('a question is asked again as soon as a lost connection is back', async () 
   const held: Msg[] = []
   const asked = await serving('test.lost', (message, nth) => {
     if (nth === 1) held.push(message)
-    else say(message, 'known')
+    else respond(message, 'known')
   })
   const again = () => ({ subject: 'test.lost' })
   const answer = ask(asking, { ...question('test.lost'), again })

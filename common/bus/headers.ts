@@ -49,6 +49,6 @@ export function deadlineOf(hdrs: MsgHdrs | undefined): Deadline | undefined {
   const sender = hdrs?.get(SENDER) ?? ''
   const sentAt = Number(hdrs?.get(SENT) || Number.NaN)
   const timeoutMs = Number(hdrs?.get(TIMEOUT) || Number.NaN)
-  const isSaid = Number.isFinite(sentAt) && Number.isFinite(timeoutMs)
-  return isSaid ? { sender, sentAt, timeoutMs } : undefined
+  const isStated = Number.isFinite(sentAt) && Number.isFinite(timeoutMs)
+  return isStated ? { sender, sentAt, timeoutMs } : undefined
 }

@@ -49,7 +49,7 @@ async function follow(
   listener: (report: InstanceReport) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const tell = (event: EngineEvent) => {
+  const report = (event: EngineEvent) => {
     const report = reportOf(event)
     if (report !== undefined && !signal.aborted) listener(report)
   }
@@ -58,7 +58,7 @@ async function follow(
     try {
       for await (const event of events(host, since, signal)) {
         since = instantOf(event)
-        tell(event)
+        report(event)
       }
     } catch (error) {
       if (!signal.aborted) host.logger?.warn(errorFields(error), 'events of the engine broke off')

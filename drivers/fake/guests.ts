@@ -35,7 +35,7 @@ export class FakeGuests implements Disposable {
   put(guest: FakeGuest): void {
     const before = this.#guests.get(guest.id)?.powerState
     this.putUnseen(guest)
-    if (before !== guest.powerState) this.#tell({ id: guest.id, powerState: guest.powerState })
+    if (before !== guest.powerState) this.#report({ id: guest.id, powerState: guest.powerState })
   }
 
   /** As `put`, without notifying listeners. */
@@ -48,7 +48,7 @@ export class FakeGuests implements Disposable {
     const guest = this.#guests.get(id)
     if (!this.#guests.delete(id)) return
     this.#journal?.append({ gone: id }, this.#guests)
-    if (guest?.powerState !== 'shutdown') this.#tell({ id, powerState: 'shutdown' })
+    if (guest?.powerState !== 'shutdown') this.#report({ id, powerState: 'shutdown' })
   }
 
   listen(listener: (report: InstanceReport) => void): () => void {
@@ -61,7 +61,7 @@ export class FakeGuests implements Disposable {
     this.#journal?.[Symbol.dispose]()
   }
 
-  #tell(report: InstanceReport): void {
+  #report(report: InstanceReport): void {
     for (const listener of this.#listeners) listener(report)
   }
 }

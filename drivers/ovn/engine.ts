@@ -66,7 +66,7 @@ export class OvnEngine implements AsyncDisposable {
   readonly #hosts: OvnHosts
   readonly #lock = new KeyedLock<'write'>()
   readonly #reconcilers: readonly RunningReconciler[]
-  readonly #told = new Map<string, PortBinding>()
+  readonly #reportedPorts = new Map<string, PortBinding>()
   #state: CellNetworks | undefined
   #gatewayHosts = ''
 
@@ -103,9 +103,9 @@ export class OvnEngine implements AsyncDisposable {
       if (tables.some((table) => table in NORTHBOUND_TABLES)) repair.nudge()
     })
     southbound.onChange((tables) => {
-      if (tables.includes('Chassis_Private')) this.#hosts.hear()
+      if (tables.includes('Chassis_Private')) this.#hosts.recordContacts()
       const isBinding = tables.includes('Port_Binding') || tables.includes('Chassis')
-      if (isBinding) this.#tellPorts()
+      if (isBinding) this.#reportPorts()
       const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
       const isRemote = hasRemote && (isBinding || tables.includes('Encap'))
       if (tables.includes('Chassis') || isRemote) repair.nudge()
@@ -143,7 +143,7 @@ export class OvnEngine implements AsyncDisposable {
     this.#state = state
     this.#forgetPorts(state)
     await this.#round(signal)
-    this.#tellPorts()
+    this.#reportPorts()
   }
 
   /** The hosts of the cell, as they describe themselves. */
@@ -204,7 +204,7 @@ export class OvnEngine implements AsyncDisposable {
     return { hosts: hosts.length, silent: hosts.filter(({ isAlive }) => !isAlive).length }
   }
 
-  #tellPorts(): void {
+  #reportPorts(): void {
     const ports = this.#state?.ports ?? []
     if (ports.length === 0) return
     const wanted = new Set(ports.map(({ id }) => id))
@@ -216,16 +216,16 @@ export class OvnEngine implements AsyncDisposable {
       if (!wanted.has(portId) || !isGuest) continue
       const host = textOf(chassis.get(textOf(row, 'chassis')), 'name') || null
       const binding = { portId, isUp: row['up'] === true && host !== null, chassis: host }
-      const reported = this.#told.get(portId)
+      const reported = this.#reportedPorts.get(portId)
       if (reported?.isUp === binding.isUp && reported.chassis === binding.chassis) continue
-      this.#told.set(portId, binding)
+      this.#reportedPorts.set(portId, binding)
       this.#options.onPort(binding)
     }
   }
 
   #forgetPorts({ ports }: CellNetworks): void {
     const wanted = new Set(ports.map(({ id }) => id))
-    for (const id of this.#told.keys()) if (!wanted.has(id)) this.#told.delete(id)
+    for (const id of this.#reportedPorts.keys()) if (!wanted.has(id)) this.#reportedPorts.delete(id)
   }
 }
 

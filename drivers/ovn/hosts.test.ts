@@ -47,12 +47,12 @@ function world() {
         number += 1
       })
       for (const name of by) answers.set(name, number)
-      hosts.hear()
+      hosts.recordContacts()
     },
     /** An answer to the last question. */
     answer: (name: string) => {
       answers.set(name, number)
-      hosts.hear()
+      hosts.recordContacts()
     },
     pass: (ms: number) => (now += ms),
     dead: () => hosts.list().flatMap(({ chassis, isAlive }) => (isAlive ? [] : [chassis])),

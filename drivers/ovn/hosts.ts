@@ -54,8 +54,8 @@ export class OvnHosts {
     return this.#clock.elapsed() - last.at >= REST_FACTOR * this.#answeredMs
   }
 
-  /** To be called when hosts may have answered. */
-  hear(): void {
+  /** Call it when hosts may have answered. */
+  recordContacts(): void {
     const last = this.#asked.at(-1)
     if (last === undefined || this.#answeredMs !== undefined) return
     const newest = Math.max(...this.#answers().values())
@@ -74,7 +74,7 @@ export class OvnHosts {
     const open = this.#asked.filter((question) => question.number > oldest)
     this.#asked = [...open, { number, at }].slice(-QUESTIONS_MAX)
     this.#answeredMs = undefined
-    this.hear()
+    this.recordContacts()
   }
 
   /**

@@ -40,7 +40,7 @@ export class OpenFlowBridge implements Disposable {
 
   private constructor(socket: net.Socket) {
     this.#socket = socket
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk))
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       const lost = new Failure('unavailable', 'Open vSwitch closed the connection to its bridge.')
@@ -128,7 +128,7 @@ export class OpenFlowBridge implements Disposable {
     return id
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     this.#received = Buffer.concat([this.#received, chunk])
     while (this.#received.length >= HEADER_BYTES) {
       const length = this.#received.readUInt16BE(2)

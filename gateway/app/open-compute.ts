@@ -83,7 +83,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const running = (ids: readonly string[]) => runningAmong(db, ids)
   const operations = parts.use(new OperationWatch({ running, nats, clock, log }))
   const onEnded = (saga: SagaRecord, outcome: SagaOutcome) => {
-    operations.tell(saga.id)
+    operations.notify(saga.id)
     if (outcome === 'stuck')
       void recordStuckEvent(db, saga).catch((error) =>
         log.warn(errorFields(error), 'stuck saga not told'),

@@ -60,7 +60,7 @@ export class Peers implements AsyncDisposable {
       nats.subscribe(aliveSubject(incarnation), { callback: (_, ask) => void ask.respond() }),
       nats.subscribe(peersSubject(), {
         callback: (error, message) => {
-          if (error === null) this.#hear(message.string())
+          if (error === null) this.#receive(message.string())
         },
       }),
     ]
@@ -77,7 +77,7 @@ export class Peers implements AsyncDisposable {
     this.#endSubscriptions()
   }
 
-  #hear(introduction: string): void {
+  #receive(introduction: string): void {
     const [incarnation, ...rest] = introduction.split(' ')
     const name = rest.join(' ')
     if (incarnation === undefined || name === '' || name === this.#options.processName) return

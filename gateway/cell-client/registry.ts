@@ -148,7 +148,7 @@ export class CellRegistry implements AsyncDisposable {
     this.#subscribedAt = clock.elapsed()
     this.#subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
       callback: (error, message) => {
-        if (error === null) this.#hear(message)
+        if (error === null) this.#receive(message)
         else log.error({ error: error.message }, 'heartbeats cannot be received')
       },
     })
@@ -168,7 +168,7 @@ export class CellRegistry implements AsyncDisposable {
     if ([...this.#mappings.values()].some(isSilent)) this.#listen()
   }
 
-  #hear(message: Msg): void {
+  #receive(message: Msg): void {
     // The bus lets a cell publish below its own id only, so the subject says who speaks.
     const id = message.subject.split('.')[1]! as CellId
     if (!this.#limiter.admits(id)) return

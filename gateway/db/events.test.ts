@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** Commits an event, which others may overtake until `held` resolves. */
-function tell(name: string, held?: Promise<unknown>): Promise<void> {
+function addEvent(name: string, held?: Promise<unknown>): Promise<void> {
   return db.transaction(async (tx) => {
     queueEvents(tx, [{ type: 'cell.state', details: { state: name } }])
     await tx.flush()
@@ -37,8 +37,8 @@ const namesAfter = async (n: number) => {
 
 test('a reader that has read up to a number misses no event, however late a transaction commits', async () => {
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
-  const late = tell('late', held)
-  await tell('early')
+  const late = addEvent('late', held)
+  await addEvent('early')
 
   expect(await numberEvents(db, 10)).toBe(1)
   const { last } = await readEventState(db)
@@ -65,7 +65,7 @@ test('with writers at once and two that number, every event has one number, with
   const numbering = [number(), number()]
 
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
-    for (let nth = 0; nth < EACH; nth += 1) await tell(`${writer}.${nth}`)
+    for (let nth = 0; nth < EACH; nth += 1) await addEvent(`${writer}.${nth}`)
   })
   await Promise.all(writers)
   isWriting = false

@@ -22,16 +22,16 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 
 test('news of hosts takes no serial: a new host has the next one', async () => {
   const [a, b, c] = ['a', 'b', 'c'].map((name) => sampleHost(name))
-  const tell = (...views: Parameters<typeof applyHostViews>[2][]) =>
+  const apply = (...views: Parameters<typeof applyHostViews>[2][]) =>
     Promise.all(views.map((each) => db.transaction((tx) => applyHostViews(tx, cell, each))))
 
-  await tell([a!, b!])
+  await apply([a!, b!])
   for (let version = 2; version < 30; version += 1)
-    await tell([
+    await apply([
       { ...a!, version, isUp: false },
       { ...b!, version },
     ])
-  await tell([c!, { ...b!, version: 5, isUp: false }])
+  await apply([c!, { ...b!, version: 5, isUp: false }])
 
   const hosts = await listHosts(db)
   const [first] = hosts
@@ -50,13 +50,13 @@ test('a host that one cell has is refused to every other, and logged once', asyn
     {},
   )
   const host = sampleHost('mine')
-  const tell = (cellId: CellId, view: typeof host) =>
+  const apply = (cellId: CellId, view: typeof host) =>
     db.transaction((tx) => applyHostViews(tx, cellId, [view]))
 
-  await tell(owner, host)
-  await tell(thief, { ...host, version: 50, isUp: false, isForcedDown: true })
-  await tell(thief, { ...host, version: 51, name: 'other' })
-  await tell(owner, { ...host, version: 2, isDisabled: true, disabledReason: 'mended' })
+  await apply(owner, host)
+  await apply(thief, { ...host, version: 50, isUp: false, isForcedDown: true })
+  await apply(thief, { ...host, version: 51, name: 'other' })
+  await apply(owner, { ...host, version: 2, isDisabled: true, disabledReason: 'mended' })
 
   expect((await hostsByIds(db, [host.hostId])).map(({ cellId }) => cellId)).toEqual([owner])
   expect((await findHost(db, host.hostId))?.view).toMatchObject({ isUp: true, isDisabled: true })

@@ -121,12 +121,12 @@ async function ownersOf(
 }
 
 /** Claims logged by this process: a cell repeats the same with every change of the host. */
-const claimsTold = new LRUCache<string, true>({ max: 1_000 })
+const reportedClaims = new LRUCache<string, true>({ max: 1_000 })
 
 function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): NewEvent[] {
   const claim = `${cellId} ${hostId}`
-  if (claimsTold.has(claim)) return []
-  claimsTold.set(claim, true)
+  if (reportedClaims.has(claim)) return []
+  reportedClaims.set(claim, true)
   const message = `Host ${hostId} belongs to cell ${owner}: reports of it from another cell are ignored.`
   return [{ type: 'host.state', cellId, details: { host: name, state: 'refused', message } }]
 }

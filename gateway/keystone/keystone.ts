@@ -45,7 +45,7 @@ export class Keystone implements AsyncDisposable {
       await answer.body.dump()
       return undefined
     }
-    if (answer.statusCode !== 200) throw await notTold(answer)
+    if (answer.statusCode !== 200) throw await unexpectedAnswer(answer)
     try {
       const { token: body } = (await answer.body.json()) as { readonly token: unknown }
       return checked(KeystoneToken, body, 'a token of Keystone')
@@ -98,7 +98,7 @@ export class Keystone implements AsyncDisposable {
     const body = JSON.stringify({ auth: { identity, scope } })
     const answer = await this.#send('POST', '/auth/tokens?nocatalog', {}, body)
     const token = answer.headers['x-subject-token']
-    if (answer.statusCode !== 201 || typeof token !== 'string') throw await notTold(answer)
+    if (answer.statusCode !== 201 || typeof token !== 'string') throw await unexpectedAnswer(answer)
     await answer.body.dump()
     return token
   }
@@ -122,7 +122,7 @@ export class Keystone implements AsyncDisposable {
   }
 }
 
-async function notTold({ statusCode, body }: Answer): Promise<Failure> {
+async function unexpectedAnswer({ statusCode, body }: Answer): Promise<Failure> {
   await body.dump()
   const detail = `Keystone answered ${statusCode}`
   return new Failure('unavailable', 'The identity service could not tell whose token this is.', {

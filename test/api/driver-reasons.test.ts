@@ -53,7 +53,7 @@ async function failedAction(client: ApiClient, id: string, name: string): Promis
 }
 
 /** Operators have the reason in the server's actions, its events and its decisions; its user has that it failed. */
-async function expectTold(id: string, name: string): Promise<void> {
+async function expectReported(id: string, name: string): Promise<void> {
   const action = await failedAction(admin, id, name)
   expect(action.message).toBe('Error')
   expect(action.events?.map(({ details }) => details).join()).toContain(REASON)
@@ -73,7 +73,7 @@ describe('why a driver', () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ERROR')
 
-    await expectTold(id, 'create')
+    await expectReported(id, 'create')
     expect(await showServer(admin, id)).toMatchObject({
       fault: { code: 500, details: expect.stringContaining(REASON) },
     })
@@ -99,7 +99,7 @@ describe('why a driver', () => {
     const { status: answered } = await act(typeof what === 'string' ? bodies[what] : what)
 
     expect(answered).toBe(202)
-    await expectTold(id, method)
+    await expectReported(id, method)
     await untilStatus(demo, id, status)
     if (status !== 'ERROR') return
     expect(await showServer(admin, id)).toMatchObject({ fault: { details: REASON } })
@@ -116,7 +116,7 @@ describe('why a driver', () => {
 
     await demo.delete(`${SERVERS}/${id}`)
 
-    await expectTold(id, 'delete')
+    await expectReported(id, 'delete')
     await untilStatus(demo, id, 'ERROR')
     expect(await showServer(admin, id)).toMatchObject({
       'OS-EXT-STS:task_state': 'deleting',

@@ -28,23 +28,23 @@ interface Taken {
     readonly status: string
   }[]
 }
-const tell = (events: readonly object[], version: Microversion = '2.1', client = admin) =>
+const sendEvents = (events: readonly object[], version: Microversion = '2.1', client = admin) =>
   client.call<Taken>('createServerExternalEvents', { body: { events }, version })
 
 test('events are taken one by one, and 207 says that some were not', async () => {
   const good = { name: 'network-changed', server_uuid: id }
-  const all = await tell([good])
+  const all = await sendEvents([good])
   expect(all.status).toBe(200)
   expect(all.body.events).toEqual([{ ...good, code: 200, status: 'completed' }])
 
-  const mixed = await tell([good, { ...good, server_uuid: newId() }])
+  const mixed = await sendEvents([good, { ...good, server_uuid: newId() }])
   expect(mixed.status).toBe(207)
   expect(mixed.body.events.map(({ code, status }) => [code, status])).toEqual([
     [200, 'completed'],
     [404, 'failed'],
   ])
-  expect((await tell([])).status).toBe(400)
-  expect((await tell([good], '2.1', alice)).status).toBe(403)
+  expect((await sendEvents([])).status).toBe(400)
+  expect((await sendEvents([good], '2.1', alice)).status).toBe(403)
 })
 
 test.each<[string, Microversion, Microversion]>([
@@ -54,14 +54,14 @@ test.each<[string, Microversion, Microversion]>([
   ['volume-reimaged', '2.92', '2.93'],
 ])('%s is unknown at %s and known at %s', async (name, before, since) => {
   const event = { name, server_uuid: id, tag: 'x' }
-  expect((await tell([event], before)).status).toBe(400)
-  expect((await tell([event], since)).status).toBe(200)
+  expect((await sendEvents([event], before)).status).toBe(400)
+  expect((await sendEvents([event], since)).status).toBe(200)
 })
 
 test('an event that must name a thing and does not is refused; one that does is seen as an action', async () => {
   const event = { name: 'volume-extended', server_uuid: id }
-  expect((await tell([event], '2.51')).body.events[0]!.code).toBe(400)
-  await tell([{ ...event, tag: newId() }], '2.51')
+  expect((await sendEvents([event], '2.51')).body.events[0]!.code).toBe(400)
+  await sendEvents([{ ...event, tag: newId() }], '2.51')
   const params = { server_id: id }
   const { body } = await alice.call<{ instanceActions: { action: string }[] }>(
     'listInstanceActions',
@@ -74,7 +74,7 @@ test('a port is as its event says', async () => {
   const { db } = world.api.gateway
   const [port] = await portsOfServer(db, id)
   const statusAfter = async (name: string, server_uuid = id) => {
-    await tell([{ name, server_uuid, tag: port!.id }])
+    await sendEvents([{ name, server_uuid, tag: port!.id }])
     return (await findPorts(db, [port!.id]))[0]?.status
   }
   expect(await statusAfter('network-vif-unplugged')).toBe('DOWN')

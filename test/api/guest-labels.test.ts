@@ -39,7 +39,7 @@ async function password(): Promise<string> {
 
 function publish(text: string, clears: number, attempt = 1, server = serverId): void {
   const body = { serverId: server, attempt, password: text, clears }
-  world.cell.say([{ kind: 'guest-password', ...body }])
+  world.cell.emit([{ kind: 'guest-password', ...body }])
 }
 
 test('a host is told the groups of its guests, and what their owners change', async () => {

@@ -34,7 +34,7 @@ async function shown(change: Partial<HostView>, summary: object = {}): Promise<v
   world.cell.summary = { ...HONEST_SUMMARY, ...summary }
   await world.cell.beatAndFlush()
   view = { ...view, ...change, version: view.version + 1 }
-  world.cell.say([{ kind: 'host', view }])
+  world.cell.emit([{ kind: 'host', view }])
   const { db } = world.api.gateway
   const isIndexed = async () =>
     (await listHosts(db)).some((host) => host.view.version >= view.version)

@@ -17,7 +17,7 @@ const NEWEST = { version: '2.100' } as const
 const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
 /** How long after the bottom the top knows of a change there: a second, and more where three clouds share a busy core. */
 /** How often it is measured in a full run. */
-const TOLD_IN_FULL = 10
+const REPORTED_IN_FULL = 10
 /** Of the acts, those that every run does. */
 const ACTS_IN_SHORT = 3
 const POLL = { timeout: STATE_MS, interval: 20 }
@@ -155,7 +155,7 @@ describe('a server that goes down through three clouds', () => {
     await untilStatus(id, 'ACTIVE')
 
     const bottom = clouds[2]!.as('demo')
-    const untilTold = async () => {
+    const untilReported = async () => {
       await bottom.post(`${path}/${atBottom!.id}/action`, { 'os-stop': null })
       await expect.poll(async () => (await serversOf(clouds[2]!))[0]?.status, POLL).toBe('SHUTOFF')
       const seenAt = performance.now()
@@ -165,9 +165,10 @@ describe('a server that goes down through three clouds', () => {
       await untilStatus(id, 'ACTIVE')
       return tookMs
     }
-    await untilTold()
+    await untilReported()
     const took: number[] = []
-    for (let nth = 0; nth < TOLD_IN_FULL && isFullRun; nth += 1) took.push(await untilTold())
+    for (let nth = 0; nth < REPORTED_IN_FULL && isFullRun; nth += 1)
+      took.push(await untilReported())
     const inOrder = took.toSorted((a, b) => a - b).map((ms) => ms.toFixed(0))
     await annotate(`ms until the top shows what the bottom does: ${inOrder.join(' ')}`)
 

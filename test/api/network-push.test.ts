@@ -156,13 +156,13 @@ test('a port has the status of its data plane in its own cell, in every state of
   await db.transaction((tx) => queueDataPlaneStatus(tx, other, [{ portId, isUp: false }]))
   expect(await status()).toBe('ACTIVE')
 
-  world.cell.say([{ kind: 'port', portId, isUp: false }])
+  world.cell.emit([{ kind: 'port', portId, isUp: false }])
   await expect.poll(status).toBe('DOWN')
-  world.cell.say([{ kind: 'instance', view: world.cell.change(id, { host: 'north-2' }) }])
+  world.cell.emit([{ kind: 'instance', view: world.cell.change(id, { host: 'north-2' }) }])
   await expect.poll(async () => (await portOf()).hostName).toBe('north-2')
   expect(await status()).toBe('DOWN')
 
-  world.cell.say([{ kind: 'port', portId, isUp: true }])
+  world.cell.emit([{ kind: 'port', portId, isUp: true }])
   await expect.poll(status).toBe('ACTIVE')
 })
 

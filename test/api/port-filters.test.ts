@@ -48,7 +48,7 @@ async function bootOnFilteringHost(): Promise<Port> {
   const id = await activeServer(world, alice)
   const { hostId } = (await findServer(db, id))!
   const view = sampleHost(`host-${hostId}`, { hostId: hostId!, capabilities: ['firewall'] })
-  world.cell.say([{ kind: 'host', view }])
+  world.cell.emit([{ kind: 'host', view }])
   return (await portsOfServer(db, id))[0]!
 }
 
@@ -159,7 +159,7 @@ test('a server on a host where groups have no effect is given none', async () =>
       body: { addSecurityGroup: { name: 'web' } },
     })
   const view = sampleHost(`host-${hostId}`, { hostId: hostId!, simulated: false })
-  world.cell.say([{ kind: 'host', view }])
+  world.cell.emit([{ kind: 'host', view }])
 
   await expect.poll(add, { timeout: LIMIT_MS }).toMatchObject({
     status: 400,

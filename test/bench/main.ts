@@ -18,7 +18,7 @@ import {
 } from './phases/variants.ts'
 import { type Product, startProduct } from './product.ts'
 import { type Results, report } from './report.ts'
-import { interrupted, progress, say } from './terminal.ts'
+import { interrupted, printLine, progress } from './terminal.ts'
 
 /** The page of the list has as many servers as it asks for. */
 const SERVERS_LISTED = 120
@@ -28,7 +28,7 @@ const WARM_UP_SERVERS = 1_000
 await using owned = new AsyncDisposableStack()
 const options = parseOptions(process.argv.slice(2))
 const results = await Promise.race([run(options, owned), interrupted()])
-for (const line of report(results)) say(line)
+for (const line of report(results)) printLine(line)
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
 
 async function run(options: Options, owned: AsyncDisposableStack): Promise<Results> {

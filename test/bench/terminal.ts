@@ -6,7 +6,7 @@ export function interrupted(): Promise<never> {
   })
 }
 
-export function say(line: string): void {
+export function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 

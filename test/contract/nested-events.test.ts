@@ -71,10 +71,10 @@ describe('a Weir below', () => {
     const lists = cloud.count(LIST)
 
     one.below.status = 'SHUTOFF'
-    cloud.tell(one.below.id)
+    cloud.notify(one.below.id)
     await expect.poll(() => reported, POLL).toContainEqual({ id: one.id, powerState: 'shutdown' })
     other.below.status = 'DELETED'
-    cloud.tell(other.below.id)
+    cloud.notify(other.below.id)
     await expect
       .poll(() => reported, POLL)
       .toContainEqual({
@@ -96,8 +96,8 @@ describe('a Weir below', () => {
 
     for (const server of cloud.servers.values()) {
       Object.assign(server, { status: 'SHUTOFF', updated: Date.now() })
-      for (const _ of [1, 2, 3]) cloud.tell(server.id)
-      cloud.tell(newId())
+      for (const _ of [1, 2, 3]) cloud.notify(server.id)
+      cloud.notify(newId())
     }
     await expect
       .poll(() => reported.filter(({ powerState }) => powerState === 'shutdown'), POLL)
@@ -110,10 +110,10 @@ describe('a Weir below', () => {
   test('is listened to after the last whole event when its stream breaks in the middle of one', async () => {
     const { below } = await spawn()
     const shows = cloud.count(SHOW)
-    cloud.tell(below.id)
+    cloud.notify(below.id)
     await expect.poll(() => cloud.count(SHOW), POLL).toBeGreaterThan(shows)
 
-    cloud.breakOffTelling()
+    cloud.breakNotifications()
     await listens(2)
 
     expect(cloud.listened).toEqual([undefined, '1'])
@@ -122,7 +122,7 @@ describe('a Weir below', () => {
   test('is followed after the last event when its stream breaks, and from the start when that event is gone', async () => {
     const { id, below } = await spawn()
     const shows = cloud.count(SHOW)
-    cloud.tell(below.id)
+    cloud.notify(below.id)
     await expect.poll(() => cloud.count(SHOW), POLL).toBeGreaterThan(shows)
 
     cloud.hangUp()

@@ -31,7 +31,7 @@ export class Browser implements AsyncDisposable {
     this.#child = child
     this.#home = home
     this.#socket = socket
-    socket.on('message', (data: Buffer) => this.#hear(JSON.parse(data.toString()) as Message))
+    socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()) as Message))
   }
 
   static async start(): Promise<Browser> {
@@ -95,7 +95,7 @@ export class Browser implements AsyncDisposable {
     })
   }
 
-  #hear({ id, result = {}, method, params }: Message): void {
+  #receive({ id, result = {}, method, params }: Message): void {
     if (id !== undefined) this.#pending.get(id)?.(result)
     if (method === 'Network.requestWillBeSent') this.requested.push(params?.request?.url ?? '')
     if (method === 'Network.webSocketCreated') this.requested.push(params?.url ?? '')

@@ -125,7 +125,7 @@ export class FeedWorld {
       summary: HONEST_SUMMARY,
       labels: {},
     }
-    this.feed.hear(beat)
+    this.feed.receive(beat)
   }
 
   round = () => this.feed.round()

@@ -106,7 +106,7 @@ export class ScriptedCell implements AsyncDisposable {
           subject: cellSubject(this.id, operation),
           queue: 'cell',
           parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
-          handle: async (ask: never) => this.#saying(await this.#handle(operation, ask)),
+          handle: async (ask: never) => this.#tampered(await this.#handle(operation, ask)),
         },
         log,
       ),
@@ -128,7 +128,7 @@ export class ScriptedCell implements AsyncDisposable {
       position: this.rows.at(-1)?.n ?? 0,
       process: 'scripted',
       at: Date.now(),
-      summary: this.#saying(this.summary),
+      summary: this.#tampered(this.summary),
       labels: {},
     }
     this.#nats.publish(eventSubject(this.id, 'heartbeat'), JSON.stringify(beat))
@@ -141,7 +141,7 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   /** Adds changes to the feed; 'lost' ones are never published and must be asked for. */
-  say(bodies: readonly FeedBody[], how: 'published' | 'lost' = 'published'): readonly FeedRow[] {
+  emit(bodies: readonly FeedBody[], how: 'published' | 'lost' = 'published'): readonly FeedRow[] {
     const after = this.rows.at(-1)?.n ?? 0
     const rows = bodies.map((body, index) => ({ n: after + index + 1, body }))
     this.rows.push(...rows)
@@ -150,8 +150,8 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
-    const sent = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
-    const batch = this.#saying({ incarnation, rows: sent })
+    const sent = rows.map(({ n, body }) => ({ n, body: this.#tampered(body) }))
+    const batch = this.#tampered({ incarnation, rows: sent })
     this.publishText(JSON.stringify(batch))
   }
 
@@ -182,7 +182,7 @@ export class ScriptedCell implements AsyncDisposable {
     await this.#nats.close()
   }
 
-  #saying<Said>(answer: Said): Said {
+  #tampered<Sent>(answer: Sent): Sent {
     return { ...answer, ...this.added }
   }
 
@@ -253,7 +253,7 @@ export class ScriptedCell implements AsyncDisposable {
     const answer = this.#decided(ask)
     this.#outcomes.set(key, answer)
     if (answer.outcome === 'accepted' && this.isPrompt)
-      setImmediate(() => this.say([{ kind: 'instance', view: this.active(serverId) }]))
+      setImmediate(() => this.emit([{ kind: 'instance', view: this.active(serverId) }]))
     return answer
   }
 

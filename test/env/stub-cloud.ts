@@ -99,7 +99,7 @@ export class StubCloud implements AsyncDisposable {
   }
 
   /** Sends listeners an event of the server. */
-  tell(serverId: string): void {
+  notify(serverId: string): void {
     this.#events += 1
     const data = JSON.stringify({ type: 'server.state', server_id: serverId })
     for (const listener of this.#listeners)
@@ -107,7 +107,7 @@ export class StubCloud implements AsyncDisposable {
   }
 
   /** The same, and the streams end after its id. */
-  breakOffTelling(): void {
+  breakNotifications(): void {
     this.#events += 1
     for (const listener of this.#listeners) listener.end(`id: ${this.#events}\n`)
   }

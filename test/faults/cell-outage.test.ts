@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 /** How often processes of cells have said this. */
-function countSaid(text: string): number {
+function countLogged(text: string): number {
   const { directory } = cloud.foundation
   const names = cloud.cells.flatMap(({ processes }) => processes.map(({ name }) => name))
   const logs = names.map((name) => readFileSync(join(directory, `${name}.log`), 'utf8'))
@@ -38,7 +38,7 @@ function countSaid(text: string): number {
 }
 
 /** How often they have begun to serve. */
-const starts = () => countSaid('"cell serves"')
+const starts = () => countLogged('"cell serves"')
 
 /** A server whose host is at work on it and does not get on. */
 async function hangingBoot(): Promise<string> {
@@ -80,14 +80,14 @@ test.each([
 test('a boot in whose middle the processes of its cell are killed is ended apart', async () => {
   const booting = await hangingBoot()
   const processes = cloud.cells.flatMap((cell) => cell.processes)
-  const before = countSaid('"tasks tried apart"')
+  const before = countLogged('"tasks tried apart"')
 
   for (const each of processes) await each.kill()
   for (const host of cloud.hosts) host.fail()
   for (const each of processes) await each.start()
 
   await untilStatus(demo, booting, 'ACTIVE', LIMIT_MS)
-  expect(countSaid('"tasks tried apart"')).toBeGreaterThan(before)
-  expect(countSaid('"saga stuck"')).toBe(0)
+  expect(countLogged('"tasks tried apart"')).toBeGreaterThan(before)
+  expect(countLogged('"saga stuck"')).toBe(0)
   await expectInvariants(cloud)
 })

@@ -136,7 +136,7 @@ test('a server given up before it ran is built in the next cell', async () => {
   const [run] = await startServers(core, work(), order)
   await run!.finished
 
-  north.say([{ kind: 'not-built', serverId: id, attempt: 1, reason: 'No disk.', at: Date.now() }])
+  north.emit([{ kind: 'not-built', serverId: id, attempt: 1, reason: 'No disk.', at: Date.now() }])
 
   expect(await env.until(id, isActive)).toMatchObject({ cellId: south.id, attempt: 2 })
 })
@@ -190,17 +190,17 @@ test('the late answer and the late feed of a cell that lost the server change no
   const [run] = await startServers(core, work(), order)
   await run!.finished
   const late = north.views.get(id)!
-  north.say([{ kind: 'not-built', serverId: id, attempt: 1, reason: 'No disk.', at: Date.now() }])
+  north.emit([{ kind: 'not-built', serverId: id, attempt: 1, reason: 'No disk.', at: Date.now() }])
   const server = await env.until(id, isActive)
 
-  north.say([
+  north.emit([
     { kind: 'instance', view: { ...late, version: 99, vmState: 'stopped' } },
     { kind: 'instance', view: { ...late, attempt: 2, version: 99, vmState: 'stopped' } },
     { kind: 'deleted', serverId: id, attempt: 2, at: Date.now() },
     { kind: 'not-built', serverId: id, attempt: 2, reason: 'forged', at: Date.now() },
   ])
   const marker = orderFor(north).servers[0]!.row.id
-  north.say([{ kind: 'not-built', serverId: marker, attempt: 1, reason: '', at: Date.now() }])
+  north.emit([{ kind: 'not-built', serverId: marker, attempt: 1, reason: '', at: Date.now() }])
   await applied(north)
 
   expect(await env.server(id)).toEqual(server)

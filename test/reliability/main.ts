@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { progress, say } from '../bench/terminal.ts'
+import { printLine, progress } from '../bench/terminal.ts'
 import { prepareMachine } from './deployment/machine.ts'
 import { type Options, parseOptions } from './options.ts'
 import { report } from './report.ts'
@@ -27,7 +27,7 @@ process.exitCode = await (folder === undefined ? outside(options) : inside(optio
 
 async function inside(options: Options, folder: string): Promise<number> {
   const { figures, problems } = await run(options, folder, progress)
-  for (const line of [...report(figures), ...problems]) say(line)
+  for (const line of [...report(figures), ...problems]) printLine(line)
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`)
   // What was started runs until the namespace ends, which is with this process.
@@ -46,7 +46,7 @@ async function outside({ minutes, seed, projects, json }: Options): Promise<numb
     '--projects',
     String(projects),
   ]
-  say(`Seed ${seed}`)
+  printLine(`Seed ${seed}`)
   const child = spawn(
     'setpriv',
     [
@@ -65,8 +65,8 @@ async function outside({ minutes, seed, projects, json }: Options): Promise<numb
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code === 0) rmSync(folder, { recursive: true, force: true })
   else {
-    say(`Every request, its answer and all logs are in ${folder}`)
-    say(`Again with the same choices: npm run faults -- ${args.join(' ')}`)
+    printLine(`Every request, its answer and all logs are in ${folder}`)
+    printLine(`Again with the same choices: npm run faults -- ${args.join(' ')}`)
   }
   return code ?? 1
 }

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { GuestLabels } from '#openapi/wire/labels.ts'
-import { fullHostname, type ToldBuild } from './openstack-files.ts'
+import { fullHostname, type MetadataBuild } from './openstack-files.ts'
 
 /** Of Amazon's format; Nova lists the same, and answers all with the same content but for what was new in them. */
 export const EC2_VERSIONS = [
@@ -24,7 +24,7 @@ export interface Ec2Folder {
   readonly [name: string]: string | Ec2Folder
 }
 
-export interface Ec2Build extends ToldBuild {
+export interface Ec2Build extends MetadataBuild {
   readonly flavor: Pick<InstanceBuild['flavor'], 'name'>
   readonly imageId: string
   readonly reservationId: string
@@ -62,7 +62,7 @@ function shortId(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 8)
 }
 
-function firstIpv4({ nics }: ToldBuild): string | undefined {
+function firstIpv4({ nics }: MetadataBuild): string | undefined {
   return nics
     .flatMap(({ fixedIps }) => fixedIps.map(({ address }) => address))
     .find((address) => ipaddr.parse(address).kind() === 'ipv4')

@@ -9,7 +9,7 @@ const DOMAIN = 'novalocal'
 const SEED_BYTES = 512
 
 /** The part of a build that its guest is told. */
-export type ToldBuild = Pick<
+export type MetadataBuild = Pick<
   InstanceBuild,
   | 'hostname'
   | 'keypair'
@@ -25,7 +25,7 @@ export type ToldBuild = Pick<
 /** The files of one version in OpenStack's format, by name (nova: user/metadata). */
 export function openstackFiles(
   id: InstanceId,
-  build: ToldBuild,
+  build: MetadataBuild,
   ofDrive: object = {},
 ): Readonly<Record<string, Uint8Array>> {
   return {
@@ -42,7 +42,7 @@ export function fullHostname({ hostname }: Pick<InstanceBuild, 'hostname'>): str
   return hostname.includes('.') ? hostname : `${hostname}.${DOMAIN}`
 }
 
-function metaData(id: InstanceId, build: ToldBuild): object {
+function metaData(id: InstanceId, build: MetadataBuild): object {
   const { keypair } = build
   return {
     uuid: id,

@@ -37,7 +37,7 @@ function nic(): InstanceBuild['nics'][number] {
     fixedIps: [],
   }
 }
-const say = (portId: string, isUp: boolean, process = running) =>
+const reportPort = (portId: string, isUp: boolean, process = running) =>
   process.cell.conductor.db.transaction((tx) => queuePortBindings(tx, [{ portId, isUp }]))
 const isActive =
   (serverId: string) =>
@@ -52,11 +52,11 @@ test('a server becomes active once all of its ports work', async () => {
   await cell.ask('instance.build', { operation, build: sampleBuild({ nics: [one, two] }) })
   await expect.poll(() => isSpawned(operation.serverId)).toBe(true)
 
-  await say(one.portId, true)
-  await say(two.portId, false)
+  await reportPort(one.portId, true)
+  await reportPort(two.portId, false)
   const still = await tracesOf(running, [host], operation.serverId)
   expect(still).toContain('instance building')
-  await say(two.portId, true)
+  await reportPort(two.portId, true)
 
   await cell.waitForFeed('instance', isActive(operation.serverId))
 })
@@ -100,7 +100,7 @@ test('the network engine answers for the NICs of a machine before its server is 
   await expect.poll(written).toMatchObject({ isMachine: true, mac: expect.stringMatching(/^52:/) })
   expect(await networkVersion(conductor.db)).toBeGreaterThan(before)
   expect(await tracesOf(running, [metal], operation.serverId)).toContain('instance building')
-  await say(one.portId, true)
+  await reportPort(one.portId, true)
 
   const { view } = await cell.waitForFeed('instance', isActive(operation.serverId))
   const { mac: macAddress } = (await written())!
@@ -138,7 +138,7 @@ test('a server whose ports do not come up is not built, and its fault names them
   const late = await other.addHost({ name: 'late', joinedByOvn: true })
   await other.waitForHosts(process, 1)
   const works = nic()
-  await say(works.portId, true, process)
+  await reportPort(works.portId, true, process)
   const operation = operationOn()
 
   await other.ask('instance.build', { operation, build: sampleBuild({ nics: [works, missing] }) })

@@ -73,7 +73,7 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
     for (const host of hostsOf(deps, instance, migration)) {
       const operation = { ...params.operation, id: newId() }
       const startedAt = deps.clock.now()
-      const refused = (reason: string) => tellRefused(call, reason, startedAt)
+      const refused = (reason: string) => reportRefused(call, reason, startedAt)
       await destroyOnHost(deps, { host, operation, work, signal, refused })
     }
     return { held: migration === undefined ? held : null }
@@ -83,10 +83,10 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
 }
 
 /**
- * Afterwards the instance is in ERROR with this reason, as in Nova, and gateways have been told so once, however often the
- * host says the same. The delete goes on.
+ * Afterwards the instance is in ERROR with this reason, as in Nova, and gateways have one report of it, however often the
+ * host repeats the reason. The delete continues.
  */
-async function tellRefused(
+async function reportRefused(
   { deps, params, work, sagaId }: DeleteCall,
   reason: string,
   startedAt: number,

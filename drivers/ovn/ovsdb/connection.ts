@@ -47,7 +47,9 @@ export class OvsdbConnection implements Disposable {
   private constructor(socket: net.Socket, { onNotification, onClosed }: ConnectOptions) {
     this.#socket = socket
     let failure: Error | undefined
-    const split = splitMessages((text) => this.#hear(JSON.parse(text) as Message, onNotification))
+    const split = splitMessages((text) =>
+      this.#receive(JSON.parse(text) as Message, onNotification),
+    )
     socket.on('data', (chunk: Buffer) => {
       try {
         split(chunk)
@@ -101,7 +103,7 @@ export class OvsdbConnection implements Disposable {
     this.#socket.destroy()
   }
 
-  #hear(message: Message, onNotification: ConnectOptions['onNotification']): void {
+  #receive(message: Message, onNotification: ConnectOptions['onNotification']): void {
     const { id, method, params = [], result, error } = message
     // The server closes a connection that does not answer its probes.
     if (method === 'echo') this.#socket.write(JSON.stringify({ id, result: params, error: null }))

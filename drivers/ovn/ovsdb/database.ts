@@ -224,7 +224,7 @@ export class OvsdbDatabase implements AsyncDisposable {
       for (const change of this.#early.splice(0)) this.#update(...change)
       this.#stop.signal.throwIfAborted()
       this.#connection = connection
-      this.#tell(Object.keys(tables))
+      this.#notify(Object.keys(tables))
       return { closed: promise }
     } catch (error) {
       connection[Symbol.dispose]()
@@ -239,10 +239,10 @@ export class OvsdbDatabase implements AsyncDisposable {
       if (known === undefined) continue
       for (const [id, update] of Object.entries(rows)) this.#updateRow(table, known, id, update)
     }
-    if (this.#connection !== undefined) this.#tell(Object.keys(updates))
+    if (this.#connection !== undefined) this.#notify(Object.keys(updates))
   }
 
-  #tell(tables: readonly string[]): void {
+  #notify(tables: readonly string[]): void {
     for (const listener of this.#listeners) listener(tables)
   }
 

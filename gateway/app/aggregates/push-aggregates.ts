@@ -29,7 +29,7 @@ async function pushOwed(deps: AggregateDeps, hosts: readonly HostRecord[]): Prom
   for (const host of hosts) {
     const aggregates = wanted.get(host.view.hostId) ?? []
     if (isDeepStrictEqual(host.view.aggregates ?? [], aggregates)) continue
-    if (await tell(deps, host, aggregates)) pushed += 1
+    if (await pushTo(deps, host, aggregates)) pushed += 1
   }
   return pushed
 }
@@ -46,7 +46,7 @@ async function aggregatesByHost(db: Executor): Promise<ReadonlyMap<string, HostA
 }
 
 /** False for a cell that cannot be asked now. */
-async function tell(
+async function pushTo(
   { db, cells, askCell }: AggregateDeps,
   { cellId, view }: HostRecord,
   aggregates: HostAggregate[],

@@ -71,7 +71,7 @@ export class EventTail implements AsyncDisposable {
       this.#pause = new AbortController()
       try {
         const { last } = await readEventState(db)
-        for (const watcher of this.#watchers) watcher.tell(last)
+        for (const watcher of this.#watchers) watcher.notify(last)
       } catch (error) {
         log.warn(errorFields(error), 'events not looked at')
       }
@@ -101,7 +101,7 @@ export class Watcher {
     return this.#isEnded
   }
 
-  tell(last: number): void {
+  notify(last: number): void {
     if (last === this.#last) return
     this.#last = last
     this.#wake()

@@ -43,7 +43,7 @@ beforeEach(() => db.orm.delete(eventInbox))
 afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** The cell says all of this in one batch. */
-async function say(bodies: readonly FeedBody[], from = cell) {
+async function emit(bodies: readonly FeedBody[], from = cell) {
   const noted = notedNetwork()
   const rows = bodies.map((body, index) => ({ n: index + 1, body }))
   const applied = await db.transaction((tx) => applyRows(tx, noted, from, rows))
@@ -69,7 +69,7 @@ async function eventsOf(type: string) {
 test('the newest of several views of a server counts, in any order, with one event', async () => {
   const server = await addServer(db, cell, 2)
 
-  await say([
+  await emit([
     instance(server, { attempt: 2, version: 4, vmState: 'stopped', powerState: 4 }),
     instance(server, { attempt: 2, version: 3 }),
     instance(server, { attempt: 1, version: 9, vmState: 'paused' }),
@@ -91,7 +91,7 @@ test('the newest of several views of a server counts, in any order, with one eve
 test('views of different servers are all applied', async () => {
   const servers = await Promise.all([addServer(db, cell), addServer(db, cell)])
 
-  const { bound } = await say(servers.map((server) => instance(server)))
+  const { bound } = await emit(servers.map((server) => instance(server)))
 
   for (const server of servers)
     expect(await findServer(db, server)).toMatchObject({ vmState: 'active' })
@@ -102,7 +102,7 @@ test('a fault is recorded with its message, and a power state without a name as 
   const server = await addServer(db, cell)
   const fault = { code: 500, message: 'No disk.', details: null, at: 1 }
 
-  await say([instance(server, { vmState: 'error', powerState: 99, fault: fault as never })])
+  await emit([instance(server, { vmState: 'error', powerState: 99, fault: fault as never })])
 
   expect(await eventsOf('server.state')).toMatchObject([
     { state: 'error', powerState: 'nostate', message: 'No disk.' },
@@ -112,7 +112,7 @@ test('a fault is recorded with its message, and a power state without a name as 
 test('a view of a server of another cell, or of another attempt, has no effect and no event', async () => {
   const [others, older] = [await addServer(db, other), await addServer(db, cell, 2)]
 
-  await say([instance(others), instance(older, { attempt: 1 }), instance(newId())])
+  await emit([instance(others), instance(older, { attempt: 1 }), instance(newId())])
 
   expect(await findServer(db, others)).toMatchObject({ vmState: 'building' })
   expect(await findServer(db, older)).toMatchObject({ vmState: 'building' })
@@ -123,11 +123,11 @@ test('the first password is erased, and ports are bound, once the guest has run 
   const server = await addServer(db, cell)
   const password = async () => (await findRequestSpec(db, server))?.sealedPassword
 
-  const before = await say([instance(server, { vmState: 'building', launchedAt: null })])
+  const before = await emit([instance(server, { vmState: 'building', launchedAt: null })])
   expect(before.bound).toEqual([])
   expect(await password()).toBe('sealed')
 
-  const after = await say([instance(server, { version: 3 })])
+  const after = await emit([instance(server, { version: 3 })])
   expect(after.bound).toEqual([server])
   expect(await password()).toBeNull()
 })
@@ -145,7 +145,7 @@ test('a deleted server goes once its cell says so, if it was being deleted at th
       .where(eq(instanceMappings.serverId, server))
   const deleted = (serverId: string): FeedBody => ({ kind: 'deleted', serverId, attempt: 1, at: 1 })
 
-  const { released } = await say([going, staying, later, going].map(deleted))
+  const { released } = await emit([going, staying, later, going].map(deleted))
 
   expect(released).toEqual([going])
   expect(await findMapping(db, going)).toBeUndefined()
@@ -166,7 +166,7 @@ test('deletes of two attempts of a server are two changes', async () => {
     at: 1,
   })
 
-  expect((await say([deleted(2), deleted(1)])).released).toEqual([server])
+  expect((await emit([deleted(2), deleted(1)])).released).toEqual([server])
 })
 
 test('a server that was given up is marked with the last reason, and the caller learns so', async () => {
@@ -175,16 +175,16 @@ test('a server that was given up is marked with the last reason, and the caller 
     return { kind: 'not-built', serverId: server, attempt, reason, at: 1 }
   }
 
-  expect(await say([notBuilt(2, 'full'), notBuilt(2, 'broken'), notBuilt(1, 'old')])).toMatchObject(
-    {
-      hasNotBuilt: true,
-    },
-  )
+  expect(
+    await emit([notBuilt(2, 'full'), notBuilt(2, 'broken'), notBuilt(1, 'old')]),
+  ).toMatchObject({
+    hasNotBuilt: true,
+  })
   expect(await findMapping(db, server)).toMatchObject({
     isNotBuilt: true,
     notBuiltReason: 'broken',
   })
-  expect(await say([instance(server)])).toMatchObject({ hasNotBuilt: false })
+  expect(await emit([instance(server)])).toMatchObject({ hasNotBuilt: false })
 })
 
 const trace = (chosen: string, change: Partial<Trace> = {}): Trace => ({
@@ -205,7 +205,7 @@ test('decisions about hosts are kept at their attempt, each once; those about ce
     return { kind: 'trace', serverId, attempt, trace: what }
   }
 
-  await say([
+  await emit([
     row(server, 2, trace('first')),
     row(server, 2, trace('again')),
     row(server, 2, trace('later', { at: 2_000 })),
@@ -241,7 +241,7 @@ test('steps of actions are kept each once, in their last form, with events for t
   const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
   const ended = { finishedAt: 2_000, result: 'Success', host: 'host-1' } as const
 
-  await say([
+  await emit([
     step(server),
     step(server, ended),
     step(server, { requestId: 'req-2' }),
@@ -270,7 +270,7 @@ test('an action that a cell began of its own accord is recorded as that of no us
     result: 'Success',
   } as const
 
-  await say([step(server, own), step(foreign, own), step(newId(), own)])
+  await emit([step(server, own), step(foreign, own), step(newId(), own)])
 
   const rows = await db.orm
     .select()
@@ -288,7 +288,7 @@ test('an action of the cell itself that went wrong is recorded so', async () => 
     result: 'Error',
   } as const
 
-  await say([step(server, own)])
+  await emit([step(server, own)])
 
   const rows = await db.orm
     .select()
@@ -322,7 +322,7 @@ test('the newest of several views of a migration counts, in any order', async ()
   })
   const [id, second, forged] = [newId<string>(), newId<string>(), newId<string>()]
 
-  await say([
+  await emit([
     migration(server, id, 3, 'finished'),
     migration(server, id, 2, 'migrating'),
     migration(server, second, 1, 'accepted'),
@@ -340,7 +340,7 @@ test('the newest of several views of a host counts, in any order', async () => {
   const one = sampleHost('one')
   const two = sampleHost('two')
 
-  await say([
+  await emit([
     { kind: 'host', view: { ...one, version: 3, zone: 'newest' } },
     { kind: 'host', view: { ...one, version: 2, zone: 'older' } },
     { kind: 'host', view: two },

@@ -44,8 +44,8 @@ const instance = (view: InstanceView): FeedBody => ({ kind: 'instance', view })
 
 test('rows that were never published are requested as soon as a later row arrives', async () => {
   const [a, b] = (await accepted(2)) as [string, string]
-  cell.say([instance(cell.active(a))], 'lost')
-  cell.say([instance(cell.active(b))])
+  cell.emit([instance(cell.active(a))], 'lost')
+  cell.emit([instance(cell.active(b))])
 
   await applied()
 
@@ -55,7 +55,7 @@ test('rows that were never published are requested as soon as a later row arrive
 
 test('rows that were never published, with none after them, are asked for after a heartbeat', async () => {
   const [a] = (await accepted(1)) as [string]
-  cell.say([instance(cell.active(a))], 'lost')
+  cell.emit([instance(cell.active(a))], 'lost')
 
   await applied()
 
@@ -64,8 +64,11 @@ test('rows that were never published, with none after them, are asked for after 
 
 test('rows that come twice, or in the wrong order, leave the newest view', async () => {
   const [a] = (await accepted(1)) as [string]
-  const first = cell.say([instance(cell.active(a))], 'lost')
-  const second = cell.say([instance(cell.change(a, { vmState: 'stopped', powerState: 4 }))], 'lost')
+  const first = cell.emit([instance(cell.active(a))], 'lost')
+  const second = cell.emit(
+    [instance(cell.change(a, { vmState: 'stopped', powerState: 4 }))],
+    'lost',
+  )
 
   cell.publish(second)
   cell.publish(first)
@@ -79,7 +82,7 @@ test('rows that come twice, or in the wrong order, leave the newest view', async
 test('an older view after a newer one changes nothing', async () => {
   const [a] = (await accepted(1)) as [string]
   const old = cell.active(a)
-  cell.say([instance(cell.change(a, { vmState: 'stopped' })), instance(old)])
+  cell.emit([instance(cell.change(a, { vmState: 'stopped' })), instance(old)])
 
   await applied()
 
@@ -91,7 +94,7 @@ test('a second gateway applies the feed when the first has gone', async () => {
   await core[Symbol.asyncDispose]()
   core = other
   const [a] = (await accepted(1)) as [string]
-  cell.say([instance(cell.active(a))])
+  cell.emit([instance(cell.active(a))])
 
   await applied()
 
@@ -114,7 +117,7 @@ test('a gateway whose subscription hears nothing listens again', async () => {
   core = other
   const [a] = (await accepted(1)) as [string]
   const speak = () => {
-    cell.say([instance(cell.change(a, {}))])
+    cell.emit([instance(cell.change(a, {}))])
     return subscriptions
   }
   await expect.poll(speak).toBeGreaterThan(1)
@@ -122,7 +125,7 @@ test('a gateway whose subscription hears nothing listens again', async () => {
 
   // Without heartbeats and answers only published rows arrive.
   await cell.vanish()
-  cell.say([instance(cell.change(a, { vmState: 'stopped' }))])
+  cell.emit([instance(cell.change(a, { vmState: 'stopped' }))])
 
   await env.until(a, ({ vmState }) => vmState === 'stopped')
   cell.appear()
@@ -144,7 +147,7 @@ test('a cell that publishes nonsense fills no log, and what it says besides is a
   await expect.poll(mutter).toBeGreaterThan(0)
 
   for (let nth = 0; nth < 2_000; nth += 1) mutter()
-  cell.say([instance(cell.active(a))])
+  cell.emit([instance(cell.active(a))])
   await applied()
 
   expect(await env.server(a)).toMatchObject({ vmState: 'active' })
@@ -154,7 +157,7 @@ test('a cell that publishes nonsense fills no log, and what it says besides is a
 test('another incarnation of the cell’s database is copied, and may lower a version', async () => {
   const [a, b] = (await accepted(2)) as [string, string]
   for (const id of [a, b]) cell.active(id)
-  cell.say([instance(cell.change(a, { version: 50 })), instance(cell.change(b, { version: 50 }))])
+  cell.emit([instance(cell.change(a, { version: 50 })), instance(cell.change(b, { version: 50 }))])
   await applied()
 
   cell.views.set(a, { ...cell.views.get(a)!, version: 7, vmState: 'stopped' })
@@ -166,20 +169,20 @@ test('another incarnation of the cell’s database is copied, and may lower a ve
   expect(server.version).toBe(7)
   // Only the index has it: no copy may take it away.
   expect(await env.server(b)).toMatchObject({ vmState: 'active', deletedAt: null })
-  cell.say([instance(cell.change(a, { vmState: 'active' }))])
+  cell.emit([instance(cell.change(a, { vmState: 'active' }))])
   await env.until(a, ({ vmState, version }) => vmState === 'active' && version === 8)
 })
 
 test('a server that a full copy did not contain is no longer missing once its cell reports it', async () => {
   const [a] = (await accepted(1)) as [string]
-  cell.say([instance(cell.active(a))])
+  cell.emit([instance(cell.active(a))])
   await applied()
   const before = await missingHere()
   const only = { after: a.slice(0, -1), upTo: a, known: [] }
   await env.db.transaction((tx) => markMissing(tx, cell.id, only))
   expect(await missingHere()).toBe(before + 1)
 
-  cell.say([instance(cell.change(a, { vmState: 'stopped' }))])
+  cell.emit([instance(cell.change(a, { vmState: 'stopped' }))])
   await applied()
 
   expect(await missingHere()).toBe(before)
@@ -193,7 +196,7 @@ test('many rows at once are all applied, and the last row of each server counts'
     instance(cell.change(ids[index % ids.length]!, { powerState: stateAt(index) })),
   )
 
-  for (let from = 0; from < rows; from += 500) cell.say(bodies.slice(from, from + 500))
+  for (let from = 0; from < rows; from += 500) cell.emit(bodies.slice(from, from + 500))
   await applied()
 
   const found = await Promise.all(ids.map((id) => env.server(id)))

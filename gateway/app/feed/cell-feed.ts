@@ -77,7 +77,7 @@ export class CellFeed implements AsyncDisposable {
   }
 
   /** A heartbeat has reported the position of the cell's feed. */
-  hear(beat: CellHeartbeat): void {
+  receive(beat: CellHeartbeat): void {
     this.#heartbeat = beat
     if (this.#mustRead || this.#isBehind()) this.#options.nudge()
   }

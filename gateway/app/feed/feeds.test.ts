@@ -52,7 +52,7 @@ afterEach(() => feeds[Symbol.asyncDispose]())
 afterAll(() => db?.[Symbol.asyncDispose]())
 
 const statusNames = () => feeds.status().map(({ name }) => name)
-const hear = (cell: string, position: number) => {
+const receive = (cell: string, position: number) => {
   const { incarnation } = world
   const rest = { process: 'p', at: 1, summary: HONEST_SUMMARY, labels: {} }
   for (const listener of listeners) listener(cell, { incarnation, position, ...rest })
@@ -88,8 +88,8 @@ test('a heartbeat with a higher position is followed, and its rows have events; 
   expect(applied).toBe(0)
   const stateOf = await commit()
 
-  hear(newId(), 100)
-  hear(id, 1)
+  receive(newId(), 100)
+  receive(id, 1)
 
   await expect.poll(stateOf).toBe('active')
   await expect.poll(() => applied).toBe(1)

@@ -23,12 +23,14 @@ export class Feeds implements AsyncDisposable {
   readonly #options: FeedsOptions
   readonly #feeds = new Map<string, RunningFeed>()
   readonly #watch: RunningReconciler
-  readonly #stopHearing: () => void
+  readonly #stopReceiving: () => void
 
   constructor(options: FeedsOptions) {
     this.#options = options
     const { cells, clock, log } = options.deps
-    this.#stopHearing = cells.onHeartbeat((cell, beat) => this.#feeds.get(cell)?.feed.hear(beat))
+    this.#stopReceiving = cells.onHeartbeat((cell, beat) =>
+      this.#feeds.get(cell)?.feed.receive(beat),
+    )
     const round = async () => this.#followCells()
     this.#watch = new RunningReconciler({ name: 'feeds', everyMs: EVERY_MS, round }, clock, log)
   }
@@ -48,7 +50,7 @@ export class Feeds implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopHearing()
+    this.#stopReceiving()
     await this.#watch[Symbol.asyncDispose]()
     await Promise.all([...this.#feeds.keys()].map((cell) => this.#stop(cell)))
   }

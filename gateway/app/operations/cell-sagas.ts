@@ -87,5 +87,5 @@ async function readCell(
     endedAt: endedAt === null ? null : new Date(endedAt),
   }))
   const ended = await db.transaction((tx) => keepCellSagas(tx, cell.id, reported))
-  for (const id of ended) operations.tell(id)
+  for (const id of ended) operations.notify(id)
 }

@@ -48,9 +48,9 @@ test('who waits at one gateway is woken by the one that ended it, without anothe
   const waiting = ['a', 'a', 'b'].map((id) => first.ended(id, never))
   await expect.poll(() => here.queries).toEqual([['a', 'b']])
 
-  second.tell('a')
+  second.notify('a')
   await Promise.all(waiting.slice(0, 2))
-  first.tell('b')
+  first.notify('b')
   await waiting[2]
   expect(here.queries).toHaveLength(1)
   expect(there.queries).toEqual([])

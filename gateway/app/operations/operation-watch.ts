@@ -52,7 +52,7 @@ export class OperationWatch implements AsyncDisposable {
   }
 
   /** Notifies all gateways that the operation has ended. */
-  tell(id: string): void {
+  notify(id: string): void {
     const { nats } = this.#options
     this.#wake(id)
     if (!nats.isClosed()) nats.publish(endedSubject(id))

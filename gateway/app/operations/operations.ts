@@ -129,6 +129,6 @@ export async function cancelOperation(
   const isEnded =
     state !== 'cancelled' && !(await db.transaction((tx) => endDrain(tx, drain, 'cancelled', null)))
   if (isEnded) throw new Failure('conflict', `Operation ${id} has ended already.`)
-  operations.tell(id)
+  operations.notify(id)
   return findOperation(db, id)
 }

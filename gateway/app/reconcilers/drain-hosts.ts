@@ -74,5 +74,5 @@ async function end(
   state: 'done' | 'cancelled' | 'failed',
   message: string | null,
 ): Promise<void> {
-  if (await db.transaction((tx) => endDrain(tx, drain, state, message))) operations.tell(drain.id)
+  if (await db.transaction((tx) => endDrain(tx, drain, state, message))) operations.notify(drain.id)
 }

@@ -29,7 +29,7 @@ interface Pushed<Item> {
   readonly idOf: (item: Item) => string
   wanted(hosts: readonly HostRecord[]): Promise<ReadonlyMap<string, readonly Item[]>>
   /** The ids of those that the host has now. */
-  tell(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
+  push(cell: CellRef, hostId: string, items: Item[]): Promise<readonly string[]>
 }
 
 /** Pushes the rules of security groups to every host that can filter, after any change of them. */
@@ -46,7 +46,7 @@ export function filterPorts({ db, askCell, ...deps }: Deps): Reconciler {
           db,
           hosts.map(({ view }) => view.hostId),
         ),
-      tell: async (cell, hostId, ports) => {
+      push: async (cell, hostId, ports) => {
         const work = workContext({})
         return (await askCell(cell, 'host.filter-ports', { hostId, ports }, { work })).applied
       },
@@ -84,7 +84,7 @@ function pushLabels(
       for (const { view } of hosts) labels.set(view.hostId, await read(db, view))
       return labels
     },
-    tell: async (cell, hostId, servers) => {
+    push: async (cell, hostId, servers) => {
       const work = workContext({})
       return (await askCell(cell, 'host.label', { hostId, servers }, { work })).applied
     },
@@ -167,7 +167,7 @@ async function pushToHost<Item>(
       const cell = cells.cell(cellId)
       if (cell?.isReachable !== true) return count
       const part = items.slice(from, from + pushed.itemsMax)
-      const applied = await pushed.tell(cell, view.hostId, part)
+      const applied = await pushed.push(cell, view.hostId, part)
       for (const id of applied) known.set(id, due.get(id)!.digest)
       count += applied.length
     }

@@ -97,7 +97,7 @@ test('commits of any gateway are looked after, some together, and none after the
     isClosed: () => false,
     publish: () => {
       published += 1
-      for (const hear of listeners) hear()
+      for (const listener of listeners) listener()
     },
     subscribe: (_: string, { callback }: { callback: () => void }) => {
       listeners.add(callback)

@@ -69,10 +69,10 @@ export function pollAfterCommits(
   poll: () => void,
 ): Disposable {
   const subscription = nats.subscribe(committedSubject(), { callback: poll })
-  const tell = () => {
+  const notify = () => {
     if (!nats.isClosed()) nats.publish(committedSubject())
   }
-  const stop = db.onCommit(throttle(tell, { clock, everyMs: EVERY_MS, burst: 1 }))
+  const stop = db.onCommit(throttle(notify, { clock, everyMs: EVERY_MS, burst: 1 }))
   return {
     [Symbol.dispose]: () => {
       stop()

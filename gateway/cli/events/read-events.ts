@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser'
 import type { Event } from './event-line.ts'
 
 /** Events, the oldest first, and the id to go on after once they were taken. */
-export interface ToldEvents {
+export interface ReadEvents {
   readonly events: readonly Event[]
   readonly upTo: string
 }
@@ -18,7 +18,7 @@ const BROKEN_OFF = { done: true, value: undefined } as const
 export async function* readEvents(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   after: string,
-): AsyncGenerator<ToldEvents> {
+): AsyncGenerator<ReadEvents> {
   let events: Event[] = []
   let upTo = after
   let begun = after

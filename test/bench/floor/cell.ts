@@ -39,7 +39,7 @@ async function build(message: Msg): Promise<void> {
     await tx.run(CELL_SQL.setState, { id, state: 'active' })
     await tx.run(CELL_SQL.insertFeed, { id: newId(), doc: { id, state: 'active' } })
   })
-  tell(id, 'active')
+  publish(id, 'active')
 }
 
 async function destroy(message: Msg): Promise<void> {
@@ -52,14 +52,14 @@ async function destroy(message: Msg): Promise<void> {
     await tx.run(CELL_SQL.setState, { id, state: 'deleted' })
     await tx.run(CELL_SQL.insertFeed, { id: newId(), doc: { id, state: 'deleted' } })
   })
-  tell(id, 'deleted')
+  publish(id, 'deleted')
 }
 
 async function askHost(id: string): Promise<void> {
   await nats.request('floor.spawn', JSON.stringify({ id }), { timeout: TIMEOUT_MS })
 }
 
-function tell(id: string, state: string): void {
+function publish(id: string, state: string): void {
   nats.publish('floor.feed', JSON.stringify([{ id, state }]))
 }
 

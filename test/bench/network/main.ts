@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { interrupted, progress, say } from '../terminal.ts'
+import { interrupted, printLine, progress } from '../terminal.ts'
 import { measureNetwork, type NetworkResults, type Times } from './measure-ovn.ts'
 import { measureStart, type StartFigures } from './measure-start.ts'
 import { parseOptions } from './options.ts'
@@ -9,7 +9,7 @@ const MS_PER_S = 1_000
 await using owned = new AsyncDisposableStack()
 const options = parseOptions(process.argv.slice(2))
 const results = await Promise.race([measure(), interrupted()])
-for (const line of report(results)) say(line)
+for (const line of report(results)) printLine(line)
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
 
 async function measure() {

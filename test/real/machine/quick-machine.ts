@@ -15,16 +15,16 @@ const MEMORY_KIB = 131_072
 
 let terminal: Socket | undefined
 createServer((socket) => {
-  terminal = socket.on('error', () => {}).on('data', (typed) => say(typed.toString('latin1')))
+  terminal = socket.on('error', () => {}).on('data', (typed) => send(typed.toString('latin1')))
 }).listen(Number(SERIAL_PORT), '127.0.0.1')
 
 const script = from === 'n' ? await text(`${BOOT_URL}/boot.ipxe?mac=${MAC}`) : ''
 const parameter = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
 const [task, url] = [parameter('task'), parameter('url')]
 if (task !== undefined && url !== undefined) await perform(task, url)
-else if (await isBootable()) say('READY\r\n')
+else if (await isBootable()) send('READY\r\n')
 
-function say(what: string): void {
+function send(what: string): void {
   terminal?.write(what, 'latin1')
   void appendFile('console.log', what)
 }

@@ -21,12 +21,12 @@ export const activate: LocalStep<Conductor, BootParams> = {
     const to = active(call)
     // A delete that took it brings it to its end.
     if (!(await updateOwnInstance(tx, call.sagaId, { to }))) return { outcome: 'taken' }
-    return tell(tx, call, to)
+    return queueBuildEnd(tx, call, to)
   },
   fastPath: (tx, call) => {
     const to = active(call)
     queueOwnInstance(tx, call.sagaId, { to }, () => new FastPathFailed())
-    return tell(tx, call, to)
+    return queueBuildEnd(tx, call, to)
   },
   forwardOnly: true,
   undo: 'none',
@@ -48,7 +48,7 @@ function active(call: BootCall): Instance {
   }
 }
 
-function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
+function queueBuildEnd(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   queueActionEnd(tx, deps, to, {
     requestId: work.requestId,
     event: 'build',

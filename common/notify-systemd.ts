@@ -9,7 +9,7 @@ const US_PER_MS = 1_000
  * that it is well, twice in the time after which systemd would restart it, until disposed. A process that hangs tells nothing. Node has
  * no sockets of the kind that systemd listens on, so `systemd-notify` sends it.
  */
-export function tellSystemd(env: Env, log: Logger): Disposable {
+export function notifySystemd(env: Env, log: Logger): Disposable {
   const stack = new DisposableStack()
   if (env['NOTIFY_SOCKET'] === undefined) return stack
   notify('READY=1', env, log)

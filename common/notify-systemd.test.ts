@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createLogger } from './log.ts'
-import { tellSystemd } from './tell-systemd.ts'
+import { notifySystemd } from './notify-systemd.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-notify-'))
 const NOTIFY_SOCKET = join(directory, 'socket')
@@ -31,7 +31,7 @@ test.skipIf(!hasPrograms)('systemd hears that a program serves, and that it is w
   await expect.poll(() => existsSync(NOTIFY_SOCKET)).toBe(true)
   const { PATH } = process.env
 
-  tellSystemd({ PATH, NOTIFY_SOCKET, WATCHDOG_USEC: '400000' }, createLogger('test', 'silent'))
+  notifySystemd({ PATH, NOTIFY_SOCKET, WATCHDOG_USEC: '400000' }, createLogger('test', 'silent'))
 
   await expect.poll(() => received).toMatch(/^READY=1$/m)
   await expect.poll(() => received).toMatch(/WATCHDOG=1\n(?:.*\n)*WATCHDOG=1/)
@@ -40,5 +40,5 @@ test.skipIf(!hasPrograms)('systemd hears that a program serves, and that it is w
 })
 
 test('a program that systemd has not started tells nothing', () => {
-  expect(() => tellSystemd({}, createLogger('test', 'silent'))[Symbol.dispose]()).not.toThrow()
+  expect(() => notifySystemd({}, createLogger('test', 'silent'))[Symbol.dispose]()).not.toThrow()
 })
