@@ -17,7 +17,7 @@ import { SagaEngine } from './engine.ts'
 import { continueSaga } from './log.ts'
 import { FastPathFailed, type Saga, type Step, type StepCall } from './saga.ts'
 import { sagas } from './schema.ts'
-import { MortalDatabase, trialsOf } from './testing.ts'
+import { CrashingDatabase, trialsOf } from './testing.ts'
 
 /** A saga with all there is: rows of its own, two outside effects, and a step that is passed over. */
 interface World {
@@ -182,7 +182,7 @@ test.each([
 
 test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
   const id = newId()
-  const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
+  const counting = new CrashingDatabase(db, Number.POSITIVE_INFINITY, 'after')
   await using engine = await open(saga, counting)
 
   expect(await run(engine, saga, id)).toBe('done')
@@ -210,9 +210,9 @@ test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as cons
   async (dieAt, when) => {
     const id = newId()
     const processName = newId()
-    const mortal = new MortalDatabase(db, dieAt, when)
+    const crashing = new CrashingDatabase(db, dieAt, when)
     {
-      await using doomed = await open(saga, mortal, processName)
+      await using doomed = await open(saga, crashing, processName)
       await run(doomed, saga, id).catch(() => 'never promised')
     }
 

@@ -119,7 +119,7 @@ function changed<Deps, Params>(
  * A database whose process dies at its nth transaction: just before it commits anything, or just after it did. From
  * then on nothing works for that process, as for one that was killed.
  */
-export class MortalDatabase implements Transactional {
+export class CrashingDatabase implements Transactional {
   readonly orm: Transactional['orm']
   readonly #db: Transactional
   #dieAt: number

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { MortalDatabase } from '#common/saga/testing.ts'
+import { CrashingDatabase } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
@@ -255,10 +255,10 @@ test.each([1, 2].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const])
     const order = orderFor(north)
     const { id } = order.servers[0]!.row
     const processName = newId<string>()
-    const mortal = new MortalDatabase(env.db, Number.POSITIVE_INFINITY, when)
+    const crashing = new CrashingDatabase(env.db, Number.POSITIVE_INFINITY, when)
     {
-      await using doomed = await env.core({ db: mortal, processName })
-      mortal.dieIn(dieAt)
+      await using doomed = await env.core({ db: crashing, processName })
+      crashing.dieIn(dieAt)
       await startServers(doomed, work(), order)
         .then(([run]) => run!.finished)
         .catch(() => 'never promised')

@@ -2,7 +2,7 @@ import { eq, inArray } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { FaultyMethod } from '#drivers/fake/faults.ts'
 import type { Act } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
@@ -322,11 +322,11 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
     async (dieAt, when) => {
       const operation = await cell.activeServer(small)
       await did(operation, ...before)
-      const processName = `mortal-${operation.serverId.slice(-12)}`
-      const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+      const processName = `crashing-${operation.serverId.slice(-12)}`
+      const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
       const start = await paramsOf(operation)
       {
-        await using doomed = await cellEngine(running, actSaga, mortal, processName)
+        await using doomed = await cellEngine(running, actSaga, crashing, processName)
         const run = await doomed.start(actSaga, start).catch(() => undefined)
         await run?.finished
       }

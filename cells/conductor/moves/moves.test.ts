@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { CellAct } from '#openapi/wire/act.ts'
 import type { InstanceBuild, OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
@@ -371,11 +371,11 @@ describe.each(SAGAS)('the saga of %s', (name, before, done, undone) => {
     async (dieAt, when) => {
       const operation = await activeServer()
       await did(operation, ...before())
-      const processName = `mortal-${operation.serverId.slice(-12)}`
-      const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+      const processName = `crashing-${operation.serverId.slice(-12)}`
+      const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
       const start = await paramsOf(operation)
       {
-        await using doomed = await cellEngine(running, moveSaga, mortal, processName)
+        await using doomed = await cellEngine(running, moveSaga, crashing, processName)
         const run = await doomed.start(moveSaga, start).catch(() => undefined)
         await run?.finished
       }

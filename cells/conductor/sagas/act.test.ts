@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine } from '#test/env/cell-engine.ts'
@@ -214,11 +214,11 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
   'a process killed at commit %i, %s it, is succeeded by one that ends the stop',
   async (dieAt, when) => {
     const operation = await cell.activeServer()
-    const processName = `mortal-${operation.serverId.slice(-12)}`
-    const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+    const processName = `crashing-${operation.serverId.slice(-12)}`
+    const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
     const start = await stopStart(operation)
     {
-      await using doomed = await cellEngine(running, actSaga, mortal, processName)
+      await using doomed = await cellEngine(running, actSaga, crashing, processName)
       const run = await doomed.start(actSaga, start).catch(() => undefined)
       await run?.finished
     }

@@ -3,7 +3,7 @@ import { workContext } from '#common/context.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Saga } from '#common/saga/saga.ts'
-import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
@@ -62,7 +62,11 @@ const SERVER = ['instance active', 'allocation', 'guest on good']
 
 test('a boot commits twice', async () => {
   const operation = operationOn()
-  const counting = new MortalDatabase(running.cell.conductor.db, Number.POSITIVE_INFINITY, 'after')
+  const counting = new CrashingDatabase(
+    running.cell.conductor.db,
+    Number.POSITIVE_INFINITY,
+    'after',
+  )
   await using engine = await cellEngine(running, bootSaga, counting)
 
   expect(await boot(engine, bootSaga, operation, good)).toBe('done')
@@ -112,10 +116,10 @@ test.each([
   'a process killed at commit %i, %s it, beginning on a %s host, is succeeded by one that ends the boot',
   async (dieAt, when, first) => {
     const operation = operationOn()
-    const processName = `mortal-${operation.serverId.slice(-12)}`
-    const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+    const processName = `crashing-${operation.serverId.slice(-12)}`
+    const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
     {
-      await using doomed = await cellEngine(running, bootSaga, mortal, processName)
+      await using doomed = await cellEngine(running, bootSaga, crashing, processName)
       await boot(doomed, bootSaga, operation, first === 'good' ? good : bad).catch(() => 'lost')
       running.cell.conductor.builds.drop({ id: operation.serverId as InstanceId, attempt: 1 })
     }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
@@ -36,7 +36,11 @@ const left = (operation: OperationRef) => tracesOf(running, [host], operation.se
 
 test('a delete commits twice', async () => {
   const operation = await cell.activeServer()
-  const counting = new MortalDatabase(running.cell.conductor.db, Number.POSITIVE_INFINITY, 'after')
+  const counting = new CrashingDatabase(
+    running.cell.conductor.db,
+    Number.POSITIVE_INFINITY,
+    'after',
+  )
   await using engine = await cellEngine(running, deleteSaga, counting)
 
   const run = await engine.start(deleteSaga, await startOf(operation))
@@ -67,11 +71,11 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
   'a process killed at commit %i, %s it, is succeeded by one that ends the delete',
   async (dieAt, when) => {
     const operation = await cell.activeServer()
-    const processName = `mortal-${operation.serverId.slice(-12)}`
-    const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+    const processName = `crashing-${operation.serverId.slice(-12)}`
+    const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
     const start = await startOf(operation)
     {
-      await using doomed = await cellEngine(running, deleteSaga, mortal, processName)
+      await using doomed = await cellEngine(running, deleteSaga, crashing, processName)
       const run = await doomed.start(deleteSaga, start).catch(() => undefined)
       await run?.finished
     }

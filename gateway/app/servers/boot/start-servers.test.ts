@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import type { Transactional, Tx } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
-import { MortalDatabase } from '#common/saga/testing.ts'
+import { CrashingDatabase } from '#common/saga/testing.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { insertServerGroup } from '../../../db/server-groups.ts'
@@ -42,7 +42,7 @@ test('a server that is accepted is built in its cell and shown as the cell says'
 })
 
 test('a boot costs two durable commits: one before the answer, one at the cell’s', async () => {
-  const counting = new MortalDatabase(env.db, Number.POSITIVE_INFINITY, 'after')
+  const counting = new CrashingDatabase(env.db, Number.POSITIVE_INFINITY, 'after')
   // Never the feed's leaseholder here: batched feed writes are counted apart.
   await using other = await env.core({ db: counting })
   const order = orderFor(env.cells[0]!)
@@ -73,7 +73,7 @@ function countingWaits(db: Transactional) {
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     })
-  const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
+  const counting = new CrashingDatabase(db, Number.POSITIVE_INFINITY, 'after')
   const transaction = counting.transaction.bind(counting)
   counting.transaction = (run) => {
     const counted = counts.getStore()
