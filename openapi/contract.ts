@@ -3,7 +3,7 @@ import { type DocumentName, loadDocument } from './load-document.ts'
 import { type Microversion, supportedMicroversions } from './microversions.ts'
 import { PLACEMENT_HISTORY } from './placement-microversions.ts'
 import { isNode, type Node } from './projection/annotations.ts'
-import { breakpointsOf, stretchOf } from './projection/breakpoints.ts'
+import { breakpointsOf, rangeIndexOf } from './projection/breakpoints.ts'
 import { createCompiler } from './projection/compiler.ts'
 import { projectDocument } from './projection/document.ts'
 import { inliner } from './projection/inline.ts'
@@ -63,7 +63,7 @@ export function loadContract(name: DocumentName): Contract {
     },
     action: (path, version, body) => chooseAction(byAction, path, version, body),
     document: (version) => projectDocument(annotated, version),
-    documentStretch: (version) => stretchOf(breakpoints, version),
+    documentStretch: (version) => rangeIndexOf(breakpoints, version),
     get compiled() {
       return compiler.compiled
     },

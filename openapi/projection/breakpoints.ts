@@ -12,7 +12,7 @@ export function breakpointsOf(node: unknown): readonly number[] {
 }
 
 /** Numbers the stretch between breakpoints in which a microversion lies; equal numbers mean equal projections. */
-export function stretchOf(breakpoints: readonly number[], version: Microversion): number {
+export function rangeIndexOf(breakpoints: readonly number[], version: Microversion): number {
   const at = ordinal(version)
   return breakpoints.filter((point) => point <= at).length
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { straightener } from './lenient.ts'
+import { coercerFor } from './lenient.ts'
 
 const lenient = (type: unknown) => ({ type, 'x-lenient': true })
 
-describe('straightener()', () => {
+describe('coercerFor()', () => {
   test('is absent for a schema without lenient parts', () => {
-    expect(straightener({ properties: { a: { type: 'integer' } }, items: {} })).toBeUndefined()
+    expect(coercerFor({ properties: { a: { type: 'integer' } }, items: {} })).toBeUndefined()
   })
 
   test.each([
@@ -23,11 +23,11 @@ describe('straightener()', () => {
     [['string', 'null'], null, null],
     [['integer', 'null'], '4', 4],
   ])('reads as %j the value %j', (type, value, expected) => {
-    expect(straightener(lenient(type))?.(value)).toEqual(expected)
+    expect(coercerFor(lenient(type))?.(value)).toEqual(expected)
   })
 
   test('reaches properties, other properties, items and branches, and nothing else', () => {
-    const straighten = straightener({
+    const coerce = coercerFor({
       properties: {
         count: lenient('integer'),
         plain: { type: 'string' },
@@ -38,9 +38,9 @@ describe('straightener()', () => {
       additionalProperties: lenient('string'),
     })
     const body = { count: '2', plain: '2', list: [{ on: 'yes' }], other: 3 }
-    expect(straighten?.(body)).toEqual({ count: 2, plain: '2', list: [{ on: true }], other: '3' })
+    expect(coerce?.(body)).toEqual({ count: 2, plain: '2', list: [{ on: true }], other: '3' })
     expect(body.count).toBe('2')
-    expect(straighten?.({ list: 'none' })).toEqual({ list: 'none' })
-    expect(straighten?.('not an object')).toBe('not an object')
+    expect(coerce?.({ list: 'none' })).toEqual({ list: 'none' })
+    expect(coerce?.('not an object')).toBe('not an object')
   })
 })

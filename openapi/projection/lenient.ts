@@ -5,28 +5,28 @@ import { isNode, type Node } from './annotations.ts'
  * boolean, a number for text) into the documented one, if the schema has `x-lenient`. The validator refuses values
  * without such a reading.
  */
-export type Straighten = (value: unknown) => unknown
+export type Coerce = (value: unknown) => unknown
 
 /** Undefined when nothing in the schema is lenient, so that nothing need be walked. */
-export function straightener(schema: unknown): Straighten | undefined {
+export function coercerFor(schema: unknown): Coerce | undefined {
   if (!isNode(schema)) return undefined
-  if (schema['x-lenient'] === true) return (value) => straightenScalar(schema['type'], value)
+  if (schema['x-lenient'] === true) return (value) => coerceScalar(schema['type'], value)
   const branches = [schema['oneOf'], schema['anyOf'], schema['allOf']].flat().filter(isNode)
-  const steps = [propertiesStep(schema), itemsStep(schema), ...branches.map(straightener)].filter(
+  const steps = [propertiesStep(schema), itemsStep(schema), ...branches.map(coercerFor)].filter(
     (step) => step !== undefined,
   )
   if (steps.length === 0) return undefined
   return (value) => steps.reduce((at, step) => step(at), value)
 }
 
-function propertiesStep(schema: Node): Straighten | undefined {
+function propertiesStep(schema: Node): Coerce | undefined {
   const properties = isNode(schema['properties']) ? schema['properties'] : {}
-  const steps = new Map<string, Straighten>()
+  const steps = new Map<string, Coerce>()
   for (const [name, child] of Object.entries(properties)) {
-    const step = straightener(child)
+    const step = coercerFor(child)
     if (step !== undefined) steps.set(name, step)
   }
-  const others = straightener(schema['additionalProperties'])
+  const others = coercerFor(schema['additionalProperties'])
   if (steps.size === 0 && others === undefined) return undefined
   return (value) => {
     if (!isNode(value)) return value
@@ -38,8 +38,8 @@ function propertiesStep(schema: Node): Straighten | undefined {
   }
 }
 
-function itemsStep(schema: Node): Straighten | undefined {
-  const step = straightener(schema['items'])
+function itemsStep(schema: Node): Coerce | undefined {
+  const step = coercerFor(schema['items'])
   if (step === undefined) return undefined
   return (value) => (Array.isArray(value) ? value.map(step) : value)
 }
@@ -50,7 +50,7 @@ const INTEGER = /^-?\d{1,15}$/
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/
 
 /** The documented reading of one value of this JSON Schema type, or the value itself. */
-export function straightenScalar(type: unknown, value: unknown): unknown {
+export function coerceScalar(type: unknown, value: unknown): unknown {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type]
   if (typeof value === 'number') return types.includes('string') ? String(value) : value
   if (typeof value !== 'string') return value

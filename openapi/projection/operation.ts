@@ -1,10 +1,10 @@
 import { Failure } from '#common/errors.ts'
 import type { Microversion } from '../microversions.ts'
 import { existsAt, isNode, type Node, rangesOf, type VersionRange } from './annotations.ts'
-import { breakpointsOf, stretchOf } from './breakpoints.ts'
+import { breakpointsOf, rangeIndexOf } from './breakpoints.ts'
 import type { Compiler, Serialize } from './compiler.ts'
 import { explain } from './explain.ts'
-import { straightener } from './lenient.ts'
+import { coercerFor } from './lenient.ts'
 import { projectSchema } from './project.ts'
 import { queryReader } from './query.ts'
 
@@ -138,7 +138,7 @@ function perVersion<T>(
   return (version) => {
     const known = byVersion.get(version)
     if (known !== undefined) return known
-    const stretch = stretchOf(breakpoints, version)
+    const stretch = rangeIndexOf(breakpoints, version)
     const value = made.get(stretch) ?? make(version)
     made.set(stretch, value)
     byVersion.set(version, value)
@@ -216,11 +216,11 @@ function bodyReader(
   const projected = projectSchema(annotated, version)
   const validate =
     unknownKeys === undefined ? compiler.validator(projected) : compiler.pruner(projected)
-  const straighten = straightener(projectSchema(annotated, version, new Set(['x-lenient'])))
+  const coerce = coercerFor(projectSchema(annotated, version, new Set(['x-lenient'])))
 
   return (body, asked) => {
     if (body === undefined) throw new Failure('invalid', 'A JSON request body is required.')
-    const value = straighten === undefined ? body : straighten(body)
+    const value = coerce === undefined ? body : coerce(body)
     if (!validate(value))
       throw new Failure(
         'invalid',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { breakpointsOf, stretchOf } from './breakpoints.ts'
+import { breakpointsOf, rangeIndexOf } from './breakpoints.ts'
 import { projectSchema } from './project.ts'
 
 const ANNOTATED = {
@@ -84,11 +84,11 @@ describe('projectSchema()', () => {
   })
 })
 
-describe('stretchOf()', () => {
+describe('rangeIndexOf()', () => {
   test('is equal exactly where the projections are', () => {
     const breakpoints = breakpointsOf(ANNOTATED)
     const stretch = (version: '2.1' | '2.14' | '2.15' | '2.52' | '2.53' | '2.64' | '2.91') =>
-      stretchOf(breakpoints, version)
+      rangeIndexOf(breakpoints, version)
     expect(stretch('2.1')).toBe(stretch('2.14'))
     expect(stretch('2.14')).not.toBe(stretch('2.15'))
     expect(stretch('2.52')).not.toBe(stretch('2.53'))

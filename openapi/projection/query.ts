@@ -3,7 +3,7 @@ import type { Microversion } from '../microversions.ts'
 import { existsAt, isNode, type Node } from './annotations.ts'
 import type { Compiler } from './compiler.ts'
 import { explain, type Subject } from './explain.ts'
-import { straightenScalar } from './lenient.ts'
+import { coerceScalar } from './lenient.ts'
 import { projectSchema } from './project.ts'
 
 /** The typed parameters of a query string; throws `invalid`, naming the microversion asked for. */
@@ -120,7 +120,7 @@ function collect(
 
 function read(text: string, { schema, emptyIsTrue }: Parameter): unknown {
   if (text === '' && emptyIsTrue) return true
-  return straightenScalar(schema['type'], text)
+  return coerceScalar(schema['type'], text)
 }
 
 function pick(

@@ -2,7 +2,7 @@ import { type Contract, loadContract } from '#openapi/contract.ts'
 import { type DocumentName, loadDocument } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
-import { breakpointsOf, stretchOf } from '#openapi/projection/breakpoints.ts'
+import { breakpointsOf, rangeIndexOf } from '#openapi/projection/breakpoints.ts'
 import { inliner } from '#openapi/projection/inline.ts'
 import { contentSchema, type Operation } from '#openapi/projection/operation.ts'
 import { queryParameters } from '#openapi/projection/query.ts'
@@ -41,7 +41,7 @@ export class Described {
     const breakpoints = breakpointsOf(this.nodeOf(operation))
     const seen = new Set<number>()
     return this.contract.versions.filter((version) => {
-      const stretch = stretchOf(breakpoints, version)
+      const stretch = rangeIndexOf(breakpoints, version)
       if (!operation.isAvailable(version) || seen.has(stretch)) return false
       seen.add(stretch)
       return true
