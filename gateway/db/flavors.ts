@@ -25,7 +25,7 @@ export interface Flavor {
 }
 
 /** The viewer of flavors: one who sees all, or one who sees public ones and those shared with this project. */
-export type FlavorSight = { readonly all: true } | { readonly projectId: string | null }
+export type FlavorVisibility = { readonly all: true } | { readonly projectId: string | null }
 
 /** What to select so that `flavorOf` can read the row, from a prepared statement or a built one. */
 export const FLAVOR_COLUMNS = {
@@ -89,17 +89,21 @@ const ACCESS = statement(
 export async function findFlavor(
   db: Executor,
   id: string,
-  sight: FlavorSight,
+  visibility: FlavorVisibility,
 ): Promise<Flavor | undefined> {
   const row = await FLAVORS.one(db, id)
   if (row === undefined) return undefined
   const flavor = flavorOf(row)
-  return flavor.isPublic || (await isPrivateSeen(db, id, sight)) ? flavor : undefined
+  return flavor.isPublic || (await isPrivateSeen(db, id, visibility)) ? flavor : undefined
 }
 
-async function isPrivateSeen(db: Executor, id: string, sight: FlavorSight): Promise<boolean> {
-  if ('all' in sight) return true
-  const { projectId } = sight
+async function isPrivateSeen(
+  db: Executor,
+  id: string,
+  visibility: FlavorVisibility,
+): Promise<boolean> {
+  if ('all' in visibility) return true
+  const { projectId } = visibility
   return projectId !== null && (await db.rows(ACCESS, { id, projectId })).length > 0
 }
 

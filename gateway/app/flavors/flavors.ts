@@ -11,7 +11,7 @@ import {
 import {
   deleteFlavor as deleteRow,
   type Flavor,
-  type FlavorSight,
+  type FlavorVisibility,
   findFlavor,
   insertFlavor,
   updateFlavorDescription,
@@ -106,13 +106,13 @@ export interface FlavorViewer {
 
 /** The flavor; throws `not-found` when there is none or this caller may not see it. */
 export async function showFlavor(db: Executor, caller: FlavorViewer, id: string): Promise<Flavor> {
-  const flavor = await findFlavor(db, id, sightOf(caller))
+  const flavor = await findFlavor(db, id, visibilityOf(caller))
   if (flavor === undefined) throw flavorNotFound(id)
   return flavor
 }
 
 /** Administrators see every flavor, others the public ones and those their project was given. */
-export function sightOf({ isAdmin, projectId }: FlavorViewer): FlavorSight {
+export function visibilityOf({ isAdmin, projectId }: FlavorViewer): FlavorVisibility {
   return isAdmin ? { all: true } : { projectId }
 }
 
@@ -171,7 +171,7 @@ export async function flavorForBoot(
 ): Promise<FlavorSnapshot> {
   // Clients give an id, or a link to a flavor.
   const id = flavorRef.slice(flavorRef.lastIndexOf('/') + 1)
-  const flavor = await findFlavor(db, id, sightOf(caller))
+  const flavor = await findFlavor(db, id, visibilityOf(caller))
   if (flavor === undefined || flavor.isDisabled)
     throw new Failure('invalid', `Flavor ${id} could not be found.`)
   const { name, vcpus, memoryMb, rootGb, ephemeralGb, swapMb, extraSpecs } = flavor
