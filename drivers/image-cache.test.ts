@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ImageCache } from './image-cache.ts'
-import { ImageShelf } from './testing/image-shelf.ts'
+import { TestImages } from './testing/test-images.ts'
 
 describe('ImageCache', () => {
   let folder: string
-  let shelf: ImageShelf
+  let images: TestImages
   let cache: ImageCache
   const signal = () => AbortSignal.timeout(5_000)
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'weir-cache-'))
-    shelf = new ImageShelf()
-    cache = new ImageCache(folder, shelf)
+    images = new TestImages()
+    cache = new ImageCache(folder, images)
     await cache.prepare()
   })
   afterEach(async () => {
@@ -24,14 +24,14 @@ describe('ImageCache', () => {
   })
 
   test('an image is fetched once, also by several at once, and kept over restarts', async () => {
-    const image = shelf.add(Buffer.from('content'))
+    const image = images.add(Buffer.from('content'))
 
     const paths = await Promise.all([1, 2, 3].map(() => cache.path(image, signal())))
-    const again = await new ImageCache(folder, shelf).path(image, signal())
+    const again = await new ImageCache(folder, images).path(image, signal())
 
     expect(new Set([...paths, again])).toEqual(new Set([join(folder, image.sha256)]))
     expect(await readFile(again, 'utf8')).toBe('content')
-    expect(shelf.opened.get(image.id)).toBe(1)
+    expect(images.opened.get(image.id)).toBe(1)
     expect(await cache.find(image)).toEqual({ name: null, sizeBytes: 7 })
     expect(await cache.find({ sha256: 'f'.repeat(64) })).toBeUndefined()
     expect(await cache.find({ sha256: '../' })).toBeUndefined()
@@ -43,7 +43,7 @@ describe('ImageCache', () => {
     ['less than promised', { sizeBytes: 30 }, 'shorter'],
     ['no checksum', { sha256: '' }, 'SHA-256'],
   ])('content with %s is refused and leaves no file', async (_what, overrides, message) => {
-    const image = shelf.add(Buffer.from('content'), overrides)
+    const image = images.add(Buffer.from('content'), overrides)
     const failure = { kind: 'invalid', message: expect.stringContaining(message) }
 
     await expect(cache.path(image, signal())).rejects.toMatchObject(failure)
@@ -52,7 +52,7 @@ describe('ImageCache', () => {
   })
 
   test('one caller that gives up leaves the fetch to the others; the last one ends it', async () => {
-    const image = shelf.addEndless()
+    const image = images.addEndless()
     const [first, second] = [new AbortController(), new AbortController()]
     const fetches = [first, second].map((caller) => cache.path(image, caller.signal))
     const settled = fetches.map((fetch) => fetch.catch((error: unknown) => error))
@@ -70,8 +70,8 @@ describe('ImageCache', () => {
   test('a caller that comes right after the last one gave up starts again', async () => {
     const content = Buffer.from('late')
     const sha256 = createHash('sha256').update(content).digest('hex')
-    const endless = { ...shelf.addEndless(), sha256 }
-    const good = shelf.add(content)
+    const endless = { ...images.addEndless(), sha256 }
+    const good = images.add(content)
     const impatient = new AbortController()
     const given = cache.path(endless, impatient.signal).catch((error: unknown) => error)
 
@@ -102,13 +102,13 @@ describe('ImageCache', () => {
     await cache.purge(new Set([names[0]!]))
     expect(await readdir(folder)).toEqual(names)
 
-    await new ImageCache(folder, shelf, 0).purge(new Set([names[0]!]))
+    await new ImageCache(folder, images, 0).purge(new Set([names[0]!]))
     expect(await readdir(folder)).toEqual([names[0]])
   })
 
   test('hold() keeps an image that others are removed for, until its last holder releases it', async () => {
-    const small = new ImageCache(folder, shelf, 0)
-    const [one, other] = [Buffer.from('one'), Buffer.from('other')].map((data) => shelf.add(data))
+    const small = new ImageCache(folder, images, 0)
+    const [one, other] = [Buffer.from('one'), Buffer.from('other')].map((data) => images.add(data))
     const signal = AbortSignal.timeout(10_000)
     const first = await small.hold(one!, signal)
     const second = await small.hold(one!, signal)

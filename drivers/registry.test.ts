@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES, type DriverEnvironment } from './driver.ts'
 import { createDriver } from './registry.ts'
-import { ImageShelf } from './testing/image-shelf.ts'
 import { SETTINGS_NEEDED } from './testing/settings-needed.ts'
+import { TestImages } from './testing/test-images.ts'
 
 describe('createDriver()', () => {
   let environment: DriverEnvironment
   beforeAll(async () => {
     const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
     const stateDirectory = await mkdtemp(join(tmpdir(), 'weir-registry-'))
-    environment = { owner, stateDirectory, images: new ImageShelf() }
+    environment = { owner, stateDirectory, images: new TestImages() }
   })
   afterAll(() => rm(environment.stateDirectory, { recursive: true, force: true }))
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DiskImage } from '#drivers/driver.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { ImageClient } from './image-client.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
@@ -41,7 +41,7 @@ afterEach(async () => {
   }
 })
 
-const image = new ImageShelf().add(Buffer.alloc(10), { ticket: 'v1.ticket' })
+const image = new TestImages().add(Buffer.alloc(10), { ticket: 'v1.ticket' })
 const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 const silent: Answer = () => undefined

@@ -17,7 +17,7 @@ function port(segment?: string): NicSpec {
 
 test('on OVN servers get the NICs that a machine was added with, and inspection looks for them', async () => {
   await using metal = await startMetal({ network: 'ovn' })
-  const { driver, machine, shelf } = metal
+  const { driver, machine, images } = metal
   const nodes = driver.nodes!
   expect(await driver.inventory(signal())).toMatchObject({ machineSegments: [] })
   const nics = [{ macAddress: NIC, segment: 'SITE:7' }]
@@ -35,7 +35,7 @@ test('on OVN servers get the NICs that a machine was added with, and inspection 
   expect(await driver.inventory(signal())).toMatchObject({ machineSegments: ['SITE:7'] })
 
   const [own, tenant] = [port('SITE:7'), port()]
-  const spec = metal.spec(shelf.add(Buffer.alloc(4_096, 'the image')))
+  const spec = metal.spec(images.add(Buffer.alloc(4_096, 'the image')))
   for (const ports of [[tenant], [own, port('SITE:7')]])
     await expect(driver.spawn({ ...spec, nics: ports }, signal())).rejects.toMatchObject({
       kind: 'no-capacity',

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver } from '../driver.ts'
-import { ImageShelf } from '../testing/image-shelf.ts'
 import { instanceSpec } from '../testing/instance-spec.ts'
+import { TestImages } from '../testing/test-images.ts'
 import { createIronicDriver } from './driver.ts'
 import { ironicSettings } from './settings.ts'
 
@@ -30,7 +30,7 @@ const NODE = {
 
 let folder: Awaited<ReturnType<typeof mkdtempDisposable>>
 let server: Server
-let shelf: ImageShelf
+let images: TestImages
 let driver: Driver
 /** What would have changed something. */
 let changes: string[]
@@ -48,9 +48,9 @@ beforeEach(async () => {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const image = { image_url: 'http://images.invalid', image_address: '127.0.0.1', image_port: '0' }
-  shelf = new ImageShelf()
+  images = new TestImages()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const environment = { owner, stateDirectory: folder.path, images: shelf }
+  const environment = { owner, stateDirectory: folder.path, images: images }
   driver = await createIronicDriver(environment, ironicSettings({ url, ...image }))
 })
 afterEach(async () => {
@@ -70,7 +70,7 @@ async function silence(): Promise<void> {
 }
 
 function goldSpec(change: { readonly imageId?: ImageId } = {}) {
-  const image = shelf.add(Buffer.alloc(512))
+  const image = images.add(Buffer.alloc(512))
   const plain = instanceSpec({ ...image, id: change.imageId ?? image.id })
   return { ...plain, flavor: { ...plain.flavor, extraSpecs: { 'resources:CUSTOM_GOLD': '1' } } }
 }

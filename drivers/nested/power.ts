@@ -4,20 +4,20 @@ import type { Password, Pause, RebootKind, Rescue, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { type CloudServer, isBusy, powerStateOf } from './compute/cloud-server.ts'
-import { getServer, restingServer } from './compute/find-server.ts'
+import { getServer, idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 /** Afterwards the guest runs. */
 export async function start(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
   await host.locks.run(id, signal, async () => {
-    await powerOn(host, await restingServer(host, id, signal), signal)
+    await powerOn(host, await idleServer(host, id, signal), signal)
   })
 }
 
 /** Afterwards the guest is off. How long it may take to shut down by itself, its cloud decides. */
 export async function stop(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
   await host.locks.run(id, signal, async () => {
-    await powerOff(host, await restingServer(host, id, signal), signal)
+    await powerOff(host, await idleServer(host, id, signal), signal)
   })
 }
 
@@ -29,14 +29,14 @@ export async function reboot(
   signal: AbortSignal,
 ): Promise<void> {
   await host.locks.run(id, signal, async () => {
-    if (how === 'soft') return rebootNow(host, await restingServer(host, id, signal), how, signal)
+    if (how === 'soft') return rebootNow(host, await idleServer(host, id, signal), how, signal)
     const server = await getServer(host, id, signal)
     try {
       await rebootNow(host, server, how, signal)
     } catch (error) {
       // Clouds differ in which of these tasks a reboot may interrupt.
       if (!isBusy(server) || !isFailure(error, 'conflict')) throw error
-      await rebootNow(host, await restingServer(host, id, signal), how, signal)
+      await rebootNow(host, await idleServer(host, id, signal), how, signal)
     }
   })
 }
@@ -85,7 +85,7 @@ export function nestedPause(host: NestedHost): Pause {
   return {
     pause: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === 'PAUSED') return
         if (server.status !== 'ACTIVE')
           throw new Failure('conflict', `Instance ${id} is not running, so it cannot be paused.`)
@@ -93,7 +93,7 @@ export function nestedPause(host: NestedHost): Pause {
       }),
     unpause: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === 'PAUSED') await powerOn(host, server, signal)
       }),
   }
@@ -103,7 +103,7 @@ export function nestedSuspend(host: NestedHost): Suspend {
   return {
     suspend: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === 'SUSPENDED') return
         if (server.status !== 'ACTIVE')
           throw new Failure('conflict', `Instance ${id} is not running, so it cannot be suspended.`)
@@ -111,7 +111,7 @@ export function nestedSuspend(host: NestedHost): Suspend {
       }),
     resume: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === 'SUSPENDED') await powerOn(host, server, signal)
       }),
   }
@@ -121,7 +121,7 @@ export function nestedCrashDump(host: NestedHost): CrashDump {
   return {
     trigger: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         const microversion = await host.versions.need('2.17', 'a crash dump', signal)
         const body = { trigger_crash_dump: null }
         await actOnServer(host, server, { body, until: [server.status], microversion }, signal)
@@ -133,7 +133,7 @@ export function nestedRescue(host: NestedHost): Rescue {
   return {
     rescue: (id, { image, adminPassword }, signal) =>
       host.locks.runPreemptible(id, signal, async (lockSignal) => {
-        const server = await restingServer(host, id, lockSignal)
+        const server = await idleServer(host, id, lockSignal)
         if (server.status === 'RESCUE') return
         const rescue = {
           rescue_image_ref: await host.images.ensure(image, lockSignal),
@@ -143,7 +143,7 @@ export function nestedRescue(host: NestedHost): Rescue {
       }),
     unrescue: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === 'RESCUE')
           await actOnServer(host, server, { body: { unrescue: null }, until: ['ACTIVE'] }, signal)
       }),
@@ -154,7 +154,7 @@ export function nestedPassword(host: NestedHost): Password {
   return {
     set: (id, password, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         const body = { changePassword: { adminPass: password } }
         await actOnServer(host, server, { body, until: [server.status] }, signal)
       }),

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { hasDescription, remarksBody, TRUSTED_SINCE } from './compute/create-body.ts'
-import { restingServer } from './compute/find-server.ts'
+import { idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -29,7 +29,7 @@ async function rebuild(
 ): Promise<void> {
   const { keypairs, owner, records, versions } = host
   const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
-  const server = await restingServer(host, spec.id, signal)
+  const server = await idleServer(host, spec.id, signal)
   const record = records.get(spec.id)
   const keyName = keypair === null ? null : keypairs.nameOf(keypair)
   if (keypair !== null) {
@@ -63,6 +63,6 @@ async function rebuild(
     },
   }
   await actOnServer(host, server, { body, until: ['ACTIVE', 'SHUTOFF'], microversion }, signal)
-  const rebuilt = await restingServer(host, spec.id, signal)
+  const rebuilt = await idleServer(host, spec.id, signal)
   await (runs ? powerOn : powerOff)(host, rebuilt, signal)
 }

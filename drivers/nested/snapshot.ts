@@ -5,7 +5,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { DiskImage, Snapshot } from '../driver.ts'
 import { Id } from './cloud/id.ts'
 import { isBusy } from './compute/cloud-server.ts'
-import { restingServer } from './compute/find-server.ts'
+import { idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { CloudImage } from './image/cloud-images.ts'
 import { snapshotName } from './names.ts'
@@ -27,7 +27,7 @@ export function nestedSnapshot(host: NestedHost): Snapshot {
 
 async function take(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
   const { cloud, images, versions } = host
-  const server = await restingServer(host, id, signal)
+  const server = await idleServer(host, id, signal)
   const name = snapshotName(host.owner, id)
   await images.removeNamed(name, signal)
   const { body } = await cloud.ask(NamedImage, 'compute', 'POST', `/servers/${server.id}/action`, {

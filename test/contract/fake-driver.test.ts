@@ -7,16 +7,16 @@ import { type InstanceId, newId } from '#common/ids.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { adoptionContract } from './driver-adoption.contract.ts'
 import { driverDisksContract } from './driver-disks.contract.ts'
 import { driverMovesContract } from './driver-moves.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
 
 const HANGS = 'hangs'
-const shelf = new ImageShelf()
-const image = shelf.add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
+const images = new TestImages()
+const image = images.add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
 const signal = () => AbortSignal.timeout(10_000)
 
 async function startFake(): Promise<DriverHarness> {
@@ -29,7 +29,7 @@ async function startFake(): Promise<DriverHarness> {
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
     refused: { 'asks for a real guest': { ...image, properties: {} } },
     shelve: (content, diskFormat) =>
-      shelf.add(content, { diskFormat, properties: { hypervisor_type: 'fake' } }),
+      images.add(content, { diskFormat, properties: { hypervisor_type: 'fake' } }),
     leftovers: async (id) => {
       const journal = await readFile(join(stateDirectory, 'guests.jsonl'), 'utf8')
       const lines = journal.split('\n').filter((line) => line.includes(id))

@@ -183,7 +183,7 @@ describe('the objects of a nested host in the cloud below', () => {
     await Promise.all([1, 2, 3].map(() => spawnNew({ image })))
     await spawnNew({ image })
 
-    expect(harness.shelf.opened.get(image.id)).toBe(1)
+    expect(harness.images.opened.get(image.id)).toBe(1)
   })
 
   adoptionContract(() => ({

@@ -6,8 +6,8 @@ import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver, InstanceReport } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
 
 /** The image that ours is there. */
@@ -25,7 +25,7 @@ describe('a Weir below', () => {
   let stateDirectory: string
   let driver: Driver
   let watching: AsyncDisposable
-  const image = new ImageShelf().add(Buffer.from('x'))
+  const image = new TestImages().add(Buffer.from('x'))
   const reported: InstanceReport[] = []
   const signal = () => AbortSignal.timeout(20_000)
   const spawn = async () => {
@@ -54,7 +54,7 @@ describe('a Weir below', () => {
       requests_per_second: '1000',
     })
     const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-    driver = await createNestedDriver({ owner, stateDirectory, images: new ImageShelf() }, settings)
+    driver = await createNestedDriver({ owner, stateDirectory, images: new TestImages() }, settings)
     watching = driver.watch((report) => reported.push(report))
     await listens(1)
   })

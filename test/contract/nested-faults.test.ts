@@ -7,7 +7,7 @@ import { isFailure } from '#common/errors.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { SeededRandom } from '../env/random.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
@@ -183,7 +183,7 @@ async function openWorld() {
   const cloud = await StubCloud.start()
   cloud.compute.actsMs = ACTS_MS
   const stateDirectory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const settings = nestedSettings({
     auth_url: cloud.url,
     application_credential_id: 'id',
@@ -197,11 +197,11 @@ async function openWorld() {
     requests_per_second: '1000',
   })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const driver = await createNestedDriver({ owner, stateDirectory, images: shelf }, settings)
+  const driver = await createNestedDriver({ owner, stateDirectory, images: images }, settings)
   return {
     cloud,
     driver,
-    spec: fullSpec(shelf.add(Buffer.from('disk'))),
+    spec: fullSpec(images.add(Buffer.from('disk'))),
     records: () => readdir(join(stateDirectory, 'instances')),
     async [Symbol.asyncDispose]() {
       await driver[Symbol.asyncDispose]()

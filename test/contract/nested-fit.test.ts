@@ -16,8 +16,8 @@ import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
 import type { StubItem } from '../env/stub-collection.ts'
 
@@ -30,7 +30,7 @@ const LARGE: FlavorSpec = {
 }
 const networkId = newId<NetworkId>()
 const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-const image = new ImageShelf().add(Buffer.from('x'))
+const image = new TestImages().add(Buffer.from('x'))
 const signal = () => AbortSignal.timeout(20_000)
 const nicOn = (cidr: string, address: string): NicSpec => ({
   ...{ portId: newId<PortId>(), networkId, mtu: 1_450 },
@@ -64,7 +64,7 @@ function settings(more: Readonly<Record<string, string>>) {
 
 async function open(more: Readonly<Record<string, string>>): Promise<Driver> {
   driver = await createNestedDriver(
-    { owner, stateDirectory, images: new ImageShelf() },
+    { owner, stateDirectory, images: new TestImages() },
     settings(more),
   )
   return driver
@@ -254,7 +254,7 @@ test('mapped networks are named by id or name, and an error for a missing one li
 })
 
 test('the copy of an image does not have the name of the original, which users there go by', async () => {
-  const content = new ImageShelf()
+  const content = new TestImages()
   const copied = content.add(Buffer.from('y'), { name: 'tiny' })
   driver = await createNestedDriver({ owner, stateDirectory, images: content }, settings({}))
 
@@ -266,7 +266,7 @@ test('the copy of an image does not have the name of the original, which users t
 })
 
 test('an image that is there by the same name and content is used, whichever way it was hashed', async () => {
-  const content = new ImageShelf()
+  const content = new TestImages()
   const spec = { ...content.add(Buffer.from('z'), { name: 'debian' }), sha512: 'f'.repeat(128) }
   cloud.images.make({ name: 'debian', status: 'active', os_hash_value: spec.sha512 })
   driver = await createNestedDriver({ owner, stateDirectory, images: content }, settings({}))

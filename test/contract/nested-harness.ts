@@ -5,7 +5,7 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 import type { DriverHarness } from './drivers.contract.ts'
@@ -24,7 +24,7 @@ export const REFUSED_IMAGES = [
 export interface NestedHarness extends DriverHarness {
   readonly child: Cloud
   readonly owner: Owner
-  readonly shelf: ImageShelf
+  readonly images: TestImages
   /** The settings of a driver for the demo user of the cloud below. */
   readonly settings: Readonly<Record<string, string>>
   /** The host loses what it has written down. No driver may be open. */
@@ -43,28 +43,28 @@ export async function startNestedHarness(): Promise<NestedHarness> {
   })
   await addFlavors(child)
   const directory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const settings = nestedSettingsFor(child)
   const openAs = (as: Owner, more: Readonly<Record<string, string>> = {}) =>
     createNestedDriver(
-      { owner: as, stateDirectory: join(directory, as.hostId), images: shelf },
+      { owner: as, stateDirectory: join(directory, as.hostId), images: images },
       nestedSettings({ ...settings, ...more }),
     )
   return {
     child,
     owner,
-    shelf,
+    images,
     settings,
     forget: () => rm(join(directory, owner.hostId), { recursive: true, force: true }),
     openAs,
     open: () => openAs(owner),
     openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
     cutOff: (id) => stopBelow(child, id),
-    image: shelf.add(CONTENT, FAKE),
+    image: images.add(CONTENT, FAKE),
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
-    refused: refusedImages(shelf),
-    shelve: (content, diskFormat) => shelf.add(content, { ...FAKE, diskFormat }),
+    refused: refusedImages(images),
+    shelve: (content, diskFormat) => images.add(content, { ...FAKE, diskFormat }),
     showsFigures: false,
     leftovers: async (id) => [
       ...(await leftBelow(child, id)),
@@ -88,11 +88,11 @@ async function addFlavors(child: Cloud): Promise<void> {
   for (const flavor of flavors) await child.as('admin').post('/compute/v2.1/flavors', { flavor })
 }
 
-function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
+function refusedImages(images: TestImages): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
   return {
-    'is not what its checksum says': shelf.add(CONTENT, { ...FAKE, sha256: 'a'.repeat(64) }),
-    'is longer than it should be': shelf.add(CONTENT, { ...FAKE, sizeBytes: 3 }),
-    'is shorter than it should be': shelf.add(CONTENT, { ...FAKE, sizeBytes: 300 }),
+    'is not what its checksum says': images.add(CONTENT, { ...FAKE, sha256: 'a'.repeat(64) }),
+    'is longer than it should be': images.add(CONTENT, { ...FAKE, sizeBytes: 3 }),
+    'is shorter than it should be': images.add(CONTENT, { ...FAKE, sizeBytes: 300 }),
   }
 }
 

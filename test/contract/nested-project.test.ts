@@ -9,8 +9,8 @@ import { writeLogin } from '#deploy/nested/cloud-login.ts'
 import { refuseOtherProject } from '#deploy/nested/same-project.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
 
 test('a credential for another project than the servers of a cell are in is refused, named with theirs', async () => {
@@ -56,7 +56,7 @@ test('a host whose login was replaced by one for another project is down until i
     ...{ networks: '127.0.0.0/8', allow_http: 'true' },
   })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const images = new ImageShelf()
+  const images = new TestImages()
   const spec = instanceSpec(images.add(Buffer.from('x')))
   const signal = () => AbortSignal.timeout(20_000)
   const start = () => createNestedDriver({ owner, stateDirectory, images }, settings)

@@ -7,8 +7,8 @@ import { type CellId, type HostId, type NetworkId, newId, type PortId } from '#c
 import type { Driver } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { HostRouting } from '#openapi/wire/routing.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
@@ -68,9 +68,9 @@ async function openWorld(): Promise<World> {
   const cloud = await StubCloud.start()
   const stateDirectory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const driver = await createNestedDriver(
-    { owner, stateDirectory, images: shelf },
+    { owner, stateDirectory, images: images },
     nestedSettings({
       ...{ auth_url: cloud.url, application_credential_id: 'id', projects: 'any' },
       ...{ application_credential_secret: 'secret', networks: '127.0.0.0/8', allow_http: 'true' },
@@ -87,7 +87,7 @@ async function openWorld(): Promise<World> {
       },
     ],
   }
-  await driver.spawn(instanceSpec(shelf.add(Buffer.from('disk')), { nics: [nic] }), signal())
+  await driver.spawn(instanceSpec(images.add(Buffer.from('disk')), { nics: [nic] }), signal())
   return {
     cloud,
     driver,

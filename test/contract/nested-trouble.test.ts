@@ -7,8 +7,8 @@ import type { Driver } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 
 const BELOW = newId<ImageId>()
@@ -17,7 +17,7 @@ const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[0-9a-f-]{36}$/
 const LOGIN = /^POST \/v3\/auth\/tokens$/
 const SETTLES_MS = 400
-const { flavor: FLAVOR } = instanceSpec(new ImageShelf().add(Buffer.from('x')))
+const { flavor: FLAVOR } = instanceSpec(new TestImages().add(Buffer.from('x')))
 const HTML = { body: '<html><title>Oops</title></html>' }
 /** What a cloud may do to any request, twice in a row. */
 const TROUBLES: readonly (readonly [what: string, does: Disturbance])[] = [
@@ -43,7 +43,7 @@ describe('a cloud below that', () => {
   let cloud: StubCloud
   let stateDirectory: string
   let driver: Driver
-  const image = new ImageShelf().add(Buffer.from('x'))
+  const image = new TestImages().add(Buffer.from('x'))
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const signal = () => AbortSignal.timeout(20_000)
   const newSpec = () => instanceSpec(image, { displayName: 'web', hostname: 'web' })
@@ -63,7 +63,7 @@ describe('a cloud below that', () => {
       ...more,
     })
   const open = (more: Readonly<Record<string, string>> = {}) =>
-    createNestedDriver({ owner, stateDirectory, images: new ImageShelf() }, settings(more))
+    createNestedDriver({ owner, stateDirectory, images: new TestImages() }, settings(more))
   const there = () => [...cloud.servers.values()].filter(({ status }) => status !== 'DELETED')
   /** As a cell does: asks again while the outcome is not known. */
   const spawnAtLast = async (spec: ReturnType<typeof newSpec>) => {

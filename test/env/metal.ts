@@ -9,8 +9,8 @@ import { type BaremetalSettings, baremetalSettings } from '#drivers/baremetal/se
 import { TestMachine } from '#drivers/baremetal/testing/test-machine.ts'
 import type { Driver, ImageSpec, InstanceSpec } from '#drivers/driver.ts'
 import type { NodeReport } from '#drivers/nodes.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 
 const READY_MS = 60_000
 const RESOURCES = { 'resources:CUSTOM_METAL_4CPU_8GB_4GB': '1' }
@@ -19,7 +19,7 @@ const RESOURCES = { 'resources:CUSTOM_METAL_4CPU_8GB_4GB': '1' }
 export interface Metal extends AsyncDisposable {
   readonly directory: string
   readonly machine: TestMachine
-  readonly shelf: ImageShelf
+  readonly images: TestImages
   driver: Driver
   /** Afterwards a host is there again, over the same state. */
   reopen(): Promise<void>
@@ -35,7 +35,7 @@ export async function startMetal(change: Partial<BaremetalSettings> = {}): Promi
   owned.defer(() => rm(directory, { recursive: true, force: true }))
   const bootUrl = `http://127.0.0.1:${await freePort()}`
   const machine = owned.use(await TestMachine.start(bootUrl, '52:54:00:12:34:56'))
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const settings = {
     ...baremetalSettings({
@@ -48,14 +48,14 @@ export async function startMetal(change: Partial<BaremetalSettings> = {}): Promi
     ...change,
   }
   const open = () =>
-    createBaremetalDriver({ owner, stateDirectory: directory, images: shelf }, settings)
+    createBaremetalDriver({ owner, stateDirectory: directory, images: images }, settings)
   const node = async () => (await metal.driver.nodes!.list(AbortSignal.timeout(READY_MS)))[0]!
   const driver = await open()
   owned.defer(() => metal.driver[Symbol.asyncDispose]())
   const metal: Metal = {
     directory,
     machine,
-    shelf,
+    images,
     driver,
     reopen: async () => {
       metal.driver = await open()

@@ -36,7 +36,7 @@ describe.skipIf(why !== undefined)(`a guest of a machine of its own${skipped}`, 
   beforeAll(async () => {
     harness = await startBaremetalHarness(false, { diskMb: DISK_MB, count: 1 })
     const { path, sha256, sizeBytes } = await buildGuestImage(guestDirectory)
-    image = harness.shelf.addFile(path, { diskFormat: 'qcow2', sha256, sizeBytes })
+    image = harness.images.addFile(path, { diskFormat: 'qcow2', sha256, sizeBytes })
     driver = await harness.open()
   }, 2 * OPERATION_MS)
   afterAll(async () => {
@@ -80,18 +80,18 @@ describe.skipIf(why !== undefined)(`a guest of a machine of its own${skipped}`, 
     'runs from a kernel, and then from a CD, and its disk stays empty',
     async () => {
       const { kernelPath } = await buildGuestImage(guestDirectory)
-      const file = async (path: string) => harness.shelf.add(await readFile(path))
+      const file = async (path: string) => harness.images.add(await readFile(path))
       const kernel = await file(kernelPath)
       const ramdisk = await file(join(dirname(kernelPath), 'initrd.gz'))
       const properties = { os_command_line: 'console=ttyS0 quiet mitigations=off' }
-      const live = { ...harness.shelf.add(Buffer.alloc(512), { properties }), kernel, ramdisk }
+      const live = { ...harness.images.add(Buffer.alloc(512), { properties }), kernel, ramdisk }
       const plain = plainSpec(live)
       const spec = { ...plain, flavor: { ...plain.flavor, extraSpecs: { ...harness.extraSpecs } } }
       const before = (await harness.machines[0]!.consoleLog()).length
 
       await driver.spawn(spec, signal())
       await shownWhen(/boot 1 of this disk[^]*READY/, before)
-      const cd = harness.shelf.add(await bootableCd(), { diskFormat: 'iso' })
+      const cd = harness.images.add(await bootableCd(), { diskFormat: 'iso' })
       const how = { keepsEphemeral: false, runs: true }
       await driver.rebuild!.rebuild({ ...spec, image: cd }, how, signal())
       await shownWhen(/weir-guest: READY[^]*\nREADY/, before)

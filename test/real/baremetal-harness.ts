@@ -12,8 +12,8 @@ import { type NodeRecord, writeNodeRecord } from '#drivers/baremetal/nodes/node-
 import { type BaremetalSettings, baremetalSettings } from '#drivers/baremetal/settings.ts'
 import type { Driver, DriverEnvironment, ImageSpec } from '#drivers/driver.ts'
 import type { NewNode } from '#drivers/nodes.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { echoDisk } from './machine/echo-disk.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
@@ -30,7 +30,7 @@ export const RESOURCE_CLASS = 'CUSTOM_TEST'
 
 export interface BaremetalHarness extends DriverHarness {
   readonly machines: readonly SimulatedMachine[]
-  readonly shelf: ImageShelf
+  readonly images: TestImages
   readonly stateDirectory: string
   /** As they are enrolled. */
   readonly nodes: readonly NewNode[]
@@ -77,30 +77,30 @@ export async function startBaremetalHarness(
     bmc_seconds: quick ? '1' : '60',
     hostname: 'metal',
   })
-  const shelf = new ImageShelf()
-  const endless = shelf.addEndless()
+  const images = new TestImages()
+  const endless = images.addEndless()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const record = (index: number) => readRecord(stateDirectory, index)
   return {
     machines,
-    shelf,
+    images,
     stateDirectory,
     record,
     change: async (index, change) =>
       writeNodeRecord(recordPath(stateDirectory, index), { ...(await record(index)), ...change }),
     nodes,
-    openSilent: () => createBaremetalDriver({ owner, stateDirectory, images: shelf }, settings),
-    open: () => openProvided({ owner, stateDirectory, images: shelf }, settings, nodes),
+    openSilent: () => createBaremetalDriver({ owner, stateDirectory, images: images }, settings),
+    open: () => openProvided({ owner, stateDirectory, images: images }, settings, nodes),
     cutOff: async (id) => {
       for (const [index, machine] of machines.entries())
         if ((await record(index)).instance === id) await machine.ipmitool('power', 'off')
     },
-    image: shelf.add(echoDisk()),
+    image: images.add(echoDisk()),
     extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
     consoles: ['serial'],
     hanging: (spec) => ({ ...spec, image: endless }),
-    refused: refusedImages(shelf),
-    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    refused: refusedImages(images),
+    shelve: (content, diskFormat) => images.add(content, { diskFormat }),
     leftovers: async (id) => {
       const names = (await filesBelow(stateDirectory)).filter(
         (name) => name.includes(id) || name.includes('part'),
@@ -176,11 +176,11 @@ async function filesBelow(folder: string): Promise<string[]> {
   return readdir(folder, { recursive: true })
 }
 
-function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
+function refusedImages(images: TestImages): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
   return {
-    'is not what its checksum says': shelf.add(echoDisk(), { sha256: 'a'.repeat(64) }),
-    'is of a format no machine boots': shelf.add(echoDisk(), { diskFormat: 'vhd' }),
-    'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
-    'has damaged data': shelf.add(qcow2Header({ virtualSize: 512n }), { diskFormat: 'qcow2' }),
+    'is not what its checksum says': images.add(echoDisk(), { sha256: 'a'.repeat(64) }),
+    'is of a format no machine boots': images.add(echoDisk(), { diskFormat: 'vhd' }),
+    'is declared raw and is not': images.add(qcow2Header({ virtualSize: 512n })),
+    'has damaged data': images.add(qcow2Header({ virtualSize: 512n }), { diskFormat: 'qcow2' }),
   }
 }

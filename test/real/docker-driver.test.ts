@@ -151,7 +151,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
 
     test('images that it loaded are removed when they take too much: the longest unused, and none that is used or another owner’s', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'weir-dki-'))
-      const cache = new ImageCache(folder, harness.shelf)
+      const cache = new ImageCache(folder, harness.images)
       await cache.prepare()
       await using images = new EngineImages(harness.engine, cache, [], 0)
       const newImage = async (name: string) =>

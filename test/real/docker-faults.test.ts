@@ -183,7 +183,7 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
     const size = ['-t', 'tmpfs', '-o', 'size=1m', 'weir-test', small]
     await run('mount', size, { timeoutMs: STEP_MS })
     try {
-      await using full = await driverWith(harness.shelf, small)
+      await using full = await driverWith(harness.images, small)
       const large = harness.shelve(await filesOf(Buffer.alloc(2 * MIB, 3)), 'docker')
       const spec = instanceSpec(large)
 

@@ -9,7 +9,7 @@ import { engineEndpoint } from '#drivers/docker/engine/endpoint.ts'
 import { Engine } from '#drivers/docker/engine/engine.ts'
 import { containerName } from '#drivers/docker/names.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { archiveOf, savedImage } from './docker-images.ts'
 
@@ -28,7 +28,7 @@ export const REFUSED_IMAGES = [
 
 export interface DockerHarness extends DriverHarness {
   readonly running: RunningDockerEngine
-  readonly shelf: ImageShelf
+  readonly images: TestImages
   readonly owner: Owner
   /** The engine, for looking at it from outside the driver. */
   readonly engine: Engine
@@ -40,29 +40,29 @@ export async function startDockerHarness(options: readonly string[] = []): Promi
   const directory = await mkdtemp(join(tmpdir(), 'weir-dk-'))
   const running = await startDockerEngine(join(directory, 'engine'), options)
   const engine = new Engine(engineEndpoint(running))
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateOf = ({ hostId }: Owner) => join(directory, `state-${hostId}`)
-  const endless = shelf.addEndless()
+  const endless = images.addEndless()
   const openAs = (as: Owner, settings: Partial<DockerSettings> = {}) =>
     createDockerDriver(
-      { owner: as, stateDirectory: stateOf(as), images: shelf },
+      { owner: as, stateDirectory: stateOf(as), images: images },
       { endpoint: running.endpoint, localImages: [], vcpus: 2, memoryMb: 1024, ...settings },
     )
   return {
     running,
-    shelf,
+    images,
     owner,
     engine,
     openAs,
     open: () => openAs(owner),
     openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
     cutOff: (id) => kill(engine, containerName(id)),
-    image: shelf.add(await guestFiles(), DOCKER),
+    image: images.add(await guestFiles(), DOCKER),
     consoles: ['serial'],
     hanging: (spec) => ({ ...spec, image: { ...endless, ...DOCKER } }),
-    refused: await refusedImages(shelf),
-    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    refused: await refusedImages(images),
+    shelve: (content, diskFormat) => images.add(content, { diskFormat }),
     leftovers: async (id) => [
       ...(await namesOf(engine, id)),
       ...(await readdir(join(stateOf(owner), 'images'))).filter((name) => name.includes('part')),
@@ -92,18 +92,18 @@ async function namesOf(engine: Engine, id: string): Promise<readonly string[]> {
 }
 
 async function refusedImages(
-  shelf: ImageShelf,
+  images: TestImages,
 ): Promise<Record<(typeof REFUSED_IMAGES)[number], ImageSpec>> {
   const files = await guestFiles()
   const image = await savedImage('one:1')
   const properties = { docker_image: 'someone:else' }
   return {
-    'is not what its checksum says': shelf.add(files, { ...DOCKER, sha256: 'a'.repeat(64) }),
-    'is no tar archive': shelf.add(Buffer.alloc(4096, 7), DOCKER),
-    'is of a format no container is made of': shelf.add(files, { diskFormat: 'qcow2' }),
-    'holds two images': shelf.add(await archiveOf('[{}, {}]'), DOCKER),
-    'holds no image': shelf.add(await archiveOf('nothing'), DOCKER),
-    'names an image of the engine that was not offered': shelf.add(image, {
+    'is not what its checksum says': images.add(files, { ...DOCKER, sha256: 'a'.repeat(64) }),
+    'is no tar archive': images.add(Buffer.alloc(4096, 7), DOCKER),
+    'is of a format no container is made of': images.add(files, { diskFormat: 'qcow2' }),
+    'holds two images': images.add(await archiveOf('[{}, {}]'), DOCKER),
+    'holds no image': images.add(await archiveOf('nothing'), DOCKER),
+    'names an image of the engine that was not offered': images.add(image, {
       ...DOCKER,
       properties,
     }),

@@ -11,8 +11,8 @@ import { freePort } from '#deploy/process/free-port.ts'
 import { createIronicDriver } from '#drivers/ironic/driver.ts'
 import { ironicSettings } from '#drivers/ironic/settings.ts'
 import { run } from '#drivers/run.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { serveFolder } from './machine/serve-folder.ts'
 import type { SimulatedMachine } from './machine/simulated-machine.ts'
@@ -76,8 +76,8 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   const isUp = () => call<object>('GET', '/').catch(() => undefined)
   await waitFor('ironic', isUp, START_MS)
   for (let nth = 0; nth < NODES; nth += 1) await addNode(call, fakeNode(nth))
-  const shelf = new ImageShelf()
-  const image = shelf.add(Buffer.alloc(512, 'x'))
+  const images = new TestImages()
+  const image = images.add(Buffer.alloc(512, 'x'))
   const imageUrl = `http://127.0.0.1:${await freePort()}`
   const settings = () => ironicSettings({ url, image_url: imageUrl, hostname: 'irons' })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
@@ -110,15 +110,15 @@ export async function startIronicHarness(): Promise<IronicHarness> {
         ['adopt', 'active'],
       ])
     },
-    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings()),
+    open: () => createIronicDriver({ owner, stateDirectory, images: images }, settings()),
     image,
     extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
-    hanging: (spec) => ({ ...spec, image: shelf.addEndless() }),
+    hanging: (spec) => ({ ...spec, image: images.addEndless() }),
     refused: {
-      'is not what its checksum says': shelf.add(Buffer.from('x'), { sha256: 'a'.repeat(64) }),
-      'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
+      'is not what its checksum says': images.add(Buffer.from('x'), { sha256: 'a'.repeat(64) }),
+      'is declared raw and is not': images.add(qcow2Header({ virtualSize: 512n })),
     },
-    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    shelve: (content, diskFormat) => images.add(content, { diskFormat }),
     leftovers: async (id) =>
       (await nodes())
         .filter((node) =>

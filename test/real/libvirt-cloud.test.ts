@@ -194,7 +194,7 @@ describe.skipIf(why !== undefined)(
     )
 
     test.skipIf(!isFullRun)(
-      'a server is saved, booted from what it was, shelved and taken from the shelf',
+      'a server is saved, booted from what it was, shelved and taken from the images',
       async () => {
         const boots = (await consoleOf('second')).matchAll(/boot (\d+) of this disk/g)
         const count = Math.max(...Array.from(boots, ([, nth]) => Number(nth)))

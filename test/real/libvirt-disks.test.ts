@@ -36,7 +36,7 @@ describe.skipIf(why !== undefined)(
           buildGuestImage(GUEST_CACHE),
         ])
         harness = started
-        guest = harness.shelf.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
+        guest = harness.images.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
         driver = await harness.open()
       }, 300_000)
       afterAll(async () => {

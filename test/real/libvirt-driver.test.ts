@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)(
           buildGuestImage(GUEST_CACHE),
         ])
         harness = started
-        guest = harness.shelf.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
+        guest = harness.images.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
         driver = await harness.open()
       }, 300_000)
       afterAll(async () => {
@@ -255,12 +255,12 @@ describe.skipIf(why !== undefined)(
       })
 
       test('one image wanted by several spawns is fetched once', async () => {
-        const image = harness.shelf.add(Buffer.alloc(4096, 7))
+        const image = harness.images.add(Buffer.alloc(4096, 7))
         const specs = [instanceSpec(image), instanceSpec(image)]
 
         await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
 
-        expect(harness.shelf.opened.get(image.id)).toBe(1)
+        expect(harness.images.opened.get(image.id)).toBe(1)
         for (const spec of specs) await driver.destroy(spec.id, signal())
       })
 

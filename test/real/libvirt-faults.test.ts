@@ -38,7 +38,7 @@ describe.skipIf(why !== undefined)(
       await rm(folder, { recursive: true, force: true })
     })
 
-    const driverAt = (stateDirectory: string, images: ImageSource = harness.shelf, uri?: string) =>
+    const driverAt = (stateDirectory: string, images: ImageSource = harness.images, uri?: string) =>
       createLibvirtDriver(
         { owner: harness.owner satisfies Owner, stateDirectory, images },
         { uri: uri ?? harness.host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20 },
@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)(
       await run('mount', size, { timeoutMs: COMMAND_MS })
       try {
         await using full = await driverAt(small)
-        const spec = instanceSpec(harness.shelf.add(Buffer.alloc(2 * MIB, 1)))
+        const spec = instanceSpec(harness.images.add(Buffer.alloc(2 * MIB, 1)))
         const room = { kind: 'no-capacity', message: /no room left/ }
 
         await expect(full.spawn(spec, signal())).rejects.toMatchObject(room)
@@ -143,7 +143,7 @@ describe.skipIf(why !== undefined)(
       const directory = join(folder, 'late')
       const socket = encodeURIComponent(join(directory, 'run', 'libvirt-sock'))
       const uri = `qemu+unix:///system?socket=${socket}`
-      await using early = await driverAt(join(folder, 'early'), harness.shelf, uri)
+      await using early = await driverAt(join(folder, 'early'), harness.images, uri)
       const away = await early.inventory(signal()).catch((error: unknown) => error)
       expect(isFailure(away, 'unavailable')).toBe(true)
       expect(errorChain(away)).toMatch(/not reachable.*ENOENT/)

@@ -258,7 +258,7 @@ describe.skipIf(why !== undefined)(
         const { kernelPath } = await buildGuestImage(GUEST_CACHE)
         const [kernel, ramdisk] = await Promise.all(
           [kernelPath, join(kernelPath, '../initrd.gz')].map(async (path) =>
-            harness.shelf.add(await readFile(path)),
+            harness.images.add(await readFile(path)),
           ),
         )
         const commandLine = 'console=ttyS0 quiet panic=1 mitigations=off'

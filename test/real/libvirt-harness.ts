@@ -5,8 +5,8 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
 import { createLibvirtDriver, type LibvirtSettings } from '#drivers/libvirt/driver.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
 
 const MIB = 1024 ** 2
@@ -27,7 +27,7 @@ export const REFUSED_IMAGES = [
 
 export interface LibvirtHarness extends DriverHarness {
   readonly host: RunningLibvirtHost
-  readonly shelf: ImageShelf
+  readonly images: TestImages
   readonly owner: Owner
   /** Where the host's Open vSwitch has its files, if it has one. */
   readonly openvswitch: string
@@ -51,13 +51,13 @@ export async function startLibvirtHarness(
   const ofHost = { directory: join(directory, 'host'), name, ...(isOvn && { openvswitch }) }
   const host = await startLibvirtHost(ofHost)
   const connected = isOvn ? ({ network, ovsDatapath: 'netdev' } as const) : {}
-  const shelf = new ImageShelf()
+  const images = new TestImages()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = stateOf(owner)
-  const endless = shelf.addEndless()
+  const endless = images.addEndless()
   const openAs = (as: Owner, settings: Partial<LibvirtSettings> = {}, state = stateOf(as)) =>
     createLibvirtDriver(
-      { owner: as, stateDirectory: state, images: shelf },
+      { owner: as, stateDirectory: state, images: images },
       {
         uri: host.uri,
         virtType: 'qemu',
@@ -72,7 +72,7 @@ export async function startLibvirtHarness(
     (await host.run('virsh', ['-q', ...args], { timeoutMs: COMMAND_MS })).stdout
   return {
     host,
-    shelf,
+    images,
     owner,
     openvswitch,
     openAs,
@@ -80,10 +80,10 @@ export async function startLibvirtHarness(
     open: () => openAs(owner),
     openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
     cutOff: (id) => virsh('destroy', `weir-${id}`),
-    image: shelf.add(Buffer.alloc(MIB)),
+    image: images.add(Buffer.alloc(MIB)),
     hanging: (spec) => ({ ...spec, image: endless }),
-    refused: refusedImages(shelf),
-    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    refused: refusedImages(images),
+    shelve: (content, diskFormat) => images.add(content, { diskFormat }),
     leftovers: async (id) => {
       const domains = (await virsh('list', '--all', '--name')).split('\n')
       const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])
@@ -105,20 +105,20 @@ export async function startLibvirtHarness(
   }
 }
 
-function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
+function refusedImages(images: TestImages): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
   const qcow2 = { diskFormat: 'qcow2' }
   const small = qcow2Header({ virtualSize: GIB })
   return {
-    'is not what its checksum says': shelf.add(Buffer.alloc(512), { sha256: 'a'.repeat(64) }),
-    'is longer than it says': shelf.add(Buffer.alloc(1024, 1), { sizeBytes: 512 }),
-    'is qcow2 and declared raw': shelf.add(small),
-    'is raw and declared qcow2': shelf.add(Buffer.alloc(512, 2), qcow2),
-    'refers to a backing file': shelf.add(
+    'is not what its checksum says': images.add(Buffer.alloc(512), { sha256: 'a'.repeat(64) }),
+    'is longer than it says': images.add(Buffer.alloc(1024, 1), { sizeBytes: 512 }),
+    'is qcow2 and declared raw': images.add(small),
+    'is raw and declared qcow2': images.add(Buffer.alloc(512, 2), qcow2),
+    'refers to a backing file': images.add(
       qcow2Header({ virtualSize: GIB, backingOffset: 200n }),
       qcow2,
     ),
-    'refers to a data file': shelf.add(qcow2Header({ virtualSize: GIB, incompatible: 4n }), qcow2),
-    'is larger than the flavor has disk': shelf.add(qcow2Header({ virtualSize: 2n * GIB }), qcow2),
-    'is of a format no guest boots from': shelf.add(Buffer.from('KDMV'), { diskFormat: 'vmdk' }),
+    'refers to a data file': images.add(qcow2Header({ virtualSize: GIB, incompatible: 4n }), qcow2),
+    'is larger than the flavor has disk': images.add(qcow2Header({ virtualSize: 2n * GIB }), qcow2),
+    'is of a format no guest boots from': images.add(Buffer.from('KDMV'), { diskFormat: 'vmdk' }),
   }
 }

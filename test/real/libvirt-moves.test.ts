@@ -164,7 +164,7 @@ describe.skipIf(why !== undefined)(
           buildGuestImage(GUEST_CACHE),
         ])
         harnesses = [one, two]
-        guest = one.shelf.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
+        guest = one.images.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
         ;[here, there] = [await one.open(), await two.open()]
       }, 300_000)
       afterAll(async () => {

@@ -95,7 +95,7 @@ describe.skipIf(why !== undefined)(
         buildGuestImage(GUEST_CACHE),
       ])
       harness = started
-      const image = harness.shelf.addFile(built.path, {
+      const image = harness.images.addFile(built.path, {
         ...built,
         diskFormat: 'qcow2',
         name: 'tiny',

@@ -80,7 +80,7 @@ describe.skipIf(why !== undefined)(
       const endpoint = await world.plug(world.hosts[0], asking)
       await endpoint.lease()
       const built = await buildGuestImage(GUEST_CACHE)
-      const image = one.shelf.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
+      const image = one.images.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
       const spec = instanceSpec(image, {
         nics: [
           {

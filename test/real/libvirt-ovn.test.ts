@@ -129,7 +129,7 @@ describe.skipIf(why !== undefined)(
     test('guests of two hosts get their addresses from OVN and reach each other', async () => {
       const built = await buildGuestImage(GUEST_CACHE)
       const specs = hosts.map(({ harness }, index) => {
-        const image = harness.shelf.addFile(built.path, {
+        const image = harness.images.addFile(built.path, {
           ...built,
           diskFormat: 'qcow2',
           name: 'tiny',

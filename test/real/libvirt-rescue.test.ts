@@ -40,7 +40,7 @@ describe.skipIf(why !== undefined)(
     beforeAll(async () => {
       const built = await buildGuestImage(GUEST_CACHE)
       harness = await startLibvirtHarness('rescue')
-      image = harness.shelf.addFile(built.path, { ...built, diskFormat: 'qcow2' })
+      image = harness.images.addFile(built.path, { ...built, diskFormat: 'qcow2' })
       driver = await harness.open()
     }, 300_000)
     afterAll(async () => {

@@ -21,15 +21,15 @@ describe.skipIf(why !== undefined)(`the disk of a host of machines${skipped}`, (
     try {
       const signal = AbortSignal.timeout(3 * STEP_MS)
       const room = { kind: 'no-capacity', message: /no room left/ }
-      const large = metal.spec(metal.shelf.add(Buffer.alloc(3 * MIB, 1)))
+      const large = metal.spec(metal.images.add(Buffer.alloc(3 * MIB, 1)))
       await expect(metal.driver.spawn(large, signal)).rejects.toMatchObject(room)
 
       // It has room for the image, and none for the disk that it shows.
-      const packed = metal.shelf.add(await compressed(), { diskFormat: 'qcow2' })
+      const packed = metal.images.add(await compressed(), { diskFormat: 'qcow2' })
       await expect(metal.driver.spawn(metal.spec(packed), signal)).rejects.toMatchObject(room)
 
       await run('mount', ['-o', 'remount,ro', images], { timeoutMs: STEP_MS })
-      const tiny = metal.spec(metal.shelf.add(Buffer.alloc(512)))
+      const tiny = metal.spec(metal.images.add(Buffer.alloc(512)))
       await expect(metal.driver.spawn(tiny, signal)).rejects.toMatchObject({
         kind: 'internal',
         message: /may not write/,

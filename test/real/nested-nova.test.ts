@@ -27,10 +27,11 @@ interface ShownHost {
 describe.skipIf(account === undefined)(`a cell that is a project of a real Nova${why}`, () => {
   let nova: NovaCell
   const status = async (id: string) => (await nova.top(id))?.status ?? 'GONE'
-  const restsAs = (id: string, wanted: string) => expect.poll(() => status(id), POLL).toBe(wanted)
+  const untilStatus = (id: string, wanted: string) =>
+    expect.poll(() => status(id), POLL).toBe(wanted)
   const remove = async (id: string) => {
     await nova.call('DELETE', `${SERVERS}/${id}`)
-    await restsAs(id, 'GONE')
+    await untilStatus(id, 'GONE')
   }
 
   beforeAll(async () => {
@@ -106,23 +107,23 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       }
       for (let each = 0; each < TRIES; each += 1) {
         const id = await nova.boot(`deleted-${each}`, 'm1.small')
-        await restsAs(id, 'ACTIVE')
+        await untilStatus(id, 'ACTIVE')
         const { id: below } = (await nova.below(id))!
         await nova.lab.ask('compute', 'DELETE', `/servers/${below}`)
         await expect.poll(async () => nova.below(id), POLL).toBeUndefined()
         const goneMs = performance.now()
-        await restsAs(id, 'ERROR')
+        await untilStatus(id, 'ERROR')
         seconds.there.push(secondsSince(goneMs))
         expect((await nova.top(id, 'weir-admin'))?.fault).toMatchObject({
           details: expect.stringContaining('The cloud below has no such server any more'),
         })
         const second = await nova.boot(`second-${each}`, 'm1.small')
-        await restsAs(second, 'ACTIVE')
+        await untilStatus(second, 'ACTIVE')
         const askedMs = performance.now()
         await nova.call('DELETE', `${SERVERS}/${second}`)
         await expect.poll(async () => nova.below(second), POLL).toBeUndefined()
         const secondGoneMs = performance.now()
-        await restsAs(second, 'GONE')
+        await untilStatus(second, 'GONE')
         seconds.after.push(secondsSince(secondGoneMs))
         seconds.here.push(secondsSince(askedMs))
         await remove(id)
@@ -145,7 +146,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await nova.call('POST', '/networking/v2.0/subnets', { body: { subnet: made } })
       const networks = [{ uuid: network.id }]
       const id = await nova.boot('before', 'm1.small', { networks, 'OS-DCF:diskConfig': 'AUTO' })
-      await restsAs(id, 'ACTIVE')
+      await untilStatus(id, 'ACTIVE')
       const interfaceAttachment = { net_id: network.id, tag: 'back' }
       await nova.call('POST', `${SERVERS}/${id}/os-interface`, { body: { interfaceAttachment } })
       const below = async () => (await nova.below(id))!
@@ -191,15 +192,15 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
     'is in error as long as it is so there, and says why',
     async () => {
       const id = await nova.boot('broken', 'm1.small')
-      await restsAs(id, 'ACTIVE')
+      await untilStatus(id, 'ACTIVE')
       const path = `/servers/${(await nova.below(id))!.id}/action`
       const reset = (state: string) =>
         nova.admin.ask('compute', 'POST', path, { body: { 'os-resetState': { state } } })
       await reset('error')
-      await restsAs(id, 'ERROR')
+      await untilStatus(id, 'ERROR')
       expect((await nova.top(id, 'weir-admin'))?.fault?.details).toContain('in error')
       await reset('active')
-      await restsAs(id, 'ACTIVE')
+      await untilStatus(id, 'ACTIVE')
 
       const ask = nova.call('POST', `${SERVERS}/${id}/remote-consoles`, {
         body: { remote_console: { protocol: 'spice', type: 'spice-html5' } },
@@ -232,15 +233,15 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
           body: { quota_set: { ...quota_set, force: true } },
         })
       const nowhere = await nova.boot('nowhere', 'm1.medium')
-      await restsAs(nowhere, 'ERROR')
+      await untilStatus(nowhere, 'ERROR')
       const no = expect.stringContaining('no room for the server. (No valid host was found')
       expect(await reasons(nowhere)).toEqual({ trace: no, action: no, fault: no })
       await remove(nowhere)
       const first = await nova.boot('fits', 'm1.small')
-      await restsAs(first, 'ACTIVE')
+      await untilStatus(first, 'ACTIVE')
       await limit({ instances: 1 })
       const refused = await nova.boot('refused', 'm1.small')
-      await restsAs(refused, 'ERROR')
+      await untilStatus(refused, 'ERROR')
       const message = expect.stringMatching(/Quota exceeded for instances|BackendInstancesFilter/)
       expect(await reasons(refused)).toEqual({ trace: message, action: message, fault: message })
       await expect.poll(() => nova.takes('m1.small'), POLL).toBe(false)
@@ -254,7 +255,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       }
       const before = await made()
       const never = await nova.boot('never-sent', 'm1.small')
-      await restsAs(never, 'ERROR')
+      await untilStatus(never, 'ERROR')
       expect((await reasons(never)).trace).toContain('BackendInstancesFilter')
       expect(await made()).toBe(before)
 
@@ -282,7 +283,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
     async () => {
       const layout = layoutIn(nova.checkout.home)
       const id = await nova.boot('mine', 'm1.small')
-      await restsAs(id, 'ACTIVE')
+      await untilStatus(id, 'ACTIVE')
       const { id: below } = (await nova.below(id))!
       const host = async () => {
         const asked = { who: 'weir-admin' } as const
@@ -315,7 +316,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await nova.addToLab(nova.other)
       await logInAs(nova.other.login, nova.lab.login.project)
       await expect.poll(host, POLL).toMatchObject({ is_up: true, down_reason: null })
-      await restsAs(id, 'GONE')
+      await untilStatus(id, 'GONE')
       expect(await nova.below(id)).toBeUndefined()
     },
     TEST_MS,

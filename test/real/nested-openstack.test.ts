@@ -10,8 +10,8 @@ import { Cloud } from '#drivers/nested/cloud/cloud.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { openstackAccount } from './openstack-account.ts'
 
@@ -34,8 +34,8 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
   let directory: string
   let driver: Driver
   let cloud: Cloud
-  const shelf = new ImageShelf()
-  const image = shelf.add(Buffer.from('what a guest boots from'), { diskFormat: 'raw' })
+  const images = new TestImages()
+  const image = images.add(Buffer.from('what a guest boots from'), { diskFormat: 'raw' })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const spawned: InstanceSpec[] = []
   const signal = () => AbortSignal.timeout(TEST_MS)
@@ -52,7 +52,10 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
     directory = await mkdtemp(join(tmpdir(), 'weir-openstack-'))
     const settings = nestedSettings(account!)
     cloud = new Cloud(settings, owner.cellId)
-    driver = await createNestedDriver({ owner, stateDirectory: directory, images: shelf }, settings)
+    driver = await createNestedDriver(
+      { owner, stateDirectory: directory, images: images },
+      settings,
+    )
   })
   afterAll(async () => {
     for (const { id } of spawned) await driver.destroy(id, signal())

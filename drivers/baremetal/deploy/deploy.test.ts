@@ -17,8 +17,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect,
   }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     machine.instead = (task) => {
       if (task !== 'write') return true
       machine.disk = IMAGE.subarray(0, 512)
@@ -49,8 +49,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
 
   test('continues after the BMC has not answered for a while', async ({ expect }) => {
     await using metal = await startMetal({ bmcSeconds: 60 })
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     machine.silence(true)
 
     const spawning = metal.driver.spawn(spec, signal())
@@ -69,7 +69,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
   ] as const)('of a machine that %s fails, and the machine is cleaned', async (of, { expect }) => {
     const [what, message] = of
     await using metal = await startMetal({ taskMinutes: 8 / 60 })
-    const { machine, shelf } = metal
+    const { machine, images } = metal
     machine.instead = (task) => {
       if (task !== 'write') return true
       if (what === 'goes off') machine.isOn = false
@@ -77,7 +77,7 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
       if (what === 'has a disk that fails') return 'Input/output error'
       return what === 'holds something else'
     }
-    const spec = metal.spec(shelf.add(IMAGE))
+    const spec = metal.spec(images.add(IMAGE))
 
     await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({
       kind: 'internal',
@@ -93,8 +93,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect,
   }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     machine.isReadOnly = true
 
     await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({
@@ -123,8 +123,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
 
   test('of an image that does not exist takes no machine', async ({ expect }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec({ ...shelf.add(IMAGE), id: newId<ImageId>() })
+    const { machine, images } = metal
+    const spec = metal.spec({ ...images.add(IMAGE), id: newId<ImageId>() })
 
     await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
 
@@ -134,8 +134,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
 
   test('continues after a restart of its host, which stopped in the middle', async ({ expect }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     const stop = new AbortController()
     machine.instead = (task) => {
       if (task === 'write') stop.abort(new Error('the host stops'))
@@ -157,8 +157,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
 
   test('that cannot go on gives the machine back, clean', async ({ expect }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     const stop = new AbortController()
     machine.instead = (task) => {
       if (task === 'write') stop.abort(new Error('the host stops'))
@@ -196,8 +196,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect,
   }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const spec = metal.spec(shelf.add(IMAGE))
+    const { machine, images } = metal
+    const spec = metal.spec(images.add(IMAGE))
     await metal.driver.spawn(spec, signal())
     machine.instead = () => 'Input/output error'
     const rebuild = () =>
@@ -221,16 +221,19 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect,
   }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
+    const { machine, images } = metal
     const bootable = Buffer.alloc(4096)
     bootable.writeUInt16LE(0xaa55, 510)
     const withDrive = {
-      ...metal.spec(shelf.add(bootable)),
+      ...metal.spec(images.add(bootable)),
       configDrive: { file: Buffer.from('told') },
     }
-    const plain = { ...withDrive, image: shelf.add(IMAGE) }
+    const plain = { ...withDrive, image: images.add(IMAGE) }
     const wide = { ...withDrive, nics: [nic(1), nic(2)] }
-    const large = { ...withDrive, image: shelf.add(qcow2Header({ virtualSize: 2n ** 40n }), QCOW2) }
+    const large = {
+      ...withDrive,
+      image: images.add(qcow2Header({ virtualSize: 2n ** 40n }), QCOW2),
+    }
 
     for (const refused of [plain, wide, large])
       await expect(metal.driver.spawn(refused, signal())).rejects.toMatchObject({ kind: 'invalid' })
@@ -248,8 +251,8 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect,
   }) => {
     await using metal = await startMetal()
-    const { machine, shelf } = metal
-    const cd = metal.spec(shelf.add(IMAGE, { diskFormat: 'iso' }))
+    const { machine, images } = metal
+    const cd = metal.spec(images.add(IMAGE, { diskFormat: 'iso' }))
     const booted = (what: RegExp) => waitFor('a boot', () => what.test(machine.script), LIMIT_MS)
 
     const withDrive = { ...cd, configDrive: { file: Buffer.from('told') } }
@@ -265,9 +268,12 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     await booted(/sanboot/)
     expect(machine.tasks).toEqual(['inspect', 'clean'])
 
-    const [kernel, ramdisk] = [shelf.add(Buffer.from('kernel')), shelf.add(Buffer.from('ramdisk'))]
+    const [kernel, ramdisk] = [
+      images.add(Buffer.from('kernel')),
+      images.add(Buffer.from('ramdisk')),
+    ]
     const line = (text: string) => ({ os_command_line: text })
-    const image = { ...shelf.add(IMAGE, { properties: line('quiet') }), kernel, ramdisk }
+    const image = { ...images.add(IMAGE, { properties: line('quiet') }), kernel, ramdisk }
     const rebuild = (to: ImageSpec) =>
       metal.driver.rebuild!.rebuild(
         { ...cd, image: to },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
-import { ImageShelf } from '../../testing/image-shelf.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
+import { TestImages } from '../../testing/test-images.ts'
 import { instanceFiles } from '../instance-files.ts'
 import { domainSubject } from '../instance-record.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from '../xml/parse.ts'
@@ -11,7 +11,7 @@ import { guestOptions } from './guest-options.ts'
 import { rescueDevice } from './rescue-device.ts'
 
 const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-const image = new ImageShelf().add(Buffer.alloc(1))
+const image = new TestImages().add(Buffer.alloc(1))
 const flavor = { ...instanceSpec(image).flavor, ephemeralGb: 2, swapMb: 8 }
 
 function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTree {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ImageShelf } from '../../testing/image-shelf.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
+import { TestImages } from '../../testing/test-images.ts'
 import { domainSubject } from '../instance-record.ts'
 import { element, renderXml } from '../xml/element.ts'
 import { parseXml } from '../xml/parse.ts'
@@ -12,7 +12,7 @@ import { type HostPlaces, placeGuest } from './place-guest.ts'
 import { lentElements, placementElements, seenElements } from './placement-elements.ts'
 import { placementInXml } from './placement-in-xml.ts'
 
-const image = new ImageShelf().add(Buffer.alloc(1))
+const image = new TestImages().add(Buffer.alloc(1))
 const node = (id: number, cpus: readonly number[], large: number) =>
   `<cell id='${id}'><pages unit='KiB' size='4'>1000000</pages>
    <pages unit='KiB' size='2048'>${large}</pages>

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
-import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { TestImages } from '#drivers/testing/test-images.ts'
 import type { FakeFigures } from './measure-fake.ts'
 
 // Simulated hosts in this process, without computes: prints what their servers cost.
@@ -13,7 +13,7 @@ const HOSTS = 100
 const SERVERS_PER_HOST = 1_000
 const SERVERS = HOSTS * SERVERS_PER_HOST
 
-const image = new ImageShelf().add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
+const image = new TestImages().add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
 const directory = mkdtempSync(join(tmpdir(), 'weir-fake-'))
 const signal = new AbortController().signal
 try {
