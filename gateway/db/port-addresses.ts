@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/mysql-core'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
-import { HAS_RESTED, IS_RESTING, restAddresses } from './released-addresses.ts'
+import { IS_OUT_OF_QUARANTINE, IS_QUARANTINED, quarantineAddresses } from './released-addresses.ts'
 import { portAddresses, subnets } from './schema/network.ts'
 
 export interface AddressRow {
@@ -23,14 +23,14 @@ const TAKE_SQL = sql`
   from subnets s where s.id = ${placeholder('subnetId')}`
 
 const TAKE = sqlStatement(TAKE_SQL)
-const TAKE_RESTED = sqlStatement(sql`${TAKE_SQL} and ${HAS_RESTED}`)
+const TAKE_UNLESS_QUARANTINED = sqlStatement(sql`${TAKE_SQL} and ${IS_OUT_OF_QUARANTINE}`)
 
 /** `rested`: only if the address was not released a short while ago. */
 export type TakeMode = 'any' | 'rested'
 
 /** Gives the address to the port; false when it is another's, or the subnet is gone. */
 export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Promise<boolean> {
-  const take = mode === 'any' ? TAKE : TAKE_RESTED
+  const take = mode === 'any' ? TAKE : TAKE_UNLESS_QUARANTINED
   await tx.flush()
   try {
     const { affectedRows } = await tx.run(take, { ...row, offset: row.offset.toString() })
@@ -49,7 +49,7 @@ const SUBNET_IS_THERE = sqlStatement(
 const TAKE_FREE = sqlStatement(sql`
   insert into port_addresses (subnet_id, address_offset, ip_address, port_id)
   values (${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
-    (select ${placeholder('portId')} from dual where ${HAS_RESTED}))`)
+    (select ${placeholder('portId')} from dual where ${IS_OUT_OF_QUARANTINE}))`)
 
 /**
  * The same without an answer: the transaction fails with `otherwise` where the subnet is gone, with `isMissing` where the
@@ -66,7 +66,7 @@ const OCCUPIED = sqlStatement(sql`
   where exists (select 1 from port_addresses p
       where p.subnet_id = ${placeholder('subnetId')} and p.address_offset = v.n)
     or exists (select 1 from released_addresses r
-      where r.subnet_id = ${placeholder('subnetId')} and r.address_offset = v.n and r.${IS_RESTING})`)
+      where r.subnet_id = ${placeholder('subnetId')} and r.address_offset = v.n and r.${IS_QUARANTINED})`)
 
 /** Which of these offsets a port has, or had a short while ago. */
 export async function occupiedOffsets(
@@ -129,7 +129,7 @@ const RELEASE_OF_PORT = statement(
 
 /** Afterwards the port has no address. */
 export async function releaseAddresses(tx: Tx, portId: string): Promise<void> {
-  await restAddresses(tx, portId, null)
+  await quarantineAddresses(tx, portId, null)
   await tx.run(RELEASE_OF_PORT, { portId })
 }
 
@@ -138,7 +138,7 @@ export async function releaseAddress(
   tx: Tx,
   row: Pick<AddressRow, 'subnetId' | 'address' | 'portId'>,
 ): Promise<void> {
-  await restAddresses(tx, row.portId, row.address)
+  await quarantineAddresses(tx, row.portId, row.address)
   const { subnetId, address, portId } = portAddresses
   await tx.orm
     .delete(portAddresses)

@@ -5,21 +5,21 @@ import { sqlStatement } from '#common/db/statement.ts'
 const { placeholder } = sql
 
 /**
- * How long an address rests, in seconds, after a port gave it back: DHCP servers refuse it to another MAC while they
- * think the old one may come back (dnsmasq: its shortest lease, two minutes).
+ * How many seconds a released address stays in quarantine: DHCP servers refuse it to another MAC while they
+ * expect the old one to come back (dnsmasq: its shortest lease, two minutes).
  */
-const REST_S = 120
+const QUARANTINE_S = 120
 
-/** Of a row of `released_addresses`; none rests for longer, whatever the clock was when it was given back. */
-export const IS_RESTING = sql`released_at between now(3) - interval ${sql.raw(String(REST_S))} second
-  and now(3) + interval ${sql.raw(String(REST_S))} second`
+/** A condition of a row of `released_addresses`. The upper bound ends the quarantine if the clock is set back. */
+export const IS_QUARANTINED = sql`released_at between now(3) - interval ${sql.raw(String(QUARANTINE_S))} second
+  and now(3) + interval ${sql.raw(String(QUARANTINE_S))} second`
 
-/** A condition of a statement with the placeholders `subnetId` and `offset`: the address has rested. */
-export const HAS_RESTED = sql`not exists (
+/** A condition of a statement with the placeholders `subnetId` and `offset`: the address is not in quarantine. */
+export const IS_OUT_OF_QUARANTINE = sql`not exists (
   select 1 from released_addresses r where r.subnet_id = ${placeholder('subnetId')}
-    and r.address_offset = cast(${placeholder('offset')} as unsigned) and r.${IS_RESTING})`
+    and r.address_offset = cast(${placeholder('offset')} as unsigned) and r.${IS_QUARANTINED})`
 
-const REST = sqlStatement(sql`
+const QUARANTINE = sqlStatement(sql`
   insert into released_addresses (subnet_id, address_offset, released_at)
   select subnet_id, address_offset, now(3) from port_addresses
   where port_id = ${placeholder('portId')}
@@ -27,8 +27,12 @@ const REST = sqlStatement(sql`
   on duplicate key update released_at = now(3)`)
 
 /** Afterwards the port's addresses, or this one of them, count as released now. Call it before they are removed. */
-export async function restAddresses(tx: Tx, portId: string, address: string | null): Promise<void> {
-  await tx.run(REST, { portId, address })
+export async function quarantineAddresses(
+  tx: Tx,
+  portId: string,
+  address: string | null,
+): Promise<void> {
+  await tx.run(QUARANTINE, { portId, address })
 }
 
 const LONGEST_RESTED = sqlStatement(sql`
@@ -53,7 +57,7 @@ export async function longestRested(
 }
 
 const PURGE = sqlStatement(
-  sql`delete from released_addresses where not (${IS_RESTING}) limit ${placeholder('max')}`,
+  sql`delete from released_addresses where not (${IS_QUARANTINED}) limit ${placeholder('max')}`,
 )
 
 /** Forgets at most `rows` addresses whose rest is over; returns how many. */
