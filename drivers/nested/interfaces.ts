@@ -4,7 +4,7 @@ import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Interfaces } from '../driver.ts'
 import type { CloudServer } from './compute/cloud-server.ts'
-import { restingServer } from './compute/find-server.ts'
+import { idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { InstanceRecord } from './records.ts'
 
@@ -31,7 +31,7 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
   return {
     attach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         await remember(id, (was) => ({
           ...was,
           portIds: [...new Set([...was.portIds, nic.portId])],
@@ -48,7 +48,7 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
       }),
     detach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         const port = await networks.findPort(nic.portId, signal)
         while (port !== undefined && (await has(server, port, signal))) {
           const path = `${pathOf(server)}/${port}`

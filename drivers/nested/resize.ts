@@ -1,13 +1,13 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
-import { actOnServer, restsAs } from './compute/act-on-server.ts'
+import { actOnServer, awaitStatus } from './compute/act-on-server.ts'
 import {
   type CloudServer,
   FLAVOR_SHOWN_SINCE,
   ShownServer,
   showServer,
 } from './compute/cloud-server.ts'
-import { restingServer } from './compute/find-server.ts'
+import { idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import { flavorBelow } from './map/match-flavor.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -27,12 +27,12 @@ export function nestedResize(host: NestedHost): Resize {
       ),
     confirm: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await restingServer(host, id, signal)
+        const server = await idleServer(host, id, signal)
         if (server.status === RESIZED) await decide(host, server, 'confirmResize', signal)
       }),
     revert: (spec, { runs }, signal) =>
       host.locks.run(spec.id, signal, async () => {
-        const server = await restingServer(host, spec.id, signal)
+        const server = await idleServer(host, spec.id, signal)
         if (server.status === RESIZED) await decide(host, server, 'revertResize', signal)
         await setPower(host, spec, runs, signal)
       }),
@@ -45,7 +45,7 @@ async function resize(
   { runs }: ResizeOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const server = await restingServer(host, spec.id, signal)
+  const server = await idleServer(host, spec.id, signal)
   const flavorRef = await flavorBelow(host, spec.flavor, signal)
   const isResized = server.status === RESIZED
   if (isResized && flavorRef === (await flavorOf(host, server, signal))) return
@@ -69,7 +69,7 @@ async function decide(
   const body = { [action]: null }
   await host.cloud.call('compute', 'POST', `/servers/${id}/action`, { body, signal })
   await host.view.until(id, (seen) => seen.status !== RESIZED, signal)
-  await restsAs(host, id, AT_REST, signal)
+  await awaitStatus(host, id, AT_REST, signal)
 }
 
 async function setPower(
@@ -78,8 +78,8 @@ async function setPower(
   runs: boolean,
   signal: AbortSignal,
 ): Promise<CloudServer> {
-  await (runs ? powerOn : powerOff)(host, await restingServer(host, id, signal), signal)
-  return restingServer(host, id, signal)
+  await (runs ? powerOn : powerOff)(host, await idleServer(host, id, signal), signal)
+  return idleServer(host, id, signal)
 }
 
 /** The id of the cloud's flavor, which only the oldest microversions show of a server. */

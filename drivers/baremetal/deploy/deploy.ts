@@ -9,7 +9,7 @@ import { withinTask } from '../netboot/within-task.ts'
 import { assignNics } from '../nodes/assign-nics.ts'
 import { machineOf } from '../nodes/machine-of.ts'
 import { type Node, nicsOf } from '../nodes/node.ts'
-import { patient } from '../parts/patient.ts'
+import { withRetries } from '../parts/with-retries.ts'
 import { powerOn } from '../power.ts'
 import { configPartition } from './config-partition.ts'
 import type { Deployable } from './deployable.ts'
@@ -73,7 +73,7 @@ async function write(
   image: DiskContent,
   signal: AbortSignal,
 ): Promise<void> {
-  const machine = patient(machineOf(node), host.silenceMs)
+  const machine = withRetries(machineOf(node), host.silenceMs)
   const patches = await configPatches(host, node, spec, image, signal)
   await host.liveBoots.remove(spec.id)
   await withinTask(host, signal, (taskSignal) =>
@@ -89,7 +89,7 @@ async function keep(
   boot: LiveBoot,
   signal: AbortSignal,
 ): Promise<void> {
-  await patient(machineOf(node), host.silenceMs).power.off(signal)
+  await withRetries(machineOf(node), host.silenceMs).power.off(signal)
   await host.liveBoots.keep(id, boot)
 }
 

@@ -3,7 +3,7 @@ import { errorFields } from '#common/log.ts'
 import type { BaremetalHost } from '../host.ts'
 import { cleanMachine } from '../netboot/run-in-ramdisk.ts'
 import { withinTask } from '../netboot/within-task.ts'
-import { patient } from '../parts/patient.ts'
+import { withRetries } from '../parts/with-retries.ts'
 import { machineOf } from './machine-of.ts'
 import type { Node } from './node.ts'
 
@@ -19,7 +19,7 @@ export async function cleanNode(
   try {
     if (host.cleans)
       await withinTask(host, signal, (taskSignal) =>
-        cleanMachine(patient(machineOf(node), host.silenceMs), host.bootServer, taskSignal),
+        cleanMachine(withRetries(machineOf(node), host.silenceMs), host.bootServer, taskSignal),
       )
   } catch (error) {
     if (!isFailure(error, 'internal', 'forbidden')) throw error

@@ -5,7 +5,10 @@ import type { Machine } from '../netboot/run-in-ramdisk.ts'
 const ASK_AGAIN_MS = 1_000
 
 /** The same machine, asked again while its BMC is silent, each time for up to `silenceMs`. */
-export function patient({ power, management, macAddress }: Machine, silenceMs: number): Machine {
+export function withRetries(
+  { power, management, macAddress }: Machine,
+  silenceMs: number,
+): Machine {
   const ask = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     const deadline = performance.now() + silenceMs
     for (;;) {

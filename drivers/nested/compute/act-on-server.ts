@@ -22,11 +22,11 @@ export async function actOnServer(
 ): Promise<void> {
   const path = `/servers/${server.id}/action`
   await host.cloud.call('compute', 'POST', path, { body, microversion, signal })
-  await restsAs(host, server.id, until, signal)
+  await awaitStatus(host, server.id, until, signal)
 }
 
-/** Afterwards the server has one of these statuses and is at rest. Throws as `actOnServer` does. */
-export async function restsAs(
+/** Afterwards the server has one of these statuses and is not busy. Throws as `actOnServer` does. */
+export async function awaitStatus(
   host: NestedHost,
   serverId: string,
   statuses: readonly string[],

@@ -63,7 +63,7 @@ export async function getServer(
 }
 
 /** The server at rest: what was begun before, such as by a request whose answer was lost, is over. Throws as `getServer`. */
-export async function restingServer(
+export async function idleServer(
   host: NestedHost,
   id: InstanceId,
   signal: AbortSignal,
