@@ -5,7 +5,7 @@ import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
-import { startPatiently } from '#common/start-patiently.ts'
+import { startWithRetries } from '#common/start-with-retries.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -16,7 +16,7 @@ export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('cell', config.logLevel)
   const program = new URL('apart.ts', import.meta.url)
-  await using running = await startPatiently(log, () =>
+  await using running = await startWithRetries(log, () =>
     startCell(config, systemClock, new Apart({ program, log })),
   )
   endOnEscape(running.cell.conductor.log)

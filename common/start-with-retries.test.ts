@@ -3,7 +3,7 @@ import { freshDatabase } from '#test/env/fresh-database.ts'
 import { Relay } from '#test/env/relay.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { createLogger } from './log.ts'
-import { startPatiently } from './start-patiently.ts'
+import { startWithRetries } from './start-with-retries.ts'
 import { waitFor } from './wait-for.ts'
 
 test('a program waits for a database that is away at its start, and says so once', async () => {
@@ -12,7 +12,7 @@ test('a program waits for a database that is away at its start, and says so once
   let logged = ''
   let tries = 0
   const log = createLogger('test', 'info', { write: (line) => void (logged += line) })
-  const started = startPatiently(log, async () => {
+  const started = startWithRetries(log, async () => {
     tries += 1
     await migrateDatabase(relay.url, 'cells/db/migrations')
     return 'started'
@@ -29,5 +29,5 @@ test('any other failure at the start ends the program', async () => {
   const log = createLogger('test', 'silent')
   const start = () => Promise.reject(new Error('CELL_ID is not set'))
 
-  await expect(startPatiently(log, start)).rejects.toThrow('CELL_ID is not set')
+  await expect(startWithRetries(log, start)).rejects.toThrow('CELL_ID is not set')
 })

@@ -10,7 +10,7 @@ const TOLD_EVERY_MS = 30_000
  * waits for the program decides how long. Logs that at once and every half minute. Throws every other failure of
  * `start`.
  */
-export async function startPatiently<T>(log: Logger, start: () => Promise<T>): Promise<T> {
+export async function startWithRetries<T>(log: Logger, start: () => Promise<T>): Promise<T> {
   let toldAt = -Infinity
   for (;;) {
     try {

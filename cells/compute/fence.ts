@@ -143,15 +143,15 @@ export class Fence implements AsyncDisposable {
 
   async #stopAll(signal: AbortSignal): Promise<void> {
     const { driver } = this.#options
-    const running = (await driver.list(patience(signal))).filter(runs).map(({ id }) => id)
+    const running = (await driver.list(deadline(signal))).filter(runs).map(({ id }) => id)
     if (running.length === 0) return
     for (const id of running) this.#ended.add(id)
     await this.#keep({})
-    await Promise.all(running.map((id) => driver.stop(id, 0, patience(signal))))
+    await Promise.all(running.map((id) => driver.stop(id, 0, deadline(signal))))
   }
 
   async #forgetRunning(signal: AbortSignal): Promise<void> {
-    const guests = await this.#options.driver.list(patience(signal))
+    const guests = await this.#options.driver.list(deadline(signal))
     const off = new Set(guests.filter((guest) => !runs(guest)).map(({ id }) => id))
     const gone = [...this.#ended].filter((id) => !off.has(id))
     if (gone.length === 0) return
@@ -178,7 +178,7 @@ export class Fence implements AsyncDisposable {
   }
 }
 
-function patience(signal: AbortSignal): AbortSignal {
+function deadline(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(BACKEND_TIMEOUT_MS)])
 }
 

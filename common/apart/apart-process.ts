@@ -21,7 +21,7 @@ export interface ApartOptions {
   readonly memoryMaxMb?: number
 }
 
-export interface Given {
+export interface ApartTask {
   readonly task: Json
   readonly end: (end: ApartEnd) => void
 }
@@ -58,7 +58,7 @@ const FROM_OTHERS: readonly string[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'
 /** One process apart and what it was given, until it has ended. */
 export class ApartProcess implements AsyncDisposable {
   readonly #child: ChildProcess
-  readonly #tasks = new Map<number, Given>()
+  readonly #tasks = new Map<number, ApartTask>()
   readonly #exited: Promise<void>
   readonly #checking: NodeJS.Timeout
   readonly #options: ApartOptions
@@ -78,8 +78,8 @@ export class ApartProcess implements AsyncDisposable {
    */
   constructor(
     options: ApartOptions,
-    tasks: readonly Given[],
-    ended: (left: readonly Given[], why: string | undefined) => void,
+    tasks: readonly ApartTask[],
+    ended: (left: readonly ApartTask[], why: string | undefined) => void,
   ) {
     this.#options = options
     const memoryMaxMb = options.memoryMaxMb ?? MEMORY_MAX_MB
@@ -113,7 +113,7 @@ export class ApartProcess implements AsyncDisposable {
   }
 
   /** False when it takes no more tasks. */
-  take(given: Given): boolean {
+  take(given: ApartTask): boolean {
     if (this.#isEnding || this.#why !== undefined || this.#child.exitCode !== null) return false
     const nth = this.givenCount
     this.givenCount += 1
@@ -135,7 +135,7 @@ export class ApartProcess implements AsyncDisposable {
     void this.#exited.finally(() => clearTimeout(kill))
   }
 
-  #send(nth: number, { task }: Given): void {
+  #send(nth: number, { task }: ApartTask): void {
     const message: TaskMessage = { nth, task }
     // The end of a process reports its tasks.
     if (this.#child.connected) this.#child.send(message, () => undefined)

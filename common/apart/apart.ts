@@ -1,5 +1,5 @@
 import type { Json } from '../saga/saga.ts'
-import { type ApartEnd, type ApartOptions, ApartProcess, type Given } from './apart-process.ts'
+import { type ApartEnd, type ApartOptions, ApartProcess, type ApartTask } from './apart-process.ts'
 
 /** Tasks that run at the same time. The others wait, so that trials leave memory for everything else. */
 const PROCESSES_MAX = 4
@@ -14,7 +14,7 @@ export class Apart implements AsyncDisposable {
   readonly #processes = new Set<ApartProcess>()
   /** Takes work of all kinds. */
   #common: ApartProcess | undefined
-  readonly #waiting: (readonly Given[])[] = []
+  readonly #waiting: (readonly ApartTask[])[] = []
   #isStopped = false
 
   constructor(options: ApartOptions) {
@@ -24,7 +24,7 @@ export class Apart implements AsyncDisposable {
   /** Never rejects. */
   run(task: Json): Promise<ApartEnd> {
     const { promise, resolve } = Promise.withResolvers<ApartEnd>()
-    const given: Given = { task, end: resolve }
+    const given: ApartTask = { task, end: resolve }
     if (this.#isStopped) resolve({ kind: 'left' })
     else if (this.#common?.take(given) !== true) this.#common = this.#begin([given])
     return promise
@@ -37,7 +37,7 @@ export class Apart implements AsyncDisposable {
     await Promise.all([...this.#processes].map((each) => each[Symbol.asyncDispose]()))
   }
 
-  #begin(tasks: readonly Given[]): ApartProcess {
+  #begin(tasks: readonly ApartTask[]): ApartProcess {
     const child = new ApartProcess(this.#options, tasks, (left, why) => {
       this.#processes.delete(child)
       if (this.#common === child) this.#common = undefined
@@ -48,7 +48,7 @@ export class Apart implements AsyncDisposable {
     return child
   }
 
-  #divide(child: ApartProcess, left: readonly Given[], why: string | undefined): void {
+  #divide(child: ApartProcess, left: readonly ApartTask[], why: string | undefined): void {
     if (left.length === 0) return
     if (why === undefined || this.#isStopped) {
       for (const { end } of left) end({ kind: 'left' })

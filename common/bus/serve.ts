@@ -57,9 +57,9 @@ const lateness = new DelayEstimator()
 
 /** The requester has given up by then and may have asked another process. */
 function isTooLate({ headers }: Msg): boolean {
-  const patience = deadlineOf(headers)
-  if (patience === undefined) return false
-  const { sender, sentAt, timeoutMs } = patience
+  const deadline = deadlineOf(headers)
+  if (deadline === undefined) return false
+  const { sender, sentAt, timeoutMs } = deadline
   return lateness.of(sender, sentAt, performance.now()) > timeoutMs
 }
 

@@ -8,7 +8,7 @@ import { type FirstLine, firstLine } from './first-line.ts'
 const NEXT_AFTER_MS = 300
 
 /** A connection to a server of the bus, and its greeting, of which nothing was passed on. */
-export interface Greeted {
+export interface OpenBusConnection {
   readonly socket: Socket
   readonly info: FirstLine
 }
@@ -27,17 +27,17 @@ export class BusDialer {
    * A server that greets, the first to do so of those that were tried. Throws when none does before `limit`; the caller
    * ends the connection.
    */
-  async dial(limit: AbortSignal): Promise<Greeted> {
+  async dial(limit: AbortSignal): Promise<OpenBusConnection> {
     const first = this.#dials
     this.#dials += 1
     const over = new AbortController()
     const signal = AbortSignal.any([limit, over.signal])
-    const tried: Promise<Greeted>[] = []
-    let used: Greeted | undefined
+    const tried: Promise<OpenBusConnection>[] = []
+    let used: OpenBusConnection | undefined
     try {
       for (let nth = 0; nth < this.#servers.length && used === undefined; nth += 1) {
         const server = this.#servers[(first + nth) % this.#servers.length] as BusAddress
-        const greeted = greetedBy(server, signal)
+        const greeted = openConnection(server, signal)
         tried.push(greeted)
         used = await firstOf(tried, greeted)
       }
@@ -56,24 +56,24 @@ export class BusDialer {
 
 /** The first that greeted; undefined once the newest has failed, or has had its time. */
 async function firstOf(
-  tried: readonly Promise<Greeted>[],
-  newest: Promise<Greeted>,
-): Promise<Greeted | undefined> {
-  const patience = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => patience.resolve(undefined), NEXT_AFTER_MS)
+  tried: readonly Promise<OpenBusConnection>[],
+  newest: Promise<OpenBusConnection>,
+): Promise<OpenBusConnection | undefined> {
+  const deadline = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => deadline.resolve(undefined), NEXT_AFTER_MS)
   try {
     const failed = newest.then(
       () => newest,
       () => undefined,
     )
     const greeted = Promise.any(tried).catch(() => undefined)
-    return await Promise.race([greeted, failed, patience.promise])
+    return await Promise.race([greeted, failed, deadline.promise])
   } finally {
     clearTimeout(timer)
   }
 }
 
-async function greetedBy(server: BusAddress, signal: AbortSignal): Promise<Greeted> {
+async function openConnection(server: BusAddress, signal: AbortSignal): Promise<OpenBusConnection> {
   const plain = connect({ host: server.host, port: server.port, noDelay: true })
   plain.on('error', () => {})
   try {

@@ -92,7 +92,7 @@ export class S3Client implements AsyncDisposable {
 
   /** The whole answer. Throws `unavailable` for any other status than 2xx and those expected. */
   async ask(asked: S3Request): Promise<S3Answer> {
-    return this.#patiently(asked, async () => {
+    return this.#withRetries(asked, async () => {
       const { statusCode, headers, body } = await this.#send(asked)
       const text = await body.text()
       if (!isAnswer(asked, statusCode) || isHiddenError(asked, text))
@@ -103,7 +103,7 @@ export class S3Client implements AsyncDisposable {
 
   /** The answer while it comes; its body must be read or destroyed. Throws as `ask` does. */
   async open(asked: S3Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    return this.#patiently(asked, async () => {
+    return this.#withRetries(asked, async () => {
       const answer = await this.#send(asked, signal)
       if (isAnswer(asked, answer.statusCode)) return answer
       const text = await answer.body.text()
@@ -122,7 +122,7 @@ export class S3Client implements AsyncDisposable {
     await this.#agent.destroy()
   }
 
-  async #patiently<T>({ operation }: S3Request, attempt: () => Promise<T>): Promise<T> {
+  async #withRetries<T>({ operation }: S3Request, attempt: () => Promise<T>): Promise<T> {
     for (let nth = 0; ; nth += 1) {
       try {
         const answer = await attempt()

@@ -49,12 +49,12 @@ export class InstanceWorkQueue implements AsyncDisposable {
     const known = this.#memory.answerOf(job.operation)
     if (known !== undefined) return known
     const running = this.#byOperation.get(job.operation) ?? this.#begin(job)
-    const patience = new AbortController()
-    const working = this.#clock.sleep(waitMs, patience.signal).then(
+    const waiting = new AbortController()
+    const working = this.#clock.sleep(waitMs, waiting.signal).then(
       (): HostAnswer => ({ state: 'working' }),
       () => running.answer,
     )
-    return Promise.race([running.answer, working]).finally(() => patience.abort(WOKEN))
+    return Promise.race([running.answer, working]).finally(() => waiting.abort(WOKEN))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -42,7 +42,7 @@ export async function listEvents(operator: Operator, options: EventOptions): Pro
   )
   await write(operator, options, page.events)
   if (options.follow !== true) return
-  const more = (after: string) => patiently(operator, () => streamOf(within, query, after))
+  const more = (after: string) => withRetries(operator, () => streamOf(within, query, after))
   for (let after = page.next; ; await sleep(AGAIN_MS)) {
     const stream = await more(after)
     if (stream === undefined) continue
@@ -70,7 +70,7 @@ async function queryOf(session: Session, options: EventOptions): Promise<Query> 
 }
 
 /** Undefined where the gateway does not answer. */
-async function patiently<Result>(
+async function withRetries<Result>(
   { err }: Operator,
   ask: () => Promise<Result>,
 ): Promise<Result | undefined> {
