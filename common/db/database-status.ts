@@ -5,7 +5,7 @@ import { chooseWriter, type NodeState } from './choose-writer.ts'
 import { connectionTo } from './connection-options.ts'
 import { databaseUrls } from './database-url.ts'
 import { codeOf } from './failures.ts'
-import { lookAt } from './node-state.ts'
+import { queryState } from './node-state.ts'
 
 const CONNECT_LIMIT_MS = 3_000
 
@@ -88,7 +88,7 @@ async function look(url: string): Promise<Looked> {
     await connection.query(`USE \`${name.replaceAll('`', '``')}\``).catch((error: unknown) => {
       if (codeOf(error) !== 'ER_BAD_DB_ERROR') throw error
     })
-    return { url, connection, state: await lookAt(connection), reason: undefined }
+    return { url, connection, state: await queryState(connection), reason: undefined }
   } catch (error) {
     connection?.destroy()
     return { url, connection: undefined, state: undefined, reason: (error as Error).message }
