@@ -5,6 +5,7 @@ import { RETRY_MS } from '#common/db/retry.ts'
 import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { CertificateFiles } from '#common/tls/certificate.ts'
+import type { AdmissionLimits } from './app/admission.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
 import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
@@ -90,6 +91,8 @@ export interface GatewayConfig {
   readonly projectRequestsPerMinute: number
   /** That this gateway works on at a time. */
   readonly requestsInProgressMax: number
+  /** Of these, how many of each kind. */
+  readonly admission: AdmissionLimits
   /** How long what users delete can be restored; 0: not at all. */
   readonly reclaimIntervalS: number
   readonly forcesConfigDrive: boolean
@@ -180,6 +183,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       0,
     ),
     requestsInProgressMax: read.integer('REQUESTS_IN_PROGRESS_MAX', 1_000, 1),
+    admission: readAdmission(read),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
     forcesConfigDrive: read.boolean('FORCE_CONFIG_DRIVE', false),
   }
@@ -223,6 +227,15 @@ function readImages(
       projectMax: read.integer('IMAGE_PROJECT_UPLOADS_MAX', 8, 1, 10_000),
     },
     imageImport: readImportRules(read),
+  }
+}
+
+function readAdmission(read: EnvReader): AdmissionLimits {
+  return {
+    list: read.integer('LISTS_IN_PROGRESS_MAX', 4, 1, 1_000),
+    boot: read.integer('BOOTS_IN_PROGRESS_MAX', 32, 1, 1_000),
+    read: read.integer('READS_IN_PROGRESS_MAX', 128, 1, 10_000),
+    other: read.integer('CHANGES_IN_PROGRESS_MAX', 192, 1, 10_000),
   }
 }
 

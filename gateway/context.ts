@@ -10,6 +10,7 @@ import { RunningReconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { CertificateWatch } from '#common/tls/certificate-watch.ts'
+import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
@@ -36,6 +37,7 @@ import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { observeAdmission } from './observe-admission.ts'
 import { observeImageStore } from './observe-image-store.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
@@ -68,6 +70,7 @@ export interface Gateway extends AsyncDisposable {
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
   readonly requestSlots: RequestSlots
+  readonly admission: Admission
 }
 
 /** The global database, in which transactions leave a mark of their commit. */
@@ -115,6 +118,8 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
   const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
   audit.whenLeft(() => late.nudge())
   observeMissing(metrics.registry, compute)
+  const admission = new Admission(config.admission, systemClock)
+  observeAdmission(metrics.registry, admission)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity
 
@@ -140,6 +145,7 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
     isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
     requestSlots: new RequestSlots(config.requestsInProgressMax),
+    admission,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

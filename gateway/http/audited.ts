@@ -2,6 +2,8 @@ import type { AuditTrail } from '../app/audit/audit-trail.ts'
 import type { Endpoint, Exchange } from './endpoint.ts'
 
 const TARGET_MAX = 255
+/** Was not looked at, and would be as many records as a client that tries again at once can cause. */
+const TOO_MANY = 429
 /** Methods that change nothing. */
 export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 /** Few changes, of who may do what and of the cloud itself: none is answered before it is on record. */
@@ -17,7 +19,8 @@ export async function audited(
   { c, work, caller, operation }: Exchange,
   status: number,
 ): Promise<void> {
-  if (READING.has(method) || caller === undefined || caller.userId === '') return
+  if (status === TOO_MANY || READING.has(method) || caller === undefined || caller.userId === '')
+    return
   const { userId, userName, projectId } = caller
   const { requestId } = work
   const action = `${service.name}:${operation?.id ?? route}`

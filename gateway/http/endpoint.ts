@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { WorkContext } from '#common/context.ts'
 import { workContext } from '#common/context.ts'
@@ -23,6 +24,7 @@ import { refuseRing } from './refuse-ring.ts'
 import { answerResponse, failureResponse, routerRefusal } from './response.ts'
 import type { ServiceFace } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
+import { workKind } from './work-kind.ts'
 
 const REFUSED = 400
 
@@ -126,9 +128,10 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 
 /**
  * The order, and why: requests that are too many or too large end before they cost anything, then those that go round
- * in a ring; then the token, so that callers without one learn nothing; then the project's rate; the microversion,
- * which every later answer names, and by which an operation may be absent; the rule before the body is read, so that
- * only allowed requests cost memory (an action's rule is known only from its body).
+ * in a ring; then the token, so that callers without one learn nothing; then the project's rate, and whether its queue
+ * is full; the microversion, which every later answer names, and by which an operation may be absent; the rule before
+ * the body is read, so that only allowed requests cost memory (an action's rule is known only from its body). A valid
+ * request waits for its project's turn last, so that no client that sends slowly has a place.
  */
 async function runStages(
   endpoint: Endpoint,
@@ -141,7 +144,10 @@ async function runStages(
   refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.verifier, exchange.input)
+  const isAdmitted = isPublic || single?.isStreaming === true
+  const kind = workKind(endpoint, searchOf(exchange.c.req.url))
   if (!isPublic) refuseTooMany(gateway, caller)
+  if (!isAdmitted) gateway.admission.refuseIfFull(kind, projectOf(caller))
   exchange.caller = caller
   if (single !== undefined) exchange.operation = single.operation
   refuseOutsideRules(endpoint, exchange, caller)
@@ -159,6 +165,9 @@ async function runStages(
   if (single === undefined) bound.check?.(caller)
 
   const call = callOf(gateway, exchange, caller, { bound, version, body })
+  using _place = isAdmitted
+    ? undefined
+    : await gateway.admission.take(kind, projectOf(caller), connectionOf(exchange))
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
   return await answerResponse(
@@ -176,12 +185,19 @@ function refuseAbsent({ route }: Endpoint, operation: Operation, version: Microv
   throw new Failure(kind, `${route} does not exist at microversion ${version}.`)
 }
 
+/** Requests of no project count as those of one of its own for each user. */
+function projectOf({ projectId, userId }: Caller): string {
+  return projectId ?? userId
+}
+
+/** Undefined for a request made inside the process. */
+function connectionOf({ c }: Exchange): ServerResponse | undefined {
+  return (c.env as { readonly outgoing?: ServerResponse } | undefined)?.outgoing
+}
+
 /** Refuses with 429 a project that asks more often than the operator lets any. */
-function refuseTooMany(
-  { requestLimiter }: Pick<Gateway, 'requestLimiter'>,
-  { projectId, userId }: Caller,
-): void {
-  const waitMs = requestLimiter?.take(projectId ?? userId) ?? 0
+function refuseTooMany({ requestLimiter }: Pick<Gateway, 'requestLimiter'>, caller: Caller): void {
+  const waitMs = requestLimiter?.take(projectOf(caller)) ?? 0
   if (waitMs === 0) return
   const waitS = Math.ceil(waitMs / 1_000)
   throw new TooOften(`This project asks too often: try again in ${waitS} s.`, waitMs)

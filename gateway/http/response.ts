@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
 import { errorFields } from '#common/log.ts'
 import type { Gateway } from '../context.ts'
 import type { Exchange } from './endpoint.ts'
@@ -90,8 +90,8 @@ export function routerRefusal(service: ServiceFace, exchange: Exchange): Respons
 }
 
 function hasHungUp({ c }: Exchange): boolean {
-  const { incoming } = (c.env ?? {}) as { readonly incoming?: IncomingMessage }
-  return incoming?.destroyed === true && !incoming.complete
+  const { incoming, outgoing } = (c.env ?? {}) as Partial<HttpBindings>
+  return outgoing?.destroyed === true || (incoming?.destroyed === true && !incoming.complete)
 }
 
 function messageKind(error: unknown): string {

@@ -36,6 +36,8 @@ export interface Operation {
   readonly ranges: readonly VersionRange[]
   /** True for what clients know and is always answered with a fault. */
   readonly isRefused: boolean
+  /** True for a list of which a page is asked for, with `limit`. */
+  readonly isPaged: boolean
   /** The answer at microversions without the operation: 404, or 400 where its path means something else there. */
   readonly absentAs: 404 | 400
   isAvailable(version: Microversion): boolean
@@ -72,6 +74,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
     policy: String(node['x-policy']),
     ranges: rangesOf(node),
     isRefused: node['x-refused'] === true,
+    isPaged: hasLimit(node['parameters']),
     absentAs: node['x-absent'] === 400 ? 400 : 404,
     isAvailable: (version) => existsAt(node, version),
     successStatus: perVersion(node['responses'], (version) => successStatus(node, version)),
@@ -125,6 +128,11 @@ function requests(
     made.set(version, request)
     return request
   }
+}
+
+function hasLimit(parameters: unknown): boolean {
+  const all: readonly unknown[] = Array.isArray(parameters) ? parameters : []
+  return all.some((each) => isNode(each) && each['in'] === 'query' && each['name'] === 'limit')
 }
 
 /** Remembers what was made per stretch of microversions with equal projections. */

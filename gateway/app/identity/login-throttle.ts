@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
-import type { Asker } from './fair-queue.ts'
+import type { Asker } from '../fair-queue.ts'
 
 /** How many failures an account has from one peer, in which time, before that peer is refused for the rest of that time. */
 export interface Lockout {

@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Failure } from '#common/errors.ts'
-import { type Asker, FairQueue } from './fair-queue.ts'
+import { type Asker, FairQueue } from '../fair-queue.ts'
+import { TooOften } from '../request-limiter.ts'
 
 /** OWASP's minimum for scrypt at r=8, p=1 with 16 MiB; about 40 ms of one core. */
 const COST = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const
@@ -12,6 +12,8 @@ const PARALLEL_MAX = 2
 /** More waiting hashes than this take longer than a client waits. */
 const WAITING_MAX = 100
 const WAITING_PER_ACCOUNT_MAX = 50
+/** Those that wait have been hashed by then. */
+const RETRY_AFTER_MS = 3_000
 
 const scryptAsync = promisify(
   scrypt as (
@@ -26,7 +28,8 @@ const queue = new FairQueue({
   parallelMax: PARALLEL_MAX,
   waitingMax: WAITING_MAX,
   waitingPerAccountMax: WAITING_PER_ACCOUNT_MAX,
-  refusal: () => new Failure('unavailable', 'Too many logins at once. Please try again.'),
+  refusal: () =>
+    new TooOften('Too many logins at once. Please try again in some seconds.', RETRY_AFTER_MS),
 })
 /** Users with a token, who set passwords and secrets, share one place among the peers. */
 const KNOWN_USERS: Asker = { peer: 'users', account: 'users' }
@@ -38,7 +41,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64')}$${key.toString('base64')}`
 }
 
-/** True if the secret has this hash. Takes the same time for either result; throws `unavailable` when too many checks wait. */
+/** True if the secret has this hash. Takes the same time for either result; throws `TooOften` when too many checks wait. */
 export async function verifyPassword(
   password: string,
   stored: string,

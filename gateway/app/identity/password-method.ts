@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { findLogin, type UserReference } from '../../db/identity/users.ts'
-import type { Asker } from './fair-queue.ts'
+import type { Asker } from '../fair-queue.ts'
 import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'

@@ -77,3 +77,37 @@ test('a failure of the work is its own, and the next begins', async () => {
   await expect(failing).rejects.toThrow('broken')
   expect(await next).toBe('done')
 })
+
+test('a peer has no more tasks at a time than its share, and the places that it leaves go to others', async () => {
+  const refusal = () => new Error('no place')
+  const limits = { parallelMax: 3, parallelPerPeerMax: 2, waitingMax: 10, waitingPerAccountMax: 10 }
+  const works = new Works(new FairQueue({ ...limits, refusal }))
+  for (const name of ['a1', 'a2', 'a3', 'a4']) works.add('a', name)
+  await new Promise(setImmediate)
+  expect(works.begun).toEqual(['a1', 'a2'])
+
+  works.add('b', 'b1')
+  works.add('b', 'b2')
+  await works.endAll()
+
+  expect(works.begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4'])
+})
+
+test('a task that leaves the queue has no turn, and makes room for another', async () => {
+  const one = queue(1)
+  const running = one.takeNow({ peer: 'a', account: 'a' })!
+  const left = one.wait({ peer: 'b', account: 'b' })
+  expect(one.hasPlace({ peer: 'c', account: 'c' })).toBe(false)
+  const refused = expect(left.turn).rejects.toThrow('hung up')
+
+  expect(left.leave(new Error('hung up'))).toBe(true)
+  await refused
+  expect(left.leave(new Error('again'))).toBe(false)
+  const next = one.wait({ peer: 'c', account: 'c' })
+  running[Symbol.dispose]()
+
+  const place = await next.turn
+  expect([one.running, one.waiting]).toEqual([1, 0])
+  place[Symbol.dispose]()
+  expect(one.running).toBe(0)
+})
