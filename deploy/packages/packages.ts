@@ -131,6 +131,7 @@ export type Purpose =
   | 'faults'
   | 'control-plane'
   | 'ceph'
+  | 'release'
 
 export interface Package {
   readonly name: string
@@ -195,6 +196,9 @@ export const PACKAGES: readonly Package[] = [
   ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
   ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),
   ...CEPH_LIBRARIES.map((name): Package => ({ name, purpose: 'ceph' })),
+  { name: 'umoci', purpose: 'release', program: 'umoci' },
+  { name: 'runc', purpose: 'release', program: 'runc' },
+  { name: 'mmdebstrap', purpose: 'release', program: 'mmdebstrap' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },

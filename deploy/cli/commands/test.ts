@@ -45,14 +45,16 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
   process.exitCode = failedChecks.length > 0 ? 1 : code
 }
 
+const LARGE = ['ansible', 'browser', 'ceph', 'ironic', 'keystone', 'release'] as const
+
 /**
- * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic and Keystone, which are large, for the long way only. Where they
+ * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic, Keystone and what makes a release, which are large, for the long way only. Where they
  * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
-    const large = isAll ? (['ansible', 'browser', 'ceph', 'ironic', 'keystone'] as const) : []
+    const large = isAll ? LARGE : []
     await installPackages(
       ['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients', 'control-plane', ...large],
       progress,
