@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Connection, createConnection } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { Failure } from '../errors.ts'
 import { chooseWriter, type NodeState } from './choose-writer.ts'
-import { connectionTo } from './connection-options.ts'
 import { applyAll, electWriter, queryState, SILENCE_MAX_MS } from './node-state.ts'
+import { openNode } from './open-node.ts'
 
 /** Between two looks at a node: while the writer is known, and while it is looked for. */
 const QUERY_EVERY_MS = 400
@@ -118,10 +118,7 @@ export class ClusterNodes implements AsyncDisposable {
   async #connected(url: string): Promise<Connection> {
     const known = this.#connections.get(url)
     if (known !== undefined) return known
-    const connection = await createConnection({
-      ...connectionTo(url),
-      connectTimeout: SILENCE_MAX_MS,
-    })
+    const connection = await openNode(url, SILENCE_MAX_MS)
     connection.on('error', () => this.#forget(url))
     this.#connections.set(url, connection)
     return connection

@@ -42,6 +42,15 @@ test('several who migrate at once leave every migration applied once', async () 
   expect(migrations).toEqual({ applied: tags, pending: [] })
 })
 
+test('a database on several servers is created, too', async () => {
+  const closed = `127.0.0.1:${await freePort()}`
+  const made = withDatabase(url, `${new URL(url).pathname.slice(1)}_several`)
+
+  await migrateDatabase(made.replace('@', `@${closed},`), FOLDER)
+
+  expect(await databaseStatus(made, FOLDER)).toMatchObject({ migrations: { pending: [] } })
+})
+
 test('migrations of a newer release are counted', async () => {
   const older = join(directory, 'older')
   await cp(FOLDER, older, { recursive: true })

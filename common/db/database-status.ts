@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { chooseWriter, type NodeState } from './choose-writer.ts'
-import { connectionTo } from './connection-options.ts'
 import { databaseUrls } from './database-url.ts'
 import { codeOf } from './failures.ts'
 import { queryState } from './node-state.ts'
+import { openNode } from './open-node.ts'
 
 const CONNECT_LIMIT_MS = 3_000
 
@@ -76,18 +76,10 @@ export async function databaseStatus(
   }
 }
 
-/** A database that was not made yet is looked at without it. */
 async function look(url: string): Promise<Looked> {
-  const server = new URL(url)
-  server.pathname = ''
   let connection: Connection | undefined
   try {
-    const options = { ...connectionTo(server.href), connectTimeout: CONNECT_LIMIT_MS }
-    connection = await createConnection(options)
-    const name = decodeURIComponent(new URL(url).pathname.slice(1))
-    await connection.query(`USE \`${name.replaceAll('`', '``')}\``).catch((error: unknown) => {
-      if (codeOf(error) !== 'ER_BAD_DB_ERROR') throw error
-    })
+    connection = await openNode(url, CONNECT_LIMIT_MS)
     return { url, connection, state: await queryState(connection), reason: undefined }
   } catch (error) {
     connection?.destroy()
