@@ -84,6 +84,19 @@ test('addresses are tried, unless offline: a database with the account, others b
   ])
 })
 
+test('one of several servers is enough, and those that do not answer are noted', async () => {
+  const { databaseRootUrl: url, natsUrl } = await testServices()
+  const closed = `127.0.0.1:${await freePort()}`
+  const env = gateway({
+    GATEWAY_DATABASE_URL: url.replace('@', `@${closed},`),
+    GATEWAY_NATS_URL: natsUrl,
+  })
+
+  const findings = await checkSettings(env, { isOffline: false })
+  const shown = findings.filter(({ what }) => what.startsWith('GATEWAY_DATABASE_URL'))
+  expect(shown.map(({ is }) => is)).toEqual(['note', 'ok'])
+})
+
 test('an environment without settings of Weir is refused', async () => {
   await expect(checkSettings({ PATH: '/bin' }, { isOffline: true })).rejects.toThrow('--env-file')
 })
