@@ -14,6 +14,16 @@ export interface ProxyOptions {
   readonly port: number
   /** `HOST:PORT` of each gateway. */
   readonly gateways: readonly string[]
+  /** Absent: it serves HTTP, and connects to the gateways by HTTP. */
+  readonly tls?: ProxyTls
+}
+
+/** PEM files of a proxy that serves HTTPS, and connects to the gateways by it. */
+export interface ProxyTls {
+  /** Its certificate with the key. */
+  readonly certificateFile: string
+  /** Of the authorities whose certificates gateways may have. */
+  readonly caFile: string
 }
 
 const READY_LIMIT_MS = 10_000
@@ -54,8 +64,13 @@ export async function startProxy(
  * whose answer was lost does so where repeating it does no harm. The proxy gives a boot an idempotency key, which makes it
  * such a request.
  */
-export function proxyConfig({ host, port, gateways }: ProxyOptions): string {
-  const servers = gateways.map((gateway, place) => `  server gateway-${place + 1} ${gateway}`)
+export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string {
+  const verified = tls === undefined ? '' : ` ssl verify required ca-file ${tls.caFile}`
+  const servers = gateways.map(
+    (gateway, place) => `  server gateway-${place + 1} ${gateway}${verified}`,
+  )
+  // Consoles and events are WebSockets of HTTP/1.1.
+  const certificate = tls === undefined ? '' : ` ssl crt ${tls.certificateFile} alpn http/1.1`
   return `global
   maxconn 8000
   # The bodies of requests that may be repeated must fit in.
@@ -76,7 +91,7 @@ defaults
   option http-server-close
 
 frontend weir
-  bind ${host}:${port}
+  bind ${host}:${port}${certificate}
   option forwardfor
   default_backend gateways
 

@@ -9,25 +9,8 @@ import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
 import { type Lifetime, logTail, startProcess } from '../process/start-process.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import { createData } from './create-data.ts'
-import { type Options, optionFile, privateOptions } from './option-file.ts'
-
-/** A node of a Galera cluster, as the others reach it. */
-export interface GaleraMember {
-  readonly name: string
-  /** For SQL, for the group, for the changes that a node missed (IST), and for a whole copy of the data (SST). */
-  readonly ports: {
-    readonly sql: number
-    readonly group: number
-    readonly ist: number
-    readonly sst: number
-  }
-}
-
-export interface GaleraCluster {
-  readonly members: readonly GaleraMember[]
-  /** Of root and of the account with which a node copies its data to another. */
-  readonly password: string
-}
+import { type GaleraCluster, type GaleraMember, galeraOptions } from './galera-options.ts'
+import { optionFile, privateOptions } from './option-file.ts'
 
 /** How a node starts: `found` begins a cluster with the data of this node, `join` takes part in the one that runs. */
 export type GaleraStart = 'found' | 'join'
@@ -36,7 +19,6 @@ export type GaleraStart = 'found' | 'join'
 const READY_LIMIT_MS = 120_000
 const PROBE_TIMEOUT_MS = 2_000
 const RECOVER_LIMIT_MS = 60_000
-const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
 
 /**
  * Afterwards the node serves the data under `directory` and is synced with its cluster. A node without data receives
@@ -74,42 +56,6 @@ export async function startGaleraNode(
 /** The URL of one node, as root. */
 export function galeraRootUrl({ password }: GaleraCluster, { ports }: GaleraMember): string {
   return `mysql://root:${password}@127.0.0.1:${ports.sql}/`
-}
-
-/** The options that make a MariaDB a node of the cluster. */
-export function galeraOptions(own: GaleraMember, { members, password }: GaleraCluster): Options {
-  const { sql, group, ist, sst } = own.ports
-  const provider = [
-    `gmcast.listen_addr=tcp://127.0.0.1:${group}`,
-    `ist.recv_addr=127.0.0.1:${ist}`,
-    'gcache.size=64M',
-    'socket.ssl=NO',
-    // A node that says nothing for a second leaves the cluster, so that the others go on.
-    'evs.keepalive_period=PT0.25S',
-    'evs.inactive_check_period=PT0.25S',
-    'evs.suspect_timeout=PT1S',
-    'evs.inactive_timeout=PT3S',
-    'evs.install_timeout=PT3S',
-    'gmcast.peer_timeout=PT1S',
-  ]
-  const others = members.map(({ ports }) => `127.0.0.1:${ports.group}`)
-  return [
-    ['binlog-format', 'ROW'],
-    ['innodb-autoinc-lock-mode', 2],
-    ['wsrep-on', 'ON'],
-    ['wsrep-provider', LIBRARY],
-    ['wsrep-cluster-name', 'weir'],
-    ['wsrep-cluster-address', `gcomm://${others.join(',')}`],
-    ['wsrep-node-name', own.name],
-    ['wsrep-node-address', '127.0.0.1'],
-    ['wsrep-node-incoming-address', `127.0.0.1:${sql}`],
-    // The one transfer during which the node that gives its data goes on to serve.
-    ['wsrep-sst-method', 'mariabackup'],
-    ['wsrep-sst-auth', `sst:${password}`],
-    ['wsrep-sst-receive-address', `127.0.0.1:${sst}`],
-    ['wsrep-slave-threads', 2],
-    ['wsrep-provider-options', `"${provider.join(';')}"`],
-  ]
 }
 
 /** Without the position up to which its tables go, a node that was killed would receive a whole copy of the data. */

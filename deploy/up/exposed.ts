@@ -1,15 +1,11 @@
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { Failure } from '#common/errors.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState, GatewayRecord } from '../deployment/state.ts'
-import { runTool } from '../packages/run-tool.ts'
-import { findProgram } from '../process/find-program.ts'
+import { makeSelfSigned } from '../machine/self-signed.ts'
 import { freePort } from '../process/free-port.ts'
 import { isRunning } from '../process/process-identity.ts'
-
-const DAYS = 3_650
-const LIMIT_MS = 30_000
 
 /** Afterwards there is a self-signed certificate for this address, made once: joining machines recognize it by its key. */
 export async function keepCertificate(layout: Layout, address: string): Promise<void> {
@@ -19,31 +15,12 @@ export async function keepCertificate(layout: Layout, address: string): Promise<
       `--address ${address} is not an IP address. Give one of this machine.`,
     )
   const { certificateFile, certificateKeyFile: keyFile } = layout
-  if (!existsSync(certificateFile)) await makeCertificate(certificateFile, keyFile, address)
-}
-
-async function makeCertificate(file: string, keyFile: string, address: string): Promise<void> {
-  const draft = `${file}.new`
-  const kind = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-  ]
-  const names = `subjectAltName=IP:${address},IP:127.0.0.1,DNS:localhost`
-  await runTool(
-    findProgram('openssl'),
-    [
-      ...kind,
-      ...['-days', String(DAYS), '-subj', '/CN=weir', '-addext', names],
-      ...['-keyout', keyFile, '-out', draft],
-    ],
-    { limitMs: LIMIT_MS },
-  )
-  renameSync(draft, file)
+  if (!existsSync(certificateFile))
+    await makeSelfSigned({ certificateFile, keyFile }, [
+      `IP:${address}`,
+      'IP:127.0.0.1',
+      'DNS:localhost',
+    ])
 }
 
 /** Tried one after the other before the kernel chooses: a neighbour's number is easier to remember. */

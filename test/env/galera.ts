@@ -6,13 +6,8 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { findWriter } from '#common/db/cluster-nodes.ts'
 import { joinDatabaseUrls, withDatabase } from '#common/db/database-url.ts'
 import { waitFor } from '#common/wait-for.ts'
-import {
-  type GaleraCluster,
-  type GaleraMember,
-  type GaleraStart,
-  galeraRootUrl,
-  startGaleraNode,
-} from '#deploy/mariadb/galera-node.ts'
+import { type GaleraStart, galeraRootUrl, startGaleraNode } from '#deploy/mariadb/galera-node.ts'
+import type { GaleraCluster, GaleraMember } from '#deploy/mariadb/galera-options.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { isRunning, type ProcessIdentity } from '#deploy/process/process-identity.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
