@@ -5,6 +5,7 @@ import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addConfigCommand } from './commands/config.ts'
+import { addControlPlaneCommands } from './commands/control-plane.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
@@ -46,6 +47,7 @@ export function createProgram(operator: Operator): Command {
   addBackupCommands(program)
   addAdminCommand(program)
   program.commandsGroup(PRODUCTION)
+  addControlPlaneCommands(program)
   addConfigCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)

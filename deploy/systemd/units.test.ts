@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { layoutIn } from '../deployment/layout.ts'
 import { projectRoot } from '../paths.ts'
+import { findProgram } from '../process/find-program.ts'
 import { bootUnit, keepBootUnit, removeBootUnit } from './boot-unit.ts'
 
 const INSTALLED = '/usr/lib/weir'
@@ -33,7 +34,13 @@ function analyze(...args: readonly string[]): {
 function installed(name: string): string {
   const file = join(directory, name)
   const text = readFileSync(join(import.meta.dirname, name), 'utf8')
-  writeFileSync(file, text.replaceAll(INSTALLED, projectRoot))
+  const present = text
+    .replaceAll(INSTALLED, projectRoot)
+    .replace(
+      /^(ExecStart=)\/usr\/sbin\/(\S+)/m,
+      (_, key: string, name: string) => key + findProgram(name),
+    )
+  writeFileSync(file, present)
   return file
 }
 
@@ -42,6 +49,9 @@ describe.skipIf(!hasAnalyze)('units', () => {
     // Exposure in tenths, from 0 to 100: the worse, the more a program that was taken over could do.
     ['weir-gateway.service', 'weir-gateway.service', 20],
     ['weir-cell@.service', 'weir-cell@north.service', 20],
+    ['weir-mariadb.service', 'weir-mariadb.service', 20],
+    ['weir-nats.service', 'weir-nats.service', 20],
+    ['weir-haproxy.service', 'weir-haproxy.service', 20],
     // It acts as root on the machine's hypervisor.
     ['weir-compute@.service', 'weir-compute@one.service', 80],
   ])('%s is valid, and no more exposed than it needs to be', (file, instance, exposureMax) => {

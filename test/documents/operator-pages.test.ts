@@ -55,7 +55,7 @@ function writeClouds(change: object): void {
   writeFileSync(join(here.folder, 'clouds.yaml'), stringify({ clouds }))
 }
 
-const PRODUCTION = pageScript('docs/how-to/production.md', {
+const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
   './weir up --address 192.0.2.10 --gateways 2': {
     typed: `./weir up --address 192.0.2.10 --gateways 2 ${SIMULATED}`,
     shows: /Server first is ACTIVE/,

@@ -1,0 +1,221 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { callApi, type Session, signIn } from '#deploy/api/session.ts'
+import { ensureFlavors } from '#deploy/catalog/ensure-flavors.ts'
+import { ensureImage, simulatedImage } from '#deploy/catalog/ensure-image.ts'
+import { trust } from '../env/certificate.ts'
+import { type Machine, MachineNetwork } from '../env/machines/machine.ts'
+import { pageScript, type Step } from './page-script.ts'
+
+// Goal: the commands of the page for three machines make a control plane from nothing, each machine with an address of its
+// own; and where one of the machines is lost, with everything on it, users notice nothing but latency.
+
+const MADE_MS = 300_000
+const STATE_MS = 60_000
+const BOOTS = 5
+const VERSION = { 'openstack-api-version': 'compute 2.90' }
+const START_ALL = 'systemctl enable --now weir-mariadb weir-nats weir-gateway weir-haproxy'
+const JOIN = './weir gateway join --from https://192.0.2.11:8445 --token-file token'
+const ENVIRONMENT = 'export OS_CLOUD=weir-admin OS_CLIENT_CONFIG_FILE=/etc/weir/clouds.yaml'
+
+const log = createLogger('production', 'info')
+
+let network: MachineNetwork
+let machines: readonly [Machine, Machine, Machine]
+let cell: Machine
+let joinToken = ''
+let isTrusted: Disposable
+let demo: Session
+
+/** The addresses of the page are those of this test's network. */
+function typed(line: string): string {
+  return line.replaceAll('192.0.2.', `${network.prefix}.`)
+}
+
+async function succeed(machine: Machine, line: string): Promise<string> {
+  const { code, said } = await machine.type(typed(line))
+  expect(code, `${line} said: ${said}`).toBe(0)
+  return said
+}
+
+/** The first machine waits until the other one has used the token that it prints. */
+async function admit(other: Machine): Promise<void> {
+  const [first] = machines
+  const waiting = first.begin(`./weir gateway admit ${other.address}`)
+  const ended = new Promise<number | null>((resolve) => waiting.once('exit', resolve))
+  let said = ''
+  waiting.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  await waitFor('a token', () => said.endsWith('\n'), STATE_MS)
+  await succeed(other, `echo ${said.trim()} > /run/token`)
+  await succeed(other, JOIN.replace('token-file token', 'token-file /run/token'))
+  expect(await ended).toBe(0)
+}
+
+const [FIRST, SECOND, THIRD] = [() => machines[0], () => machines[1], () => machines[2]]
+const AT: Readonly<Record<string, () => readonly Machine[]>> = {
+  all: () => machines,
+  first: () => [FIRST()],
+  second: () => [SECOND()],
+  third: () => [THIRD()],
+  cell: () => [cell],
+}
+const IS_HERE = 'The packages of this machine are those of the others.'
+
+const HOW: Readonly<Record<string, Step>> = {
+  'apt-get install npm mariadb-server mariadb-backup galera-4 nats-server haproxy socat': {
+    notTyped: IS_HERE,
+  },
+  'systemctl disable --now mariadb nats-server haproxy': { notTyped: IS_HERE },
+  'cd /usr/lib/weir && npm ci --ignore-scripts': { notTyped: IS_HERE },
+  'useradd --system --home-dir /var/lib/weir weir': { at: 'all' },
+  'cp deploy/systemd/weir-*.service /etc/systemd/system/': { at: 'all' },
+  'systemctl daemon-reload': { at: 'all' },
+  './weir init --machines 192.0.2.11,192.0.2.12,192.0.2.13 --endpoint 192.0.2.10': {
+    shows: /Clients reach it at https:\/\/[\d.]+:8443/,
+  },
+  './weir gateway admit 192.0.2.12': { notTyped: 'It is typed with the join that it waits for.' },
+  [JOIN]: { notTyped: 'The same.', before: () => admit(SECOND()) },
+  [START_ALL]: {
+    at: 'second',
+    after: async () => {
+      await admit(THIRD())
+      await succeed(THIRD(), START_ALL)
+      // As keepalived does.
+      await SECOND().takeAddress(`${network.prefix}.10`)
+    },
+  },
+  './weir db status --env-file /etc/weir/gateway.env': {
+    at: 'third',
+    shows: /machine-1 +writer[^]*machine-2 +ready[^]*machine-3 +ready/,
+  },
+  './weir config check --env-file /etc/weir/gateway.env': { at: 'third' },
+  [ENVIRONMENT]: { notTyped: 'It is typed before the next command.' },
+  './weir cell token create north': {
+    typed: `${ENVIRONMENT}; ./weir cell token create north`,
+    shows: /WEIR_JOIN_TOKEN=weir1\./,
+  },
+  'WEIR_JOIN_TOKEN=weir1.… ./weir cell join --gateway https://192.0.2.10:8443': {
+    at: 'cell',
+    typed:
+      'WEIR_HOME=/var/lib/weir/home WEIR_JOIN_TOKEN=weir1.… ./weir cell join --gateway https://192.0.2.10:8443 --driver fake --hosts 1',
+    shows: /Cell north has joined/,
+  },
+  './weir cell join': { notTyped: 'It stands for the command above.' },
+}
+
+async function typePage(): Promise<void> {
+  for (const step of pageScript('docs/how-to/production.md', HOW).steps) {
+    await step.before?.()
+    for (const machine of step.notTyped === undefined ? AT[step.at ?? 'first']!() : []) {
+      const line = (step.typed ?? step.line).replace('weir1.…', joinToken)
+      const begun = performance.now()
+      const said = await succeed(machine, line)
+      log.info({ line: step.line, ms: Math.round(performance.now() - begun) }, 'typed')
+      if (step.shows !== undefined) expect(said).toMatch(step.shows)
+      joinToken = /weir1\.[\w-]+\.[\w-]+/.exec(said)?.[0] ?? joinToken
+    }
+    await step.after?.()
+  }
+}
+
+interface Server {
+  readonly id: string
+  readonly status: string
+}
+
+/** Returns once the server is ACTIVE and deleted again. Throws for any request that fails. */
+async function bootAndDelete(imageRef: string): Promise<void> {
+  const path = '/compute/v2.1/servers'
+  const server = { name: 'one', flavorRef: '1', imageRef, networks: 'none' }
+  const made = await callApi<{ server: Server }>(demo, {
+    method: 'POST',
+    path,
+    headers: VERSION,
+    body: { server },
+  })
+  const own = `${path}/${made.server.id}`
+  const state = await waitFor(
+    'the server to be built',
+    async () => {
+      const shown = await callApi<{ server: Server }>(demo, { method: 'GET', path: own })
+      return shown.server.status === 'BUILD' ? undefined : shown.server.status
+    },
+    STATE_MS,
+  )
+  expect(state).toBe('ACTIVE')
+  await callApi(demo, { method: 'DELETE', path: own })
+}
+
+describe.skipIf(process.getuid?.() !== 0)('three machines', () => {
+  beforeAll(async () => {
+    network = new MachineNetwork()
+    machines = [await network.add(11), await network.add(12), await network.add(13)]
+    cell = await network.add(21)
+    for (const machine of machines) await machine.share('/var/lib/weir/images')
+    await typePage()
+    const caFile = join(network.directory, 'tls.crt')
+    writeFileSync(caFile, await succeed(FIRST(), 'cat /etc/weir/tls.crt'))
+    isTrusted = trust({ caFile, certificateFile: caFile, keyFile: '' })
+  }, MADE_MS)
+
+  afterAll(async () => {
+    isTrusted?.[Symbol.dispose]()
+    await network?.[Symbol.asyncDispose]()
+  }, MADE_MS)
+
+  let image = ''
+
+  test('a server that is booted through the proxies is ACTIVE', async () => {
+    const url = `https://${network.prefix}.10:8443`
+    const account = async (name: 'admin' | 'demo') => ({
+      userName: name,
+      projectName: name,
+      password: await succeed(FIRST(), `cat /etc/weir/${name}.password`),
+    })
+    const admin = await signIn(url, await account('admin'))
+    demo = await signIn(url, await account('demo'))
+    await ensureFlavors(admin)
+    await ensureImage(admin, simulatedImage)
+    const { images } = await callApi<{ images: readonly { id: string }[] }>(demo, {
+      method: 'GET',
+      path: '/image/v2/images',
+    })
+    image = images[0]!.id
+
+    await bootAndDelete(image)
+  })
+
+  test('the loss of the machine with the writer of the databases costs latency only', async () => {
+    let booted = 0
+    let isOver = false
+    let longestMs = 0
+    const failures: string[] = []
+    const boots = async () => {
+      while (!isOver) {
+        const begun = systemClock.elapsed()
+        await bootAndDelete(image).catch((error: unknown) => failures.push(String(error)))
+        longestMs = Math.max(longestMs, systemClock.elapsed() - begun)
+        booted += 1
+      }
+    }
+    const running = Promise.all([boots(), boots()])
+    await waitFor('servers to be booted', () => booted >= BOOTS, STATE_MS)
+
+    await FIRST().lose()
+    const before = booted
+    await waitFor('servers to be booted', () => booted >= before + 2 * BOOTS, STATE_MS)
+    isOver = true
+    await running
+
+    log.info({ longestMs: Math.round(longestMs) }, 'longest boot and delete')
+    expect(failures).toEqual([])
+    const status = await SECOND().type('./weir db status --env-file /etc/weir/gateway.env')
+    expect(status.said).toMatch(/ down [^]*machine-[23] +writer/)
+  })
+})
