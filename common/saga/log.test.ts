@@ -6,7 +6,7 @@ import { Database } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, releaseSagas, markSaga, queueSaga } from './log.ts'
+import { adoptSagas, markSaga, queueSaga, releaseSagas } from './log.ts'
 
 let db: Database
 

@@ -196,7 +196,11 @@ export interface Adoption {
 /**
  * Afterwards this process executes none of its unfinished sagas, or none of these: if it ends now, they are no suspects.
  */
-export async function releaseSagas(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
+export async function releaseSagas(
+  db: Executor,
+  lease: Lease,
+  ids?: readonly SagaId[],
+): Promise<void> {
   await db.orm
     .update(sagas)
     .set({ execution: 'idle' })
