@@ -72,7 +72,7 @@ describe.skipIf(why !== undefined)(
       for (const [name, authority, pair, reason] of [
         ['wrong-ca', stranger.cert, client, /certificate/],
         ['stranger', ca, stranger, /refuses the certificate .*clientcert\.pem|certificate/],
-        ['none', ca, undefined, /ENOENT.*clientcert\.pem/],
+        ['none', ca, undefined, /ENOENT.*client(cert|key)\.pem/],
       ] as const) {
         await using driver = await openWith(name, authority, pair)
         const asked = await driver.inventory(signal()).catch((error: unknown) => error)
