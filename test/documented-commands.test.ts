@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createProgram } from '#deploy/cli/program.ts'
 import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 
-// Goal: what a document tells a reader to type exists, with every option that it names.
+// Goal: every command in a document exists, with every option that the document names.
 
 /** Inline code, and lines of blocks; up to what cannot be part of one command. */
 const COMMAND = /(?:^|[`(;&|] *)\.\/weir((?: +(?!#)[^\s`;|&)]+)*)/gm

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { problemsOf } from './env/invariants/problems.ts'
 import type { CellSnapshot, InstanceRow, MappingRow, Snapshot } from './env/invariants/snapshot.ts'
 
-// Goal: what the fault tests and the simulation end with can fail, for every invariant that it looks at.
+// Goal: every invariant that the fault tests and the simulation check can fail.
 
 const MAPPING: MappingRow = {
   server_id: 's',

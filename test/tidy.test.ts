@@ -8,7 +8,7 @@ import { ROW_LOCK, ROW_LOCK_FILES } from './tidy/row-locks.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
 import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 
-// Goal: the rules a reader relies on hold in every file, so that they need not be remembered.
+// Goal: every file obeys the rules that readers rely on.
 
 const LINES_MAX = 400
 

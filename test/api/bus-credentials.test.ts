@@ -19,7 +19,7 @@ import { checkAnswer } from '#test/env/api/check-answer.ts'
 import type { ApiClient, Loose } from '#test/env/api/client.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
-// Goal: what lets a cell or host act on the bus ends, is renewed by its holder alone, and can be taken back from one host.
+// Goal: a credential of a cell or host on the bus expires, can be renewed only by its holder, and can be revoked for one host.
 
 const QUICK_MS = 5_000
 const MONTH_S = 30 * 86_400

@@ -3,7 +3,7 @@ import { findRequestSpec } from '#gateway/db/request-specs.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 
-// Goal: a server has a config drive where its user, its image or the operator asks for one, and shows it.
+// Goal: a server has a config drive if its user, its image or the operator requests one, and the API shows it.
 
 let usual: BootWorld
 let forced: BootWorld

@@ -5,7 +5,7 @@ import { createServer, SERVERS, showServer, untilStatus } from '#test/env/api/se
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
 
-// Goal: why a driver could not do something reaches operators wherever they look, and no user.
+// Goal: operators see the reason of a driver's failure wherever it is shown, and users never see it.
 
 const MESSAGE = 'The disk is not there.'
 const DETAIL = 'iscsi error 17'

@@ -4,7 +4,7 @@ import { createServer } from '#gateway/server.ts'
 import { type ComputeApi, computeApi } from '#test/env/compute-api.ts'
 import { StubKeystone } from '#test/env/stub-keystone.ts'
 
-// Goal: users of a Keystone elsewhere are users here. A real one is in test/real/keystone.test.ts.
+// Goal: users of an external Keystone are users of Weir. A real Keystone is in test/real/keystone.test.ts.
 
 const FLAVORS = '/compute/v2.1/flavors'
 

@@ -7,7 +7,7 @@ import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 import { sampleHost } from '../env/sample-host.ts'
 
-// Goal: a host with a metadata service is told what its guests may know, and passwords that guests publish are their owners'.
+// Goal: a host with a metadata service receives the metadata of its guests, and a password that a guest publishes reaches its owner.
 
 let world: BootWorld
 let user: ApiClient

@@ -11,7 +11,7 @@ import { sampleBuild } from '../env/sample-build.ts'
 import { sampleHost } from '../env/sample-host.ts'
 import { HONEST_SUMMARY } from '../env/scripted-cell.ts'
 
-// Goal: what an operator did to a host, or a host itself, counts for the next boot, whatever the cell said last.
+// Goal: a change of a host, by an operator or by itself, counts for the next boot, even if the cell's last summary is older.
 
 const WAIT_MS = 30_000
 

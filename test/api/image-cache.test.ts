@@ -17,7 +17,7 @@ import { type Cloud, startCloud } from '../env/cloud.ts'
 import { CountingWire } from '../env/counting-wire.ts'
 import { WeirCommand } from '../env/weir-command.ts'
 
-// Goal: an image crosses the link between the gateways and a cell once, whatever number of its hosts boots it.
+// Goal: an image crosses the link between the gateways and a cell once, however many of the cell's hosts boot it.
 
 /** Each is a zone of its own. */
 const HOSTS = ['fetching-1', 'fetching-2', 'fetching-3']

@@ -6,7 +6,7 @@ import { checkedStream } from '../env/api/check-response.ts'
 import { s3Env, startS3, type TestS3 } from '../env/s3/start-s3.ts'
 import { type ImageApi, imageApi } from './image-api.ts'
 
-// Goal: gateways that share an S3 serve each other's images, and say that it is away when it is.
+// Goal: gateways that share an S3 serve each other's images, and report it when the S3 is unreachable.
 
 const CELL_ID = '6f2f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e'
 let s3: TestS3

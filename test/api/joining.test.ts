@@ -16,7 +16,7 @@ import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
 import { createServer, SERVERS, untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
-// Goal: a cell comes in and goes out while everything runs, and what it was given is worth nothing elsewhere.
+// Goal: a cell joins and leaves while all programs run, and its credentials are worthless to others.
 
 const QUICK_MS = 30_000
 const REQUEST_MS = 500

@@ -5,7 +5,7 @@ import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { offerRouting } from '../env/network-objects.ts'
 
-// Goal: a floating IP asked for at the top of three clouds is the same address at the bottom, and shown as there only once it is.
+// Goal: a floating IP requested at the top of three clouds is the same address at the bottom, and is ACTIVE only once it is there.
 
 const STATE = { timeout: 60_000, interval: 100 }
 const NETWORKING = '/networking/v2.0'

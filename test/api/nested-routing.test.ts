@@ -7,7 +7,7 @@ import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { offerRouting } from '../env/network-objects.ts'
 import { WeirCommand } from '../env/weir-command.ts'
 
-// Goal: routers and floating IPs of a user at the top lead to servers in the cloud below, by that cloud's own, and nothing of them stays.
+// Goal: routers and floating IPs of a user at the top reach servers in the cloud below through routers of that cloud, which are deleted with them.
 
 const STATE = { timeout: 40_000, interval: 100 }
 const NETWORKING = '/networking/v2.0'

@@ -25,7 +25,7 @@ import type { ApiClient } from '../env/compute-api.ts'
 import { createNetwork, createSubnet } from '../env/network-objects.ts'
 import { sampleHost } from '../env/sample-host.ts'
 
-// Goal: one network is one in all cells, and no two cells answer for one address outside.
+// Goal: one network spans all cells, and no two cells answer for one external address.
 
 const ADMIN = { projectId: 'a'.repeat(32), isAdmin: true }
 const NORTH = { encapAddress: '10.9.0.1', physicalNetworks: ['physnet'] }

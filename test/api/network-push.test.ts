@@ -19,7 +19,7 @@ import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 import { sampleHost } from '../env/sample-host.ts'
 
-// Goal: a cell with a network engine has what its servers' networks consist of, soon after each change and after each absence.
+// Goal: a cell with a network engine receives the networks of its servers soon after each change and after each outage.
 
 interface Kept {
   readonly kind: NetworkKind

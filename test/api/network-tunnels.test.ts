@@ -20,7 +20,7 @@ import { createNetwork, createSubnet } from '../env/network-objects.ts'
 import { sampleHost } from '../env/sample-host.ts'
 import { HONEST_SUMMARY, ScriptedCell } from '../env/scripted-cell.ts'
 
-// Goal: a network stays within cells whose hosts tunnel to each other, and who is refused learns why.
+// Goal: a network stays within cells whose hosts tunnel to each other, and a refused user is told the reason.
 
 const WAIT_MS = 30_000
 const HOSTS = [newId<HostId>(), newId<HostId>()]

@@ -41,7 +41,7 @@ async function of(service: string, resource: string) {
   return [found?.used, found?.limit, found?.left]
 }
 
-// Goal: an operator sees in one place what a project may still have of every service.
+// Goal: an operator sees the limits and the usage of a project in every service in one place.
 
 describe('the quota of a project', () => {
   test('has every resource that is counted, of each service', async () => {

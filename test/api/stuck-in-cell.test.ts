@@ -19,7 +19,7 @@ import { freshDatabase } from '#test/env/fresh-database.ts'
 import { gatewayEnv } from '#test/env/gateway-env.ts'
 import { seedRoles, seedUser } from '#test/env/seed-identity.ts'
 
-// Goal: an operator of the gateway sees a stuck saga of a cell as one of the gateway, and continues it the same way.
+// Goal: an operator of the gateway sees a stuck saga of a cell beside those of the gateway, and continues it in the same way.
 
 const LIMIT_MS = 30_000
 const no = () => Promise.reject(new Failure('internal', 'The disk is gone.'))

@@ -12,7 +12,7 @@ import { run } from '#drivers/run.ts'
 import { LoopbackNetworks } from '../env/loopback-networks.ts'
 import { sampleBuild } from '../env/sample-build.ts'
 
-// Goal: cloud-init, which is in every cloud image, finds its guest's key, name and user data, and so lets its owner in.
+// Goal: cloud-init, which is in every cloud image, finds the key, the name and the user data of its guest, so that the owner can log in.
 
 const isThere = programPath('cloud-init') !== undefined
 if (!isThere && process.env['CI'] === 'true') throw new Error('cloud-init must be there in CI')

@@ -14,7 +14,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 import type { StubItem } from '../env/stub-collection.ts'
 
-// Goal: whatever the cloud below answers, routers and floating IPs are there once in the end, and not at all when they are not wanted.
+// Goal: whatever the cloud below answers, each wanted router and floating IP exists there once in the end, and no unwanted one does.
 
 const SILENCE_MS = 500
 const TEST_MS = 300_000

@@ -10,9 +10,9 @@ import { type PageScript, pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 import { addUserOf, bootServer, leaveStuck, untilServer } from './symptoms.ts'
 
-// Goal: what the pages for operators tell to type does what they say, in one deployment that lives through all of them: it is
-// made, watched, joined, cascaded into a cloud, repaired, backed up and upgraded. Hosts are simulated, and other machines are
-// other folders, which are there the long way only.
+// Goal: the commands on the pages for operators do what the pages say. One deployment runs all of them: it is started,
+// watched, joined, cascaded into a cloud, repaired, backed up and upgraded. Hosts are simulated. Other machines are folders
+// of this machine.
 
 /** Of this machine alone, and of this run alone: the port is always the same. */
 const NET = `127.78.${randomInt(1, 255)}`

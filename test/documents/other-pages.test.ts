@@ -13,7 +13,7 @@ import { whyNoGuests } from '#test/real/requirements.ts'
 import { pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 
-// Goal: what the tutorial, and the pages about a Keystone and about machines, tell to type works as it stands.
+// Goal: the commands of the tutorial, and of the pages about a Keystone and about machines, work as they are written.
 
 const PAGE_MS = 1_800_000
 const MAC = '52:54:00:12:34:56'

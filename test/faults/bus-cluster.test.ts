@@ -11,7 +11,7 @@ import { joinCell } from '../env/joined-cell.ts'
 import { testServices } from '../env/services.ts'
 import { type LoadFigures, SteadyLoad } from '../env/steady-load.ts'
 
-// Goal: users of a cloud whose bus is a cluster notice nothing but latency when any one of its servers is lost.
+// Goal: users of a cloud whose bus is a cluster notice nothing but latency when any one server of the cluster is lost.
 
 /** Some two seconds of the load. */
 const BOOTS = 20

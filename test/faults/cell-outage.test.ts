@@ -8,9 +8,8 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { type PrivateServices, privateServices } from '#test/env/private-services.ts'
 
-// Goal: a cell outlives its database and its bus. Method: the cell's processes are processes of their own, which no
-// launcher starts again; they are in the middle of a boot when their database or bus is killed, or they are
-// themselves.
+// Goal: a cell survives the loss of its database and of its bus. Method: the test starts the cell's processes without a
+// launcher that would restart them, and kills the database, the bus or the processes in the middle of a boot.
 
 const LIMIT_MS = 60_000
 

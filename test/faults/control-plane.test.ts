@@ -6,7 +6,7 @@ import { expectInvariants } from '../env/invariants.ts'
 import { SteadyLoad } from '../env/steady-load.ts'
 import { UserWrites } from '../env/user-writes.ts'
 
-// Goal: where any one part of a control plane of three machines is lost, or two of different kinds at once, users notice
+// Goal: when one part of a control plane of three machines is lost, or two parts of different kinds at once, users notice
 // nothing but latency: no request fails, and nothing is lost, doubled or left over.
 
 const BOOTS = 20

@@ -25,8 +25,8 @@ import {
 import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 
-// Goal: on a cluster of databases, whose nodes do not know of each other's locks, nothing is doubled, lost or left without
-// its parent, also while two nodes take changes, as they do when the clients move from one to the other.
+// Goal: on a cluster of databases, whose nodes do not share locks, no row is doubled, lost or left without its parent, even
+// while two nodes accept writes, as they do when the clients switch from one node to the other.
 
 const RACES = 25
 const owner = { projectId: 'a'.repeat(32), isAdmin: true }

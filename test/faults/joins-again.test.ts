@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Checkout, tokenFile } from '../env/checkout.ts'
 import { isFullRun } from '../env/full-run.ts'
 
-// Goal: a cell's folder that was restored from a copy is let in again; one whose cell has left is told so, and its name is free.
+// Goal: a cell whose folder was restored from a copy can join again; a cell that has left is refused with the reason, and its name is free.
 
 const ADDRESS = '127.0.0.77'
 const LIMIT_MS = 60_000

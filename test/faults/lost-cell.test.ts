@@ -17,8 +17,8 @@ import type { CloudProcess } from '#test/env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// Goal: what ran in a cell that was given up never runs beside what took its place. Method: real processes, whose
-// guests outlive them; the cell comes back with what it had, and with a new credential.
+// Goal: a server of a cell that was declared lost never runs beside its replacement. Method: real processes, whose guests
+// survive them; the cell returns with its old state and with a new credential.
 
 const NORTH = '/federation/v1/cells/north'
 const LIMIT_MS = 30_000

@@ -10,7 +10,7 @@ import { sagas } from '#common/saga/schema.ts'
 import { reconcilerRows } from '#gateway/db/schema/operations.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
 
-// Goal: one poisoned saga, or row of a reconciler, ends a program once at most, is then stuck with a reason, and holds up no other.
+// Goal: a saga, or a row of a reconciler, that ends its program does so at most once, is then stuck with a reason, and delays no other.
 
 const PROGRAM = fileURLToPath(new URL('poison/process.ts', import.meta.url))
 const processes: ChildProcess[] = []

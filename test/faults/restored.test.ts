@@ -11,7 +11,7 @@ import { expectInvariants } from '#test/env/invariants.ts'
 import { testServices } from '#test/env/services.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
 
-// Goal: after the database of a cell, or of the gateways, was restored from an older copy, all agree again by themselves.
+// Goal: after the database of a cell or of the gateways was restored from an older copy, both agree again without an operator.
 
 const LIMIT_MS = 30_000
 /** A host says what it has every minute: a guest that is over only since is found by then. */

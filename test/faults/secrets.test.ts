@@ -13,7 +13,7 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { findTexts } from '#test/env/database-text.ts'
 
-// Goal: who gets a copy of a database or of a log does not get users' secrets with it.
+// Goal: a copy of a database or of a log reveals no secrets of users.
 // Method: canaries go through a whole cloud whose programs log all they can; then every row and line is searched.
 
 const PASSWORD = 'canary-password-4711'

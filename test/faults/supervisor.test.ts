@@ -6,7 +6,7 @@ import { layoutIn } from '#deploy/deployment/layout.ts'
 import { keepBootUnit } from '#deploy/systemd/boot-unit.ts'
 import { Checkout } from '../env/checkout.ts'
 
-// Goal: what ends in a deployment comes back by itself, once, and what cannot come back is shown with its reason.
+// Goal: the supervisor restarts each program that ends, once, and shows the reason for one that cannot start.
 
 const BACK_LIMIT_MS = 60_000
 const PROGRAMS = ['mariadb', 'nats', 'gateway-1', 'cell-north', 'compute-north-1']

@@ -22,8 +22,8 @@ import { cellProgram } from '../env/cloud/cell-program.ts'
 import { gatewayProgram } from '../env/cloud/gateway-program.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 
-// Goal: programs work with the few rights that their units leave them, and systemd starts them again when they end or
-// hang. A systemd of the test's own runs them, in namespaces that end with the test.
+// Goal: programs work with the few rights that their units grant, and systemd restarts them when they end or hang. A
+// systemd that the test starts runs them, in namespaces that end with the test.
 
 const SYSTEMD = '/lib/systemd/systemd'
 const NOBODY = 65_534

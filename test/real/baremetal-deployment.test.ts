@@ -4,7 +4,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { machineNetwork } from './machine-network.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a deployment of emulated machines whose servers OVN joins is there by one command, and leaves nothing.
+// Goal: one command starts a deployment of emulated machines whose servers OVN connects, and another removes all of it.
 
 const COMMANDS = ['ipmi_sim', 'qemu-system-x86_64', 'cpio', 'ovs-vswitchd', 'ovn-northd', 'ssh']
 const why = isFullRun ? whyNoGuests(COMMANDS) : 'only with --all'

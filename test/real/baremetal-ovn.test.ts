@@ -37,7 +37,7 @@ import { plugInto } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
 // Goal: a server on a machine has its port on a provider network of the cell: the port has the MAC address of the
-// machine's NIC, OVN gives the machine its address, and the machine is cleaned on a network of its own.
+// machine's NIC, OVN gives the machine its address, and the machine is cleaned on a separate network.
 
 const COMMANDS = [
   'ipmi_sim',

@@ -9,8 +9,8 @@ import { type FarNetwork, farNetwork } from '../env/far-network.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a cell that reaches one address of the gateway's machine, and nothing that reaches it, is a whole cell; without
-// its link it goes on. Joining and leaving as such are in test/api/joining.test.ts.
+// Goal: a cell works fully if it can reach one address of the gateway's machine and nothing can reach the cell; without
+// its link it continues alone. test/api/joining.test.ts tests joining and leaving themselves.
 
 const why = isFullRun ? whyNoGuests(['ip', 'openssl']) : 'joining as such is tested without'
 const SERVERS = '/compute/v2.1/servers'

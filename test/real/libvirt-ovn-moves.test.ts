@@ -19,7 +19,7 @@ import { linkHosts } from './linked-hosts.ts'
 import { OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a guest that moves while it runs is reached all the time.
+// Goal: a guest stays reachable during a live migration.
 
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const BOOT_MS = 120_000

@@ -18,7 +18,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a floating IP asked for at the top is answered by the guest, outside the cloud below.
+// Goal: the guest answers at a floating IP that was requested at the top, outside the cloud below.
 
 const COMMANDS = ['libvirtd', 'qemu-system-x86_64', 'syslinux', 'ovs-vswitchd', 'ovn-northd']
 const START_MS = 400_000

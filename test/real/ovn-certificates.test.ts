@@ -15,7 +15,7 @@ import { authority } from './certificates.ts'
 import { type OvnTestHost, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: hosts reach the southbound database over TLS, each by a certificate of its own, and change nothing there that is another host's.
+// Goal: hosts reach the southbound database over TLS, each with its own certificate, and cannot change rows of other hosts.
 
 const why = whyNoGuests([
   'ovs-vswitchd',

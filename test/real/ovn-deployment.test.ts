@@ -9,8 +9,8 @@ import { Checkout } from '../env/checkout.ts'
 import { machineNetwork } from './machine-network.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: servers of one network reach each other and the outside in whichever cell they are, before and after the deployment
-// was down.
+// Goal: servers of one network reach each other and the outside, whichever cells they are in, before and after a restart
+// of the deployment.
 
 const COMMANDS = [
   'libvirtd',

@@ -22,7 +22,7 @@ import { type Endpoint, type OvnTestHost, OvnWorld } from './ovn-world.ts'
 import type { PingLosses } from './ping-stream.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: guests keep their connections while parts of OVN die and return, and nothing is left of what was deleted.
+// Goal: guests keep their connections while parts of OVN die and return, and nothing of a deleted object remains.
 
 const why = whyNoGuests([
   ...['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'ovn-nbctl'],

@@ -16,7 +16,7 @@ import {
 import { type Endpoint, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: guests get their IPv6 addresses, and what belongs to them, in each way that a subnet can ask for.
+// Goal: guests get their IPv6 addresses, routes and DNS servers in each address mode of a subnet.
 
 const why = whyNoGuests([
   ...['ovs-vswitchd', 'ovn-northd', 'ovn-controller'],

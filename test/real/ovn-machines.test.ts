@@ -13,7 +13,7 @@ import {
 import { type Endpoint, type OvnTestHost, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a machine whose cable ends at a network of the site gets the address of its port from OVN, and is there for guests.
+// Goal: a machine whose cable ends at a network of the site gets the address of its port from OVN, and guests can reach it.
 
 const COMMANDS = ['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'ethtool', 'busybox', 'ip']
 const why = whyNoGuests(COMMANDS)

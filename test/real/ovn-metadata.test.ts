@@ -12,7 +12,7 @@ import { sampleBuild } from '../env/sample-build.ts'
 import { OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: endpoints of OVN reach the metadata service on their own host, each told what is its own, and nothing is left.
+// Goal: endpoints of OVN reach the metadata service on their own host, each reads only its own metadata, and nothing remains afterwards.
 
 const why = whyNoGuests(['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'busybox', 'curl'])
 const SERVICE = '169.254.169.254'

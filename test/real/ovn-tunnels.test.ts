@@ -8,7 +8,7 @@ import { testTunnel } from '#drivers/ovn/tunnel-test.ts'
 import { type OvnTestHost, OvnWorld } from './ovn-world.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: hosts find out whether the network between them carries their tunnels, in each direction and at full size.
+// Goal: hosts detect whether the network between them carries their tunnels, in each direction and at full size.
 
 const why = whyNoGuests(['ovs-vswitchd', 'ovn-northd', 'ovn-controller', 'ip', 'ethtool'])
 const FULL = 1_558

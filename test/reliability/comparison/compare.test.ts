@@ -21,7 +21,7 @@ import {
 } from './planted.ts'
 import type { Snapshot } from './snapshot.ts'
 
-// Goal: whatever is wrong with a deployment is found, and nothing is found in one that is right.
+// Goal: the comparison reports every planted fault of a deployment, and none in a correct one.
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-compare-'))
 let record: RunRecord

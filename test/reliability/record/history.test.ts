@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { existence, finalState, isImpossible, possible } from './history.ts'
 import { RunRecord, type Value } from './record.ts'
 
-// Goal: a reading is called impossible only if no order of what was asked explains it, and always then.
+// Goal: a reading is called impossible if and only if no order of the requests explains it.
 
 const THING = 'server:one'
 const folder = mkdtempSync(join(tmpdir(), 'weir-history-'))
