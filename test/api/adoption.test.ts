@@ -44,7 +44,7 @@ describe('a guest that is on a host already', () => {
     return body.limits.absolute.totalInstancesUsed
   }
 
-  test('is listed, taken in once as it is, charged for, and obeys its new owner', async () => {
+  test('is listed, is adopted once and unchanged, counts against the quota, and obeys its new owner', async () => {
     const demo = cloud.as('demo')
     const { id } = planted()
     const shown = { id, name: 'old', power_state: 'running', vcpus: 1, memory_mb: 128 }
@@ -66,7 +66,7 @@ describe('a guest that is on a host already', () => {
     expect(await used()).toBe(before)
   })
 
-  test('is taken in again once the server that it was, or was to be, is deleted', async () => {
+  test('can be adopted again once the server that it became, or should have become, is deleted', async () => {
     const demo = cloud.as('demo')
     const [host] = cloud.hosts
     const { id } = planted()
@@ -98,7 +98,7 @@ describe('a guest that is on a host already', () => {
     await forget()
   })
 
-  test('is left alone where it does not fit, is not there, or is not the caller’s to take', async () => {
+  test('is not adopted if it fits no flavor, does not exist, or the caller may not adopt it', async () => {
     const { id } = planted({ vcpus: 3 })
     for (const [change, status, message] of [
       [{}, 409, 'has 3 vCPUs'],
@@ -123,7 +123,7 @@ describe('a guest that is on a host already', () => {
     expect((await adopt(id, {}, key)).status).toBe(422)
   })
 
-  test('is taken in by the command line, off as it was', async () => {
+  test('is adopted by the command line, and stays switched off', async () => {
     const admin = new WeirCommand(cloud, 'admin')
     const { id } = planted({ powerState: 'shutdown' })
     const host = cloud.hosts[0]!.name

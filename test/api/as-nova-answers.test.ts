@@ -165,7 +165,7 @@ describe('the microversion', () => {
     expect([response.status, response.headers.get(VERSION)]).toEqual([200, null])
   })
 
-  test('an empty header is as none', async () => {
+  test('an empty header has no effect', async () => {
     const headers = { [VERSION]: '', [NOVA_VERSION]: '' }
     const response = await askAsMember('GET', '/v2.1/servers', { headers })
 
@@ -174,7 +174,7 @@ describe('the microversion', () => {
 })
 
 describe('the endpoint from before microversions', () => {
-  test('serves 2.1 for every requested version, and names none', async () => {
+  test('serves 2.1 for every requested version, and names no version', async () => {
     const headers = { 'openstack-api-version': 'compute 2.79' }
     const response = await askAsMember('GET', '/v2/servers', { headers })
 

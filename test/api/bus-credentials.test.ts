@@ -179,7 +179,7 @@ test('the credential of one host is taken back, and the host comes back with ano
   await (await connectAs(back.answer, back.key)).flush()
 })
 
-test('the credential of a host that this deployment signed none for is not taken back here', async () => {
+test('the credential of a host is not revoked by a deployment that did not sign it', async () => {
   const { id } = cloud.cell('north').computes[0]!
 
   expect(await remove(`/v1/hosts/${id}/credentials`)).toMatchObject({
@@ -188,7 +188,7 @@ test('the credential of a host that this deployment signed none for is not taken
   })
 })
 
-test('the credential of a cell is made again for the same cell, if there is one', async () => {
+test('the credential of an existing cell is renewed for the same cell', async () => {
   const { answer } = await joined({ cell: 'south' })
   expect((await makeToken({ cell: 'nowhere', renew: true })).status).toBe(404)
 

@@ -260,7 +260,7 @@ describe('the weir command', () => {
     expect(await admin.json('host uncordon south-1')).toMatchObject({ is_cordoned: false })
   })
 
-  test('drains a whole cell, again and again, and shows on the record who did', async () => {
+  test('drains a whole cell repeatedly, and records the user', async () => {
     expect((await admin.run('cell drain north --dry-run')).out).toContain('north-1')
     const [begun] = await admin.json<Rows>('cell drain north --reason racks')
     expect(begun).toMatchObject({ kind: 'host-drain', subject: 'north-1' })

@@ -143,7 +143,7 @@ describe('a console is asked for', () => {
     expect((await ask('vnc', 'novnc', '2.5')).status).toBe(404)
   })
 
-  test('of no server, and by another project, there is none', async () => {
+  test('of an unknown server, or for another project, is not found', async () => {
     expect((await ask('vnc', 'novnc', '2.93', crypto.randomUUID())).status).toBe(404)
     const body = { remote_console: { protocol: 'vnc', type: 'novnc' } }
     const foreign = await cloud
@@ -228,7 +228,7 @@ describe('an open console', () => {
     }
   })
 
-  test('ends when its server is stopped, and a stopped one opens none', async () => {
+  test('ends when its server is stopped, and cannot be opened for a stopped server', async () => {
     using console = await ConsoleSocket.open(await urlOf())
 
     await act(demo, id, { 'os-stop': null })

@@ -266,7 +266,7 @@ describe('the audit', () => {
   }
   const audit = async (query: string) => (await get<Audit>(`/v1/audit?${query}`)).body
 
-  test('names who asked for which change and how it was answered', async () => {
+  test('names the user, the change and the answer of each request', async () => {
     const done = await patch('/v1/cells/north', { weight: 1 })
     const refused = await demo.call('PATCH', '/federation/v1/cells/north', { weight: 2 })
     const requestId = (headers: Readonly<Record<string, string>>) =>

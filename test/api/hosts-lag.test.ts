@@ -52,7 +52,7 @@ async function boot(change: Readonly<Record<string, unknown>> = {}) {
 
 const isActive = (id: string) => world.until(id, ({ vmState }) => vmState === 'active')
 
-test('a host that is up by the index is asked for, though the summary knows of none', async () => {
+test('a host that the index shows as up is tried, even if the summary has no host', async () => {
   await shown({ isUp: true }, { hostsUp: 0 })
 
   const { status, body } = await boot()

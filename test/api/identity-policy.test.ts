@@ -190,7 +190,7 @@ test('a token for a domain does not reveal which objects exist in others', async
   expect((await manager?.list('/v3/domains'))?.map(({ name }) => name)).toEqual(['d'])
 })
 
-describe('who manages the domain of the administrators', () => {
+describe('managers of the domain of the administrators', () => {
   type Attempt = readonly [path: string, method: Method, body?: object]
   let group: string
   let cloudAdmin: string

@@ -181,7 +181,7 @@ test('lists are filtered by parts of names as they are, and paged', async () => 
   await admin.expect(400, 'GET', '/v3/projects?limit=0')
 })
 
-test('domains are projects to those who ask so', async () => {
+test('domains are listed as projects on request', async () => {
   expect(await admin.list('/v3/projects?is_domain=true')).toMatchObject([
     { id: 'default', is_domain: true, domain_id: null, parent_id: null },
   ])

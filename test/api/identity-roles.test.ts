@@ -66,7 +66,7 @@ test('roles are made, changed and deleted; those from the start are immutable', 
   await admin.expect(403, 'PATCH', `/v3/roles/${roles['member']}`, { role: { name: 'x' } })
 })
 
-test('a role implies another, and a user with it has both, but none implies admin', async () => {
+test('a role implies another, and its user has both, but no role implies admin', async () => {
   const boss = await admin.create('roles', { name: 'boss' })
   const path = `/v3/roles/${boss.id}/implies`
   await admin.expect(404, 'GET', `${path}/${roles['member']}`)

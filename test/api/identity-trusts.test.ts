@@ -156,7 +156,7 @@ const REFUSED: readonly (readonly [what: string, status: number, fields: () => o
   ['that is counted and given on', 400, () => ({ allow_redelegation: true, remaining_uses: 1 })],
 ]
 
-test('a trust that lends too much, too little or nothing there is refused, and not made', async () => {
+test('a trust with too many roles, no roles or unknown roles is refused and not created', async () => {
   for (const [what, status, fields] of REFUSED) {
     const reply = await ann.send('POST', TRUSTS, asked(fields()))
     expect(`${what}: ${reply.status}`).toBe(`${what}: ${status}`)

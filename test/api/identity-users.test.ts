@@ -147,7 +147,7 @@ test('an administrator that the database lost is recovered from outside', async 
   expect(await admin.list('/v3/auth/system', 'system')).toEqual([{ all: true }])
 })
 
-test('groups have members, who are listed both ways', async () => {
+test('groups have members, listed by group and by user', async () => {
   const group = await admin.create('groups', { name: 'ops', description: 'operators' })
   const user = await admin.create('users', { name: 'gus', password: PASSWORD })
   const membership = `/v3/groups/${group.id}/users/${user.id}`

@@ -181,7 +181,7 @@ test('what the cache has no room for, hosts fetch from the gateway', async () =>
   expect(bytes.hosts).toBeGreaterThanOrEqual(HOSTS.length * size)
 })
 
-test('a preload names what is missing', async () => {
+test('a refused preload names the reason', async () => {
   const admin = new WeirCommand(cloud, 'admin')
   const demo = new WeirCommand(cloud, 'demo')
 

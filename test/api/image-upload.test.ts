@@ -26,7 +26,7 @@ function qcow2WithBackingFile(): Buffer {
   return content
 }
 
-test('an image without an id is none, with a slash behind the list', async () => {
+test('an empty image id, as after a slash behind the list, is not found', async () => {
   const ask = (path: string) => api.face.ask('GET', path, { token: api.demo })
 
   expect((await ask('/image/v2/images/')).status).toBe(404)

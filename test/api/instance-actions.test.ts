@@ -90,7 +90,7 @@ test('events of an action are shown to administrators, and from 2.51 on to users
   })
 })
 
-test('actions that are not there, or not of the project, are not found', async () => {
+test('unknown actions, and those of other projects, are not found', async () => {
   expect((await show(alice, '2.1', 'req-9')).status).toBe(404)
   expect((await show(bob, '2.1')).status).toBe(404)
   expect((await list(bob)).status).toBe(404)

@@ -252,7 +252,7 @@ test('namespaces are found by kind, visibility and page', async () => {
   await expectStatus(400, 'GET', `${NAMESPACES}?visibility=shared`)
 })
 
-test('other projects see public namespaces, and change none', async () => {
+test('other projects see public namespaces, and cannot change them', async () => {
   await make(WHOLE)
   const hidden = `${name}-hidden`
   await expectStatus(201, 'POST', NAMESPACES, { namespace: hidden })

@@ -101,7 +101,7 @@ async function server(): Promise<{ readonly server: Server; readonly port: strin
 }
 
 // First, because the cloud below has no routers yet.
-test('routers are refused, with the reason, while the cloud below has none', async () => {
+test('routers are refused, with the reason, while the cloud below has no routers', async () => {
   const { status, body } = await post('routers', { router: { name: 'edge' } })
   expect(status).toBe(501)
   expect(JSON.stringify(body)).toMatch(
@@ -134,7 +134,7 @@ test('routers are refused, with the reason, while the cloud below has none', asy
   subnet = (await make('subnet', inside)).id
 })
 
-test('a floating IP asked for at the top arrives at the bottom, and leaves nothing there', async () => {
+test('a floating IP requested at the top exists at the bottom, and is removed there with it', async () => {
   const router = await routed()
   const { server: guest, port } = await server()
   const ip = await make('floatingip', { floating_network_id: external, port_id: port })
@@ -158,7 +158,7 @@ test('a floating IP asked for at the top arrives at the bottom, and leaves nothi
   await unrouted(router)
 })
 
-test('what changes while the cloud below is away is there once it is back', async () => {
+test('changes made while the cloud below is unreachable are applied once it is back', async () => {
   const router = await routed()
   const { server: guest, port } = await server()
   const first = await make('floatingip', { floating_network_id: external, port_id: port })

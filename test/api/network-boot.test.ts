@@ -141,7 +141,7 @@ describe('a boot', () => {
     expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('without a choice takes the only network, or none, and refuses to guess', async () => {
+  test('without a choice takes the only network, or no network if there is none, and refuses to guess', async () => {
     // Networks shared by other tests would be choices too.
     for (const shared of await api.list(api.admin, 'networks', 'shared=true')) {
       const ports = await api.list(api.admin, 'ports', `network_id=${idOf(shared)}`)

@@ -109,7 +109,7 @@ test('each cell has the ports of the other, with the hosts that they are on and 
   expect(one.securityGroups).toEqual(other.securityGroups)
 })
 
-test('a host that has not said where its tunnels end is none to tunnel to', async () => {
+test('no tunnel ends at a host that has not reported its tunnel address', async () => {
   await know(south, southHost, undefined)
   expect((await stateIn(north)).remoteHosts).toEqual([])
 
@@ -309,7 +309,7 @@ describe('a router with servers in two cells', () => {
     await know(south, southHost, SOUTH)
   })
 
-  test('has as many addresses as its external network has left, and none is lost', async () => {
+  test('has as many addresses as its external network has left, and loses no address', async () => {
     const { networks } = world.api.gateway
     const taken: string[] = []
     for (;;) {

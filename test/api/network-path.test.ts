@@ -75,7 +75,7 @@ test('the path between ports, from outside and to outside is explained', async (
   )
 })
 
-test('an end that is not there, is of several ports or cannot be read is refused with what to do', async () => {
+test('an end that does not exist, matches several ports or cannot be parsed is refused with advice', async () => {
   const cidr = '10.99.0.0/24'
   const made: Json[] = []
   for (let index = 0; index < 2; index += 1) {

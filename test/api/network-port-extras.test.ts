@@ -52,7 +52,7 @@ test('attributes that need the network engine are refused without it', async () 
 })
 
 describe('allowed address pairs', () => {
-  test('are kept in canonical spelling, with the MAC of the port where none is given', async () => {
+  test('are kept in canonical spelling, by default with the MAC of the port', async () => {
     const network_id = idOf(await api.networkWithSubnet())
     const mac_address = 'FA:16:3E:00:00:01'
 
@@ -180,7 +180,7 @@ describe('an IPv6 subnet', () => {
     expect(listed.map(idOf)).toEqual([idOf(six)])
   })
 
-  test('that is added gives the ports there are their addresses, and takes them along', async () => {
+  test('that is added gives existing ports its addresses, and removes these with itself', async () => {
     const network_id = idOf(await api.networkWithSubnet())
     const before = await port(network_id, { mac_address: 'fa:16:3e:0a:0b:0c' })
     const addresses = async () => {

@@ -72,7 +72,7 @@ describe('a port', () => {
 })
 
 describe('a security group', () => {
-  test('of a project is there from the first request on, once', async () => {
+  test('of a project exists once, from the first request on', async () => {
     const lists = await Promise.all(
       [1, 2, 3, 4].map(() => api.list(api.demo, 'security-groups', 'name=default')),
     )

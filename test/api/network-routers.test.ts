@@ -93,7 +93,7 @@ describe('a router', () => {
     })
   })
 
-  test('of another project is not there', async () => {
+  test('of another project is not found', async () => {
     const id = await router({}, api.admin)
     for (const [method, path, body] of [
       ['GET', '', undefined],
@@ -205,7 +205,7 @@ describe('an interface', () => {
     expect((await api.ask(api.demo, 'GET', `ports/${port}`)).status).toBe(404)
   })
 
-  test('of several requests for one subnet is there once, on one router or another', async () => {
+  test('is created once by several requests for one subnet, on any of the routers', async () => {
     const on = await subnet()
     const ids = [await router(), await router()]
 

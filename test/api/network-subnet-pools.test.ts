@@ -86,7 +86,7 @@ describe('a subnet pool', () => {
     })
   })
 
-  test('is shared, and made the default, by administrators only; of each IP version there is one', async () => {
+  test('is shared, and made the default, by administrators only; each IP version has one default', async () => {
     for (const fields of [{ shared: true }, { is_default: true }, { project_id: api.adminProject }])
       expect(
         (await api.refusal(api.demo, 'subnetpools', { prefixes: ['10.0.0.0/8'], ...fields }))

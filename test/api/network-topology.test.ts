@@ -172,7 +172,7 @@ test('the addresses of a network are counted for administrators', async () => {
   expect((await show(api.admin, '?name=x')).status).toBe(400)
 })
 
-test('of address scopes there are none, and none is made', async () => {
+test('address scopes do not exist, and cannot be created', async () => {
   expect(await api.list(api.demo, 'address-scopes')).toEqual([])
   const made = await api.ask(api.demo, 'POST', 'address-scopes', { address_scope: { name: 'x' } })
   expect(made.status).toBe(501)

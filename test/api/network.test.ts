@@ -105,7 +105,7 @@ describe('a network', () => {
     expect((await api.ask(api.demo, 'GET', `networks/${id}`)).status).toBe(404)
   })
 
-  test('is made together with others, all of them or none', async () => {
+  test('is created together with others, either all or none', async () => {
     const made = await api.ask(api.demo, 'POST', 'networks', {
       networks: [{ name: 'bulk-1' }, { name: 'bulk-2' }],
     })

@@ -172,7 +172,7 @@ test('a peer that hangs up in the middle of a body causes no error in the log', 
   expect(warnings).not.toHaveBeenCalled()
 })
 
-test('a user who asks for too many tokens learns when to come back', async () => {
+test('a user who requests too many tokens is told when to retry', async () => {
   const strict = await world.addGateway({ GATEWAY_USER_TOKENS_PER_MINUTE: '2' })
   const { demo } = world.passwords
   const ask = () => strict.ask('POST', '/v3/auth/tokens', { body: passwordAuth('demo', demo) })

@@ -146,7 +146,7 @@ test('a port without port security lets everything through, and a new address is
   await until('both addresses', ({ nic }) => nic.fixedIps.length === 2)
 })
 
-test('a server on a host where groups have no effect is given none', async () => {
+test('a server on a host that does not enforce groups gets no filters', async () => {
   const { db } = world.api.gateway
   const id = await activeServer(world, alice)
   const { hostId } = (await findServer(db, id))!

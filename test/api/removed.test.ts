@@ -72,7 +72,7 @@ test('a bare metal service and volumes are answered for as by a cloud without th
   expect(await remove('')).toBe(400)
 })
 
-test('servers are there by their old name too', async () => {
+test('servers are found by their old path too', async () => {
   const made = await alice.call<{ server: { id: string } }>('createVolumeBootedServer', {
     body: world.body({ name: 'old' }),
   })

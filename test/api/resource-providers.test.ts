@@ -168,7 +168,7 @@ describe('resource providers', () => {
 })
 
 describe('allocations', () => {
-  test('of a server are on its host; a consumer without allocations has none', async () => {
+  test('of a server are on its host; an unknown consumer has an empty list', async () => {
     const { body } = await get(`/allocations/${serverId}`)
 
     expect(body).toEqual({

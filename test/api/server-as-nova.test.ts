@@ -82,7 +82,7 @@ describe('a flavor', () => {
     await admin.delete(`${SERVERS}/${taken.body.server.id}`)
   })
 
-  test('that is private is none to others', async () => {
+  test('that is private is not found by others', async () => {
     await flavor('hidden', { 'os-flavor-access:is_public': false })
     const { status } = await askForServer(
       cloud,
@@ -133,7 +133,7 @@ describe('unshelving', () => {
   })
 })
 
-describe('a host that is not there', () => {
+describe('a host that does not exist', () => {
   test('is refused where it is asked for by name', async () => {
     const { body, status } = await askForServer(
       cloud,
@@ -230,7 +230,7 @@ describe('a server without a network', () => {
     expect((await act(demo, id, { removeFloatingIp: { address: '192.0.2.1' } })).status).toBe(404)
   })
 
-  test('is given the only network there is where none is named, and shows both of two NICs', async () => {
+  test('gets the only network if the request names none, and shows both of two NICs', async () => {
     const interfaces = `${SERVERS}/${id}/os-interface`
     const first = await demo.post<{ interfaceAttachment: Attached }>(interfaces, {})
     expect(first.status).toBe(200)
@@ -284,7 +284,7 @@ async function activeBody(): Promise<object> {
   return { server: { name: 'hinted', imageRef: image, flavorRef: tiny, networks } }
 }
 
-test('images of a status that there is not are none', async () => {
+test('no image has an unknown status', async () => {
   const list = (status: string) =>
     demo.get<{ images: readonly object[] }>(`/compute/v2.1/images?status=${status}`)
 

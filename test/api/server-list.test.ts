@@ -78,14 +78,14 @@ test('a marker that is not a server of the project is refused', async () => {
   expect(body).toMatchObject({ badRequest: { message: expect.stringContaining('marker') } })
 })
 
-test('another project sees none of them, an administrator sees them on demand', async () => {
+test('another project sees no servers; an administrator sees them on demand', async () => {
   expect(await names('', cloud.as('stranger'))).toEqual([])
   expect(await names('', cloud.as('admin'))).toEqual([])
   expect(await names('all_tenants=1', cloud.as('admin'))).toHaveLength(NAMES.length)
   expect((await demo.get(`${SERVERS}?all_tenants=1`)).status).toBe(403)
 })
 
-test('a reader of the project sees them and may change none', async () => {
+test('a reader of the project sees the servers and cannot change them', async () => {
   const auditor = cloud.as('auditor')
 
   expect(await names('name=eve', auditor)).toEqual(['eve'])

@@ -63,7 +63,7 @@ test('items are added and changed, and the others stay', async () => {
   expect(list.body).toEqual({ metadata: { role: 'web', tier: '2', owner: 'ada' } })
 })
 
-test('the items of requests that come together are all there afterwards', async () => {
+test('concurrent requests add all of their items', async () => {
   const items = Array.from({ length: 60 }, (_, nth) => ({ [`key-${nth}`]: 'v' }))
 
   const answers = await Promise.all(items.map((each) => merge(each)))
@@ -72,7 +72,7 @@ test('the items of requests that come together are all there afterwards', async 
   expect(await shown()).toEqual(Object.assign({ role: 'web', tier: '1' }, ...items))
 })
 
-test('all items are replaced, also by none', async () => {
+test('all items are replaced, even by an empty set', async () => {
   expect((await replace({ only: 'one' })).body).toEqual({ metadata: { only: 'one' } })
   expect(await shown()).toEqual({ only: 'one' })
   expect((await replace({})).body).toEqual({ metadata: {} })
@@ -129,7 +129,7 @@ test('more items than the project may have are refused with 403 and the limit', 
   expect((await merge({ k0: 'changed' })).status).toBe(200)
 })
 
-test('every item of requests that come together is there afterwards', async () => {
+test("concurrent requests keep each other's items", async () => {
   const keys = Array.from({ length: 8 }, (_, nth) => `key-${nth}`)
 
   const answers = await Promise.all(keys.map((key) => setItem(key, { [key]: 'v' })))

@@ -166,7 +166,7 @@ test('migrations are listed as each microversion shows them, filtered and in pag
   await demo.delete(`${SERVERS}/${id}`)
 })
 
-test('a server is evacuated from a host that is down only, and is in ERROR where none can take it', async () => {
+test('a server is evacuated only from a host that is down, and is in ERROR if no host can take it', async () => {
   const { id } = await activeServer(cloud, demo)
   const { 'OS-EXT-SRV-ATTR:host': own } = await showServer(admin, id)
   const ask = (body: object, version: '2.1' | '2.14') =>
@@ -219,7 +219,7 @@ test('a resize is on record as finished, and as confirmed once it is', async () 
   await demo.delete(`${SERVERS}/${id}`)
 })
 
-test('a migration and an action are on record for who asked, in the project of their token', async () => {
+test('a migration and an action record their user, in the project of the token', async () => {
   const { id } = await activeServer(cloud, demo)
   const { user, project } = admin.account
   const asker = { user_id: await idOf('users', user), project_id: await idOf('projects', project) }

@@ -62,7 +62,7 @@ test('one tag is added with 201 and its place, and again with 204', async () => 
   expect(await shown()).toEqual(['one', 'two', 'three & 4'])
 })
 
-test('a tag is there or not found', async () => {
+test('a tag exists or is not found', async () => {
   expect((await one('checkServerTag', 'one')).status).toBe(204)
   const { status, body } = await one('checkServerTag', 'nope')
   expect(status).toBe(404)
@@ -113,7 +113,7 @@ test.each(['t'.repeat(61), 'a,b', 'a/b'])('the tag %j is refused with 400', asyn
   expect(await shown()).toEqual(['one', 'two'])
 })
 
-test('every tag of requests that come together is there afterwards', async () => {
+test('concurrent requests add all of their tags', async () => {
   const tags = Array.from({ length: 8 }, (_, nth) => `tag-${nth}`)
 
   const answers = await Promise.all(tags.map((tag) => one('addServerTag', tag)))
@@ -171,7 +171,7 @@ test('another project’s tags are not found and stay as they are', async () => 
   expect(await shown()).toEqual(['one', 'two'])
 })
 
-test('there are no tags before 2.26', async () => {
+test('tags do not exist before 2.26', async () => {
   const { status } = await alice.call('listServerTags', {
     params: { server_id: id },
     version: '2.25',

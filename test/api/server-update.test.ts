@@ -121,7 +121,7 @@ test.each<[string, object, Microversion]>([
   expect((await update(change, version)).status).toBe(400)
 })
 
-test('another project’s server, one that is not there and a name are not found', async () => {
+test('another project’s server, an unknown id and a name are not found', async () => {
   expect((await update({ name: 'stolen' }, '2.1', bob)).status).toBe(404)
   expect(await shown()).not.toMatchObject({ name: 'stolen' })
   for (const server_id of [newId<string>(), 'web']) {

@@ -182,7 +182,7 @@ test('several servers of one request are numbered and share a reservation', asyn
   )
 })
 
-test('a request for more than the quota leaves makes as many as fit, and none below the least', async () => {
+test('a request above the quota creates as many servers as fit, and none if fewer than the minimum fit', async () => {
   const user = await member()
   const many = { body: world.body({ min_count: 1, max_count: 30 }), version: '2.1' } as const
   await user.call('createServer', many)

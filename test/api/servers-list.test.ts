@@ -313,7 +313,7 @@ test.each(['web-1', 'nothing', '0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9'])(
   },
 )
 
-test("another project's server is not found, nor is what was done to it", async () => {
+test("another project's server and its actions are not found", async () => {
   const server_id = await idOf(alice, 'web-1')
   expect((await bob.call('showServer', { params: { server_id } })).status).toBe(404)
   expect((await bob.call('listInstanceActions', { params: { server_id } })).status).toBe(404)

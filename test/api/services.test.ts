@@ -142,7 +142,7 @@ test('a service is forced down from 2.11 on', async () => {
   await update({ forced_down: false })
 })
 
-test('a service that is not there, or is there twice, is refused', async () => {
+test('an unknown service, or an ambiguous name, is refused', async () => {
   expect((await byName('enableService', { ...onHost, host: 'none' })).status).toBe(404)
   expect((await byName('enableService', { ...onHost, binary: 'nova-conductor' })).status).toBe(404)
   expect((await byName('enableService', { ...onHost, host: 'twin' })).status).toBe(400)

@@ -58,7 +58,7 @@ async function flavorWith(name: string, specs: Readonly<Record<string, string>>)
   return name
 }
 
-test('servers of a class of machines get one each, and there are no more than there are', async () => {
+test('servers of a class of machines get one machine each, until no machine is left', async () => {
   const flavorRef = await flavorWith('gold', WHOLE)
   const servers = [
     await activeServer(cloud, demo, { flavorRef }),

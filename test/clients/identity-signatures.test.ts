@@ -121,7 +121,7 @@ describe.skipIf(why !== undefined)(`a service gets a token (${why ?? 'installed'
     expect([status, headers.get('x-subject-token')]).toEqual([401, null])
   })
 
-  test('services alone, and only as long as the key and its user are there', async () => {
+  test('services alone, and only while the key and its user exist', async () => {
     const credentials = await signed(version4())
     await demo.expect(403, 'POST', '/v3/ec2tokens', { credentials })
     await admin.expect(200, 'PATCH', `/v3/users/${user}`, { user: { enabled: false } })
@@ -136,7 +136,7 @@ describe.skipIf(why !== undefined)(`a service gets a token (${why ?? 'installed'
   })
 })
 
-describe.skipIf(why !== undefined)('a service of S3 learns who signed', () => {
+describe.skipIf(why !== undefined)('a service of S3 learns the signer', () => {
   const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text)
   const s3 = (text: string, signature: string) => {
     const token = Buffer.from(text).toString('base64url')

@@ -290,7 +290,7 @@ describe('clients of the whole cluster', () => {
   )
 })
 
-test('a node that was killed comes back with what it missed', async () => {
+test('a node that was killed returns with all writes that it missed', async () => {
   await galera.kill(2)
   await nodes[0].orm.execute(sql`create table missed (id int primary key)`)
   await nodes[0].orm.execute(sql`insert into missed values (1)`)

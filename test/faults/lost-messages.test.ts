@@ -90,7 +90,7 @@ test('a delete that overtakes its build leaves nothing, whenever the build arriv
   expect(await guestsOf(id)).toBe(0)
 })
 
-test('a host that does not answer is waited for: no server is built elsewhere, and it runs there once the host is back', async () => {
+test('the cell waits for a host that does not answer: the server is built on no other host, and runs once the host is back', async () => {
   const demo = cloud.as('demo')
   const [host, spare] = cloud.cell('north').computes
   spare?.fail({ method: 'spawn', effect: { do: 'fail', kind: 'internal' } })

@@ -121,7 +121,7 @@ function conversation(kind: string, quick: boolean): void {
       expect(await harness.record(index)).toMatchObject({ state: 'available', instance: null })
     })
 
-    test('a request without a class, or for more machines than there are, is refused', async () => {
+    test('a request without a class, or for more machines than exist, is refused', async () => {
       const specs = [newSpec(), newSpec()]
       await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
 

@@ -213,7 +213,7 @@ describe.skipIf(why !== undefined)(
       return (await admin.get<Images>('/image/v2/images?name=tiny-metal')).body.images[0].id
     }
 
-    test('is enrolled with NICs for servers, of which the one that boots is none', async () => {
+    test('is enrolled with NICs for servers, without the NIC that boots it', async () => {
       const at = `/federation/v1/hosts/${host.id}/nodes`
       const { body } = await admin.get<Loose>(`${at}/rack-1`)
       const nics = [{ mac_address: SITE_MAC, segment: SITE }]

@@ -124,7 +124,7 @@ describe.skipIf(why !== undefined)(
       expect((await act({ 'os-getConsoleOutput': {} })).output).toContain('booted')
     })
 
-    test('one more host joins the gateway’s own cell from there', async () => {
+    test('one more host of that machine joins the gateway’s own cell', async () => {
       await using machine = new Checkout(network.within)
       const { token, join_token } = await asked<{ token: string; join_token: { gateway: string } }>(
         admin,

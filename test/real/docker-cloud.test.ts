@@ -83,7 +83,7 @@ describe.skipIf(why !== undefined)(
       expect(await find('second')).toBeUndefined()
     })
 
-    test('a server that counts on a security group is built on no engine, and none is given to one that is', async () => {
+    test('a server that relies on a security group is built on no engine, and a server on an engine gets no group', async () => {
       const what = ['--image', 'tiny', '--flavor', 'm1.tiny', '--network', 'private']
       await openstack('security', 'group', 'create', 'web')
       await openstack('server', 'create', ...what, '--security-group', 'web', 'third')

@@ -149,7 +149,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       expect(names.filter((name) => !name.startsWith('weir-image:'))).toEqual([])
     })
 
-    test('images that it loaded are removed when they take too much: the longest unused, and none that is used or another owner’s', async () => {
+    test('images that it loaded are removed when they take too much space: the longest unused first, never one that is used or belongs to another owner', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'weir-dki-'))
       const cache = new ImageCache(folder, harness.images)
       await cache.prepare()

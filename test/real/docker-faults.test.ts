@@ -46,7 +46,7 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('an engine that is away at the start is used once it is there', async () => {
+  test('an engine that is unreachable at the start is used once it answers', async () => {
     await harness.running.shutDown()
     await using early = await harness.open()
 

@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)(`IPMI${why === undefined ? '' : ` (skipped: $
     expect(sensor).toEqual({ name: name?.trim(), unit: '°C', value: Number.parseInt(value!, 10) })
   })
 
-  test('carries the serial console both ways, and gives it to who comes last', async () => {
+  test('carries the serial console both ways, and gives it to the last client', async () => {
     await controlPower(bmc, 'on', signal())
     const first = await openSerialConsole(bmc, signal())
     const console = await openSerialConsole(bmc, signal())

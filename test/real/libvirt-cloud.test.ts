@@ -194,7 +194,7 @@ describe.skipIf(why !== undefined)(
     )
 
     test.skipIf(!isFullRun)(
-      'a server is saved, booted from what it was, shelved and taken from the images',
+      'a server is saved, booted from its snapshot, shelved and unshelved from its image',
       async () => {
         const boots = (await consoleOf('second')).matchAll(/boot (\d+) of this disk/g)
         const count = Math.max(...Array.from(boots, ([, nth]) => Number(nth)))

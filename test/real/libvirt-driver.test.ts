@@ -334,7 +334,7 @@ describe.skipIf(why !== undefined)(
         await driver.destroy(here!.id, signal())
       })
 
-      test('guests of a host that was stopped are there, off, when it starts again', async () => {
+      test('guests of a stopped host exist, switched off, when it starts again', async () => {
         const spec = instanceSpec(harness.image, { nics: [nicWith('10.96.0.9', NEXT_MAC)] })
         await driver.spawn(spec, signal())
 

@@ -253,7 +253,7 @@ describe.skipIf(why !== undefined)(
     })
 
     test.skipIf(!isFullRun).each(['bios', 'uefi'])(
-      'a guest with %s is started from a kernel, whatever its disk begins with, here and elsewhere',
+      'a guest with %s starts from a kernel, whatever its disk begins with, on this host and on another',
       async (firmware) => {
         const { kernelPath } = await buildGuestImage(GUEST_CACHE)
         const [kernel, ramdisk] = await Promise.all(

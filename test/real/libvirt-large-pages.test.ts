@@ -39,7 +39,7 @@ async function blankImage(cloud: Cloud): Promise<string> {
 describe.skipIf(why !== undefined || !isFullRun)(
   `large pages of a libvirt host${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
-    test('are in Placement, a server’s while it is there, and refused by number beyond', async ({
+    test('are in Placement, allocated while their server exists, and refused beyond their number', async ({
       skip,
     }) => {
       const { kib } = largePages()

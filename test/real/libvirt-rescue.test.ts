@@ -111,7 +111,7 @@ describe.skipIf(why !== undefined)(
       }
     })
 
-    test('a guest with UEFI boots, or fails because its host has none', async () => {
+    test('a guest with UEFI boots, or fails because its host has no UEFI firmware', async () => {
       const spec = instanceSpec({ ...image, properties: { hw_firmware_type: 'uefi' } })
       const outcome = await driver.spawn(spec, signal()).then(
         () => 'runs',

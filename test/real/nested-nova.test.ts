@@ -98,7 +98,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
-    'shows within two seconds what was deleted, here or behind our back',
+    'shows a delete within two seconds, whether Weir or the cloud below made it',
     async ({ annotate }) => {
       const seconds: Record<'here' | 'there' | 'after', string[]> = {
         here: [],
@@ -136,7 +136,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
-    'is as it is here, and stays so',
+    'has the status of Weir, and keeps it',
     async () => {
       const { network } = await nova.call<Made<'network'>>('POST', '/networking/v2.0/networks', {
         body: { network: { name: 'routed', mtu: 1400 } },
@@ -189,7 +189,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
-    'is in error as long as it is so there, and says why',
+    'is in ERROR while it is in ERROR in the cloud below, with the reason',
     async () => {
       const id = await nova.boot('broken', 'm1.small')
       await untilStatus(id, 'ACTIVE')

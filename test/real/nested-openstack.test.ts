@@ -81,7 +81,7 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
   })
 
   test(
-    'has what was asked for, carries out its actions, and leaves nothing behind',
+    'has the requested properties, carries out its actions, and leaves nothing behind',
     async () => {
       const nic = {
         ...{ portId: newId<PortId>(), networkId: newId<NetworkId>(), mtu: 1450, tag: 'front' },

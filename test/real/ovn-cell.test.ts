@@ -102,7 +102,7 @@ describe.skipIf(why !== undefined)(`the networks of a cell in OVN${why ? `: ${wh
     expect(ports()).toEqual(before)
   })
 
-  test('say of each host where its tunnels end and what it reaches, until it has left OVN', async () => {
+  test('report the tunnel address and the reachable hosts of each host, until it leaves OVN', async () => {
     await using one = await begin('hosts')
     const { db } = one.cell.conductor
     const host = sampleJoinedHost()

@@ -95,7 +95,7 @@ describe.skipIf(why !== undefined)(
       expect(output).not.toContain('failed')
     }, 120_000)
 
-    test('opens a shell on its first server, and says why it opens none', async () => {
+    test('opens a shell on its first server, or gives the reason of a refusal', async () => {
       expect((await checkout.succeed('ssh', 'first', 'hostname')).trim()).toMatch(/^first/)
       expect(await checkout.weir('ssh', 'first', '--', 'exit 7')).toMatchObject({ code: 7 })
       const refusals = [

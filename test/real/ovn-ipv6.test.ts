@@ -148,7 +148,7 @@ describe.skipIf(why !== undefined)(
       await expect.poll(() => guest.pings('fd75:1::1')).toBe(true)
     })
 
-    test('a guest gets its address by DHCPv6, and makes none itself', async () => {
+    test('a guest gets its address by DHCPv6, and derives no address itself', async () => {
       const guest = await askRouters(stateful)
       await expect.poll(() => routesOf(guest)).toMatch(/^default via fe80::.* proto ra/)
       expect(await addressesOf(guest)).toBe('')

@@ -129,7 +129,7 @@ describe.skipIf(why !== undefined)(
         .toBe('one.novalocal')
     }, 60_000)
 
-    test('what was unplugged by hand is plugged in again, and networks without guests have nothing left', async () => {
+    test('endpoints that were unplugged by hand are plugged in again, and those of networks without guests are removed', async () => {
       const names = await interfaces()
       expect(names).toHaveLength(2)
       await world.hosts[0].ovn.vsctl('del-port', 'br-int', names[0]!)

@@ -89,7 +89,7 @@ describe('servers', () => {
     expect(found(there({ cell: { guests } }))).toEqual([['lost', expect.stringContaining(SERVER)]])
   })
 
-  test('one that was deleted and is there is leaked', () => {
+  test('a deleted server that still exists is leaked', () => {
     booted()
     asked('delete', 3, { status: 204, writes: [write('exists', false)] })
 
@@ -138,7 +138,7 @@ describe('servers', () => {
     expect(found(there({ api: { servers } })).map(([kind]) => kind)).toEqual(['doubled'])
   })
 
-  test('one that was refused and is there is a wrong answer', () => {
+  test('a refused server that exists is a wrong answer', () => {
     booted({ status: 409, writes: [] })
 
     expect(found(there()).map(([kind]) => kind)).toEqual(['wrong answer'])
@@ -196,7 +196,7 @@ describe('fields', () => {
     ])
   })
 
-  test('of two at once either stands, and none from before', () => {
+  test('of two concurrent changes either is right, and no earlier value is', () => {
     booted()
     asked('first', 3, { writes: [write('name', 'shop')] })
     asked('second', 3.5, { writes: [write('name', 'store')] })

@@ -75,7 +75,7 @@ test('an unanswered request may take effect at any time later, one that was not 
   expect(finalState(record, THING, 'name').values).toEqual(new Set(['new', 'lost']))
 })
 
-test('a thing must be there, or be gone, only where that is certain', () => {
+test('an object must exist, or be deleted, only where that is certain', () => {
   const state = (values: readonly Value[], mayBeUnwritten = false) =>
     existence({ values: new Set(values), mayBeUnwritten })
 
