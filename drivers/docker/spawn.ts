@@ -41,7 +41,7 @@ async function existingContainer(
   const container = await findContainer(host, containerName(spec.id), signal)
   if (container === undefined || isOwn(host.owner, container.Config.Labels)) return container
   throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
-    detail: `a container ${containerName(spec.id)} that is not of this cell and host is there`,
+    detail: `container ${containerName(spec.id)} exists and belongs to another cell or host`,
   })
 }
 

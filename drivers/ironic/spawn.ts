@@ -72,7 +72,7 @@ async function claim(
     }
   }
   for (const node of free) refuseUnfit(node, spec.image, image)
-  throw new Failure('no-capacity', `No node of class ${resourceClass} is free here.`)
+  throw new Failure('no-capacity', `No node of class ${resourceClass} is free in this Ironic.`)
 }
 
 /** The caller's signal may have ended the spawn. */

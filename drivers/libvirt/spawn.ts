@@ -65,7 +65,7 @@ export async function existingDomain(
     (await host.domains.find(spec.id, signal)) ?? (await host.domains.findNamed(spec.id, signal))
   if (domain === undefined || (await isOwn(host.domains, host.owner, domain, signal))) return domain
   throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
-    detail: `a domain ${domain.name} that is not of this cell and host has its UUID or name`,
+    detail: `domain ${domain.name} of another cell or host has its UUID or name`,
   })
 }
 

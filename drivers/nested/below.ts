@@ -58,9 +58,13 @@ export async function cloudsBelow(
       return { depth: 1, isWhole: true }
     if (!isFailure(error, 'conflict')) throw error
     const { detail } = error
-    throw new Failure('conflict', 'The clouds below lead back here: they form a ring.', {
-      ...(detail === undefined ? {} : { detail }),
-      cause: error,
-    })
+    throw new Failure(
+      'conflict',
+      'The clouds below lead back to this deployment: they form a ring.',
+      {
+        ...(detail === undefined ? {} : { detail }),
+        cause: error,
+      },
+    )
   }
 }

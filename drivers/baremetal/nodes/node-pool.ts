@@ -128,7 +128,7 @@ export class NodePool implements AsyncDisposable {
         resourceClassOf(one) === resourceClass,
     )
     if (free.length === 0)
-      throw new Failure('no-capacity', `No machine of class ${resourceClass} is free here.`)
+      throw new Failure('no-capacity', `No machine of class ${resourceClass} is free on this host.`)
     const node = firstOf(free, refuse)
     await this.move(node, 'take', { instance, isOn: false })
     return node

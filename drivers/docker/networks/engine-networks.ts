@@ -138,7 +138,11 @@ function bridgeEndpoint(nic: NicSpec): object {
 }
 
 function lastAddress(cidr: string): string {
-  if (cidr.includes(':')) throw new Failure('unsupported', `Subnet ${cidr} needs a gateway here.`)
+  if (cidr.includes(':'))
+    throw new Failure(
+      'unsupported',
+      `IPv6 subnet ${cidr} needs a gateway address on a Docker host.`,
+    )
   const octets = ipaddr.IPv4.broadcastAddressFromCIDR(cidr).toByteArray()
   return [...octets.slice(0, 3), octets[3]! - 1].join('.')
 }

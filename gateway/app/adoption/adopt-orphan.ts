@@ -111,9 +111,13 @@ async function projectOf(
   try {
     return await idOf(db, 'project', project)
   } catch (cause) {
-    throw new Failure('invalid', `Its project ${project} is not known here: name one that is.`, {
-      cause,
-    })
+    throw new Failure(
+      'invalid',
+      `Project ${project} of the orphan does not exist. Name an existing project as its owner.`,
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -85,7 +85,10 @@ export async function updateCell(
 function choices(cell: CellMapping, change: CellChange): CellChoices {
   const isDisabled = change.isEnabled === undefined ? cell.isDisabled : !change.isEnabled
   if (!isDisabled && typeof change.disabledReason === 'string')
-    throw new Failure('invalid', 'Only a cell that is not enabled has a disabled_reason.')
+    throw new Failure(
+      'invalid',
+      'Only a disabled cell can have a disabled_reason. Set is_enabled to false too.',
+    )
   const { disabledReason = cell.disabledReason, weight = cell.weight } = change
   const { transportZone = cell.transportZone } = change
   return {

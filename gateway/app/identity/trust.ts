@@ -70,7 +70,10 @@ export function redelegated(
       `The trust ${by.id} cannot be redelegated: its redelegation_count is ${by.redelegationCount}.`,
     )
   if (asked.remainingUses !== null)
-    throw new Failure('forbidden', 'remaining_uses must not be set for a trust that is given on.')
+    throw new Failure(
+      'forbidden',
+      'remaining_uses must not be set for a trust that can be redelegated.',
+    )
   if (asked.projectId !== by.projectId)
     throw new Failure('forbidden', `The trust ${by.id} is for another project.`)
   const missing = asked.roleIds.filter((id) => !by.roleIds.includes(id))

@@ -30,7 +30,7 @@ function credentialKind({ name, auth, authType }: CloudConfig): CredentialKind {
   if (type !== undefined)
     throw new Failure(
       'invalid',
-      `The auth_type ${authType} of cloud ${name} is not known here. Known are: password, token, v3applicationcredential.`,
+      `The auth_type ${authType} of cloud ${name} is not supported. Use one of: password, token, v3applicationcredential.`,
     )
   if (auth['application_credential_secret'] !== undefined) return 'application_credential'
   return auth['password'] === undefined && auth['token'] !== undefined ? 'token' : 'password'

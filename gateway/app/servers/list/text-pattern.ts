@@ -28,7 +28,7 @@ function compile(text: string, what: string): RE2JS {
   } catch (cause) {
     throw new Failure(
       'invalid',
-      `Invalid ${what}: '${text}' is not a pattern that can be searched for.`,
+      `Invalid ${what}: '${text}' is not a pattern that the search supports.`,
       {
         cause,
       },
