@@ -106,7 +106,6 @@ const HOW: Readonly<Record<string, Step>> = {
       'WEIR_HOME=/var/lib/weir/home WEIR_JOIN_TOKEN=weir1.… ./weir cell join --gateway https://192.0.2.10:8443 --driver fake --hosts 1',
     shows: /Cell north has joined/,
   },
-  './weir cell join': { notTyped: 'It stands for the command above.' },
 }
 
 async function typePage(): Promise<void> {
