@@ -37,7 +37,8 @@ export function assertSame(options: UpOptions, state: DeploymentState): void {
     ['--hosts', options.hosts, launchedCells(state)[0]?.hosts.length],
     ['--gateways', options.gateways, state.gateways.length],
     ['--port', options.port, state.gateways[0]?.port],
-    ['--address', options.address, state.exposed?.address ?? 'none'],
+    // One that has none gets it.
+    ['--address', options.address, state.exposed?.address ?? options.address],
   ]
   for (const [name, asked, is] of differences)
     if (asked !== undefined && asked !== is)

@@ -9,7 +9,13 @@ import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { assertSame, assignmentsOf, type UpOptions } from '../deployment/options.ts'
 import { canBeJoinedByOvn, planDeployment } from '../deployment/plan.ts'
 import { changedSettings } from '../deployment/program-settings.ts'
-import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
+import {
+  type ChosenDriver,
+  type DeploymentState,
+  type ExposedAddress,
+  loadState,
+  saveState,
+} from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
 import { stopCell } from '../down/forget-cell.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
@@ -36,6 +42,8 @@ import { PortTaken, waitForGateways, waitForHosts } from './wait-ready.ts'
 type Progress = (line: string) => void
 
 const CONNECTIONS = 2
+/** Of a control plane alone. */
+const NO_HOSTS: ChosenDriver = { name: 'fake', why: 'there are no hosts here' }
 const PORT_TRIES_MAX = 3
 /** Of HTTPS, or a free one. */
 const TLS_PORT = 8443
@@ -62,13 +70,15 @@ export async function bringUp(
   const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
   const isRouted = options.hostRoute === true && found?.hostRoute !== true
   if (isRouted && found !== undefined) refuseHostRoute(found)
+  const exposed = found && (await newlyExposed(found, options))
   const known = found && {
     ...found,
     ...(isChanged && { settings }),
     ...(isRouted && { hostRoute: true as const }),
+    ...(exposed && { exposed }),
   }
-  if (known !== undefined && (isChanged || isRouted)) saveState(layout, known)
-  if (known !== undefined && !isChanged && (await isUp(layout, known))) {
+  if (known !== undefined && (isChanged || isRouted || exposed)) saveState(layout, known)
+  if (known !== undefined && !isChanged && !exposed && (await isUp(layout, known))) {
     await keepHostRoute(layout, known, progress)
     return { state: known, what: 'already' }
   }
@@ -94,12 +104,13 @@ export async function bringUp(
   const started = await startOnFreePorts(layout, wanted, { mariadb, nats }, progress)
   progress(`The endpoint serves: ${endpointOf(started)}`)
   const admin = await signIn(endpointOf(started), cloudAccount(layout, 'weir-admin'))
-  if (known?.isReady !== true) await makeCatalog(admin, started, progress)
+  const hasCells = started.cells.length > 0
+  if (known?.isReady !== true && hasCells) await makeCatalog(admin, started, progress)
   await waitForHosts(layout, started, admin)
   if (known?.isReady === true) return { state: started, what: 'started' }
   if (started.driver.name === 'baremetal') await enrolMachines(admin, layout, started, progress)
   await makeExternalNetwork(admin, started)
-  await bootFirstServer(layout, started, progress)
+  if (hasCells) await bootFirstServer(layout, started, progress)
   const ready = { ...started, isReady: true }
   saveState(layout, ready)
   return { state: ready, what: 'created' }
@@ -186,6 +197,17 @@ async function fillDatabase(
   return present
 }
 
+/** The address that an existing deployment is served at from now on; undefined where that does not change. */
+async function newlyExposed(
+  { exposed, gateways }: DeploymentState,
+  { address }: UpOptions,
+): Promise<ExposedAddress | undefined> {
+  if (address === undefined || exposed !== undefined) return undefined
+  if (gateways.length === 0)
+    throw new Failure('invalid', '--address is for gateways, and this deployment has none.')
+  return { address, port: await freePort(TLS_PORT, address) }
+}
+
 /** Throws `invalid` for a deployment without floating IPs. */
 function refuseHostRoute({ network, driver }: DeploymentState): void {
   if (network === 'ovn') return
@@ -201,7 +223,7 @@ async function plan(
   nats: Nats,
   progress: Progress,
 ): Promise<DeploymentState> {
-  const driver = chooseDriver(options.driver ?? 'auto')
+  const driver = options.cells === 0 ? NO_HOSTS : chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
   if (options.network === 'ovn' && !canBeJoinedByOvn(driver))
     throw new Failure(

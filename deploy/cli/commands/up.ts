@@ -89,7 +89,11 @@ function withShape(up: Command): Command {
         'What joins servers: OVN across hosts and cells, or bridges of each host (default: ovn for libvirt and docker)',
       ).choices(['host', 'ovn']),
     )
-    .option('--cells <n>', 'Number of cells (default: 2)', upTo(COUNT_MAX))
+    .option(
+      '--cells <n>',
+      'Number of cells; 0: the control plane alone, without a demo (default: 2)',
+      upTo(COUNT_MAX, 0),
+    )
     .option(
       '--hosts <n>',
       'Hosts of each cell (default: 2 simulated, or 1 of libvirt)',
