@@ -9,6 +9,7 @@ import { addControlPlaneCommands } from './commands/control-plane.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
+import { addKeysCommand } from './commands/keys.ts'
 import { addSshCommand } from './commands/ssh.ts'
 import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
@@ -49,6 +50,7 @@ export function createProgram(operator: Operator): Command {
   program.commandsGroup(PRODUCTION)
   addControlPlaneCommands(program)
   addConfigCommand(program)
+  addKeysCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)
   addHostCommand(program)

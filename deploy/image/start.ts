@@ -7,9 +7,10 @@ const EXIT_USAGE = 2
 
 /** What the image runs, by its first argument. Each reads its settings from the environment; a migration those of its program. */
 const PROGRAMS: Readonly<Record<string, () => Promise<unknown>>> = {
-  gateway: () => import('#gateway/main.ts'),
+  gateway: startGateway,
   cell: () => import('#cells/main.ts'),
   compute: () => import('#cells/compute/main.ts'),
+  'bootstrap-gateway': () => runProgram(process.env, async () => ({ run: bootstrap })),
   'migrate-gateway': () => runProgram(process.env, async () => ({ run: migrateGateway })),
   'migrate-cell': () => runProgram(process.env, async () => ({ run: migrateCell })),
 }
@@ -21,6 +22,21 @@ if (program === undefined) {
   progress(`There is no program '${name}' in this image. Name one as its argument: ${known}.`)
   process.exitCode = EXIT_USAGE
 } else await program()
+
+async function startGateway(): Promise<void> {
+  await runProgram(process.env, async () => ({ run: prepare }))
+  if (process.exitCode === undefined) await import('#gateway/main.ts')
+}
+
+async function prepare(env: Env): Promise<void> {
+  const { ensureGatewayCredentials } = await import('./gateway-credentials.ts')
+  await ensureGatewayCredentials(env)
+}
+
+async function bootstrap(env: Env): Promise<void> {
+  const { bootstrapGateway } = await import('./bootstrap-gateway.ts')
+  await bootstrapGateway(env)
+}
 
 async function migrateGateway(env: Env): Promise<void> {
   const { configFromEnv } = await import('#gateway/config.ts')

@@ -24,6 +24,8 @@ const LOOPBACK = '127.0.0.1'
 
 /** What a server is part of: its own bus alone, a cluster, or a bus above it. */
 export interface NatsOptions {
+  /** Where a server that is in no cluster listens; absent: at loopback. */
+  readonly address?: string | undefined
   readonly uplink?: Uplink | undefined
   readonly cluster?: Cluster | undefined
   /** It knows the gateways' account from its start, so that they can connect and push the others. */
@@ -49,9 +51,9 @@ export async function natsConfig(
   directory: string,
   { port, leafPort }: NatsPorts,
   keys: NatsKeys,
-  { uplink, cluster, knowsGateways = false }: NatsOptions = {},
+  { address: own = LOOPBACK, uplink, cluster, knowsGateways = false }: NatsOptions = {},
 ): Promise<string> {
-  const address = cluster === undefined ? LOOPBACK : ownMember(cluster).address
+  const address = cluster === undefined ? own : ownMember(cluster).address
   const operator = keyPair(keys.operatorSeed)
   const system = keyPair(keys.systemSeed).getPublicKey()
   const operatorJwt = await encodeOperator('weir', operator, { system_account: system })

@@ -125,7 +125,7 @@ export function cellSecrets(
  * Afterwards NATS knows the gateways' account and that of every cell in the global database. It keeps them over
  * restarts; doing it again costs little and heals a lost disk.
  */
-export async function keepAccounts(nats: Nats, db: Executor): Promise<void> {
+export async function keepAccounts(nats: Pick<Nats, 'url' | 'keys'>, db: Executor): Promise<void> {
   const system = await connectSystem(nats.url, nats.keys.systemSeed)
   try {
     const operator = { system, operatorSeed: nats.keys.operatorSeed }

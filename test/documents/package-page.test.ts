@@ -45,11 +45,18 @@ describe.skipIf(!isFullRun || !BareDebian.canRun())('docs/how-to/packages.md', (
     copyFileSync(join(place, file), debian.path(`root/${file}`))
   }
 
+  /** As in a clone, whose folders are in that of the test. */
+  async function keys(line: string): Promise<void> {
+    const [weir = '', ...args] = line.split(' ')
+    await runTool(join(projectRoot, weir), args, { limitMs: LIMIT_MS, directory })
+  }
+
   const typed = PAGE.steps.filter(({ notTyped }) => notTyped === undefined)
   test.each(typed)(
     '$line',
     async ({ line, typed: filled }) => {
       if (line.startsWith('npm ')) await build(line)
+      else if (line.startsWith('./weir ')) await keys(line)
       else await debian.run('env', '-C', '/root', 'sh', '-c', filled ?? line)
     },
     LIMIT_MS,

@@ -104,7 +104,9 @@ describe.skipIf(!isFullRun)('the image', () => {
     writeBundle('nothing', {})
     const { code, stderr } = await runOf('nothing')
 
-    expect(stderr).toContain('gateway, cell, compute, migrate-gateway, migrate-cell')
+    expect(stderr).toContain(
+      'gateway, cell, compute, bootstrap-gateway, migrate-gateway, migrate-cell',
+    )
     expect(code).toBe(2)
   })
 
