@@ -19,6 +19,8 @@ export async function dumpDatabase(url: string, out: Writable): Promise<void> {
     if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
   }
   try {
+    // A connection that was refused never runs, and never fails, what was queued for it.
+    await connection.connect()
     await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY')
     const [tables] = await connection.query<RowDataPacket[]>('SHOW TABLES')
@@ -35,6 +37,6 @@ export async function dumpDatabase(url: string, out: Writable): Promise<void> {
       for await (const row of rows.stream()) await write(row as readonly (string | null)[])
     }
   } finally {
-    await connection.end()
+    connection.destroy()
   }
 }
