@@ -88,6 +88,16 @@ describe.each(Object.entries(WORKS))('a cloud below, asked to %s,', (name, work)
   )
 })
 
+test('a snapshot whose content breaks off can be taken again', async () => {
+  await using world = await openWorld()
+  const { snapshot } = WORKS
+  await prepare(world, snapshot!)
+  world.cloud.disturb(/^GET .*\/file$/, { spoil: 'cut' })
+
+  await expect(snapshot!.ask(world, signal())).rejects.toMatchObject({ kind: 'unavailable' })
+  await snapshot!.ask(world, signal())
+})
+
 /** At requests and so often as chance has it, which is the same in every run. */
 function casesOf(name: string, asked: number): readonly Case[] {
   const nth = Object.keys(WORKS).indexOf(name)

@@ -132,19 +132,20 @@ export class Cloud implements AsyncDisposable {
     }
   }
 
-  /** The answer's body as it comes. The caller reads or destroys it. */
+  /** The answer's body as it comes; reading it throws `unavailable` where it breaks off. The caller reads it. */
   async open(
     service: CloudService,
     path: string,
     request: Omit<CloudRequest, 'body' | 'content'>,
-  ): Promise<Readable> {
+  ): Promise<AsyncIterable<Uint8Array>> {
     const { signal } = request
     const sent = await this.#authorized(service, request, async (access) => {
       const message = this.#message(access, { service, method: 'GET', path, request })
       const { statusCode: status, headers, body } = await this.#begin(message, signal)
+      const { origin } = message.url
       return status === 200
-        ? { status, headers, body }
-        : { status, headers, text: await textOf(body, message.url.origin, signal) }
+        ? { status, headers, body: chunksOf(body, origin, signal) }
+        : { status, headers, text: await textOf(body, origin, signal) }
     })
     if ('body' in sent) return sent.body
     throw cloudFailure({
@@ -241,6 +242,19 @@ export class Cloud implements AsyncDisposable {
       // A failure that the content itself reports while it is read is rethrown unchanged.
       throw isFailure(cause) ? cause : silence(cause, url.origin)
     }
+  }
+}
+
+async function* chunksOf(
+  body: AsyncIterable<Uint8Array>,
+  where: string,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw silence(cause, where)
   }
 }
 

@@ -47,7 +47,7 @@ export async function readServerEvents(
   })
   const decoder = new TextDecoder()
   try {
-    for await (const chunk of stream) parser.feed(decoder.decode(chunk as Buffer, { stream: true }))
+    for await (const chunk of stream) parser.feed(decoder.decode(chunk, { stream: true }))
   } catch (cause) {
     signal.throwIfAborted()
     throw new Failure('unavailable', 'The event stream of the cloud below ended.', { cause })
