@@ -92,7 +92,9 @@ describe.skipIf(why !== undefined)(
       await waitFor('a heartbeat of the cell', async () => (await edge()).is_alive, LIMIT_MS)
       await annotate(`schedulable ${Math.round(performance.now() - startMs)} ms after the command`)
       expect((await edge()).summary).toMatchObject({ hosts_up: 2 })
-      expect((await joinWith(token)).stderr).toContain('This join token was used. Ask for a new one.')
+      expect((await joinWith(token)).stderr).toContain(
+        'This join token was used. Ask for a new one.',
+      )
     })
 
     test('takes servers', async () => {
