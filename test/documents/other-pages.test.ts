@@ -94,6 +94,13 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
     gives: { ADDRESS: /floating_ip_address +\| (203\.0\.113\.\d+)/ },
   },
   './weir ssh web': { typed: './weir ssh web hostname', shows: /^web/m },
+  'openstack floating ip create --description shared public': {
+    gives: { SHARED: /floating_ip_address +\| (203\.0\.113\.\d+)/ },
+  },
+  'openstack port list --server web': {
+    gives: { PORT: /\| ([0-9a-f-]{36}) \|/, INSIDE: /ip_address='([\d.]+)'/ },
+  },
+  'openstack floating ip port forwarding list SHARED': { shows: /2222/ },
   './weir network why 198.51.100.7 ADDRESS --protocol tcp --port 80': {
     shows: /REACHES +yes/,
   },
