@@ -149,7 +149,7 @@ test('one credential has as many connections as a host needs, and no more', asyn
   await waitFor('its place to be free', () => dial(creds).then(() => true), QUICK_MS)
 })
 
-/** A credential of the same cell, for a key of its own: what a second host would have. */
+/** A credential of the same cell for another key, as a second host would have. */
 async function another(
   host = 'edge-9',
 ): Promise<{ readonly user: string; readonly pair: KeyPair }> {

@@ -21,7 +21,7 @@ let unscoped: string
 /** The calls that reached a handler, by operation. */
 const calls: { readonly id: string; readonly call: Call }[] = []
 
-/** The whole Compute document, served by handlers that note the call and answer with what a test set. */
+/** The whole Compute document, served by handlers that record the call and give the answer that a test sets. */
 let answer: () => Promise<object> = () => Promise.resolve({})
 
 beforeAll(async () => {

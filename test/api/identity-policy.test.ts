@@ -31,7 +31,7 @@ const READERS: readonly CallerName[] = [
   'domain reader',
 ]
 const EVERYBODY = CALLERS.map(([name]) => name)
-/** Lists are of what the caller may see, so a manager of another domain gets one, too. */
+/** A list has only objects that the caller may see, so a manager of another domain gets one too. */
 const LISTERS: readonly CallerName[] = [...READERS, 'stranger manager']
 
 const ids: Record<string, string> = {}

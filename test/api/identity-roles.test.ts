@@ -272,7 +272,7 @@ describe('every gateway follows', () => {
     const own = await admin.create('roles', { name: 'admin', domain_id: 'default' })
     await admin.expect(201, 'PUT', `/v3/roles/${own.id}/implies/${roles['reader']}`)
     await admin.expect(204, 'PUT', `/v3/projects/${project.id}/users/${user.id}/roles/${own.id}`)
-    // A role of a domain counts by what it implies, not by its name.
+    // A role of a domain counts by the roles that it implies, not by its name.
     expect(await rolesIn(inProject(project.id))).toEqual(['reader'])
     await expectRevoked(() => admin.expect(204, 'DELETE', `/v3/roles/${own.id}`))
   })

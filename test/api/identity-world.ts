@@ -45,7 +45,7 @@ export interface Reply {
   readonly body: Json
 }
 
-/** JSON of any shape, looked into by tests that then assert on what they find. */
+/** JSON of any shape, for tests that assert on its values. */
 export interface Json {
   readonly [key: string]: Json | undefined
 }

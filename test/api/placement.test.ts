@@ -32,7 +32,7 @@ afterEach(async () => {
   await expectInvariants(cloud)
 })
 
-/** Nothing may be left of any server, whatever became of it. */
+/** No allocation of any server may be left, whether it was deleted, moved or failed. */
 async function deleteAll(): Promise<void> {
   const { body } = await demo.get<{ servers: readonly Server[] }>(SERVERS)
   await Promise.all(body.servers.map(({ id }) => demo.delete(`${SERVERS}/${id}`)))

@@ -152,7 +152,7 @@ test('a project that does not exist has no quota to set', async () => {
   const body = { quota_set: { instances: 1 } }
   expect((await admin.call('updateQuotaSet', { params, body })).status).toBe(400)
   expect((await admin.call('showQuotaSetDefaults', { params })).status).toBe(400)
-  // Nova does not look for it where only what was set is forgotten.
+  // Nova does not check the project when a request only resets its limits.
   expect((await admin.call('deleteQuotaSet', { params })).status).toBe(202)
 })
 

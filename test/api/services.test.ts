@@ -21,7 +21,7 @@ beforeAll(async () => {
     await applyHostViews(tx, api.cells[0]!.id, [host, sampleHost('twin')])
     await applyHostViews(tx, api.cells[1]!.id, [sampleHost('twin')])
   })
-  // The cell does what it is asked, and says what the host is like then.
+  // The cell carries out the request, and answers with the state of the host.
   api.cells[0]!.overrides['host.set-service'] = (ask) => {
     host = { ...host, version: host.version + 1, ...ask }
     return host

@@ -14,7 +14,7 @@ const PROGRAM = new URL('ansible/server.yaml', import.meta.url).pathname
 const LIMIT_MS = 300_000
 const LIBRARIES = 'usr/lib/python3/dist-packages'
 
-/** That Debian 13's openstacksdk needs besides what it brings. */
+/** The packages that Debian 13's openstacksdk needs and does not depend on. */
 const NEEDED = ['python3-platformdirs', 'python3-typing-extensions']
 
 const why = isFullRun

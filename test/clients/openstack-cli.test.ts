@@ -155,7 +155,7 @@ describe
 
     test('a user makes an image, shares it with another project, reads it back and deletes it', async () => {
       const created = await demo.json(`image create ${IMAGE} --file ${files.userData} cli-mine`)
-      // openstacksdk shows what it got before it sent the data, from Glance too.
+      // openstacksdk shows the answer from before it sent the data, with Glance too.
       expect(created).toMatchObject({ name: 'cli-mine', status: 'queued', visibility: 'shared' })
       const id = String(created['id'])
       expect(await demo.json('image show cli-mine')).toMatchObject({

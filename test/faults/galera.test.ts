@@ -199,7 +199,7 @@ test('transactions that change one row on two nodes at once all have their effec
 })
 
 describe('clients of the whole cluster', () => {
-  /** Adds one to a counter again and again until it is stopped; counts what was answered, and the longest time without. */
+  /** Increments a counter until it is stopped; counts the answers, and measures the longest time without one. */
   class Counting implements AsyncDisposable {
     answered = 0
     longestMs = 0

@@ -47,7 +47,7 @@ describe.skipIf(!isFullRun)('the image', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  /** The container's definition, of a program on the machine's network; what it needs is mounted at `/settings`. */
+  /** The container's definition, of a program on the machine's network; its settings are mounted at `/settings`. */
   function writeBundle(program: string, settings: Readonly<Record<string, string>>): void {
     const folder = path(`settings-${program}`)
     mkdirSync(folder)

@@ -4,7 +4,7 @@ import { createServer, SERVERS, untilGone, untilStatus } from '#test/env/api/ser
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-/** A lease runs out after 10 s; what its holder had begun then goes on elsewhere. */
+/** A lease runs out after 10 s; another gateway then continues the work of its holder. */
 const TAKEN_UP_LIMIT_MS = 60_000
 
 const FIRST: CallOptions = { gateway: 0 }

@@ -100,7 +100,7 @@ function watchMemory(): { end(): Promise<number> } {
   }
 }
 
-/** The storm of one project, and what another one sees of it. */
+/** The load of one project, and its effect on another. */
 class Scene implements AsyncDisposable {
   readonly #storm = new Load()
   readonly #watcher = new Load()

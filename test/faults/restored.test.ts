@@ -14,7 +14,7 @@ import { WeirCommand } from '#test/env/weir-command.ts'
 // Goal: after the database of a cell or of the gateways was restored from an older copy, both agree again without an operator.
 
 const LIMIT_MS = 30_000
-/** A host says what it has every minute: a guest that is over only since is found by then. */
+/** A host reports its guests every minute, and a superfluous guest is found in the next report. */
 const REPORTED_MS = 90_000
 
 let cloud: Cloud

@@ -57,7 +57,7 @@ test('a supervisor that is killed is missed, and up starts one that doubles noth
 
   await checkout.succeed('up')
   kill((await checkout.processes()).get('nats'))
-  // In the middle of what it may be doing.
+  // At any moment of its work.
   kill(checkout.supervisorPid())
   await checkout.succeed('up')
 

@@ -18,7 +18,7 @@ export interface Pair {
 const MAKE_MS = 20_000
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
 
-/** An authority and what it signs, in a folder. */
+/** A certificate authority and the certificates that it signs, in a folder. */
 export interface Authority {
   readonly ca: string
   /** Signs a certificate of this name. */
@@ -32,7 +32,7 @@ export async function authority(folder: string): Promise<Authority> {
   return { ca: cert, leaf: (name, ...more) => make(folder, name, ...signed, ...more) }
 }
 
-/** Afterwards the folder has an authority, what it has signed for a daemon at 127.0.0.1 and its user, and a stranger. */
+/** Afterwards the folder has an authority, its certificates for a daemon at 127.0.0.1 and for a client, and a certificate of another authority. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const { ca, leaf } = await authority(folder)
   return {

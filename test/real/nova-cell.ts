@@ -12,7 +12,7 @@ type Account = Readonly<Record<string, string>>
 /** Of the deployment. */
 type Who = 'weir' | 'weir-admin'
 
-/** Of a server, at the top or below, what the tests look at. */
+/** The properties of a server, at the top or below, that the tests check. */
 export interface ShownServer {
   readonly id: string
   readonly name: string

@@ -143,7 +143,7 @@ describe.skipIf(why !== undefined)(
       })
       return { rows: Object.fromEntries(rows), hosts: await Promise.all(onHosts) }
     }
-    /** The same, once every host has carried out what the databases say. */
+    /** The same, once every host has applied the contents of the databases. */
     async function settled() {
       await waitFor('all hosts', async () => world.engine.hosts().length === hosts.length, 30_000)
       await nbctl('--wait=hv', 'sync')

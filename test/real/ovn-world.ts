@@ -142,7 +142,7 @@ export class OvnWorld implements AsyncDisposable {
     return (await run(findProgram('ovn-nbctl'), args, { timeoutMs: STEP_MS })).stdout.trim()
   }
 
-  /** The host again, in new namespaces, from what it left on its disk. */
+  /** The host, restarted in new namespaces from the files on its disk. */
   async returnHost({ id }: OvnTestHost): Promise<OvnTestHost> {
     const number = this.hosts.findIndex((host) => host.id === id) + 1
     const host = await startHost(this.#place, id, number)
@@ -190,7 +190,7 @@ export class OvnWorld implements AsyncDisposable {
     }
   }
 
-  /** The ids of processes that hold what the test has started. */
+  /** The ids of the processes that hold the namespaces of the test. */
   holderPids(): readonly number[] {
     return [...this.#holders, this.underlay.holder].map(({ pid }) => pid)
   }

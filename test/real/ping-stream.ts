@@ -16,7 +16,7 @@ export interface PingLosses {
 export interface PingStream {
   /** Resolves once this many further pings were answered, which were sent after now. */
   goesOn(count?: number): Promise<void>
-  /** Ends it; returns what was lost of the pings before the last answer. */
+  /** Ends the stream; returns the pings before the last answer that were lost. */
   stop(): Promise<PingLosses>
 }
 

@@ -10,7 +10,7 @@ export interface Inside {
 }
 
 const STEP_MS = 30_000
-/** Runs where the daemon does, whose loopback is not ours: what comes by the socket goes to the port, and back. */
+/** Runs in the daemon's network namespace, whose loopback is not the test's: forwards bytes between the socket and the port. */
 const INNER_RELAY = `const { connect, createServer } = require('node:net')
 const [socket, port] = process.argv.slice(1)
 createServer((here) => {

@@ -4,7 +4,7 @@ import { isNode } from '#openapi/projection/annotations.ts'
 import { NAMED, type Targets } from './targets.ts'
 import { bodyOf, validBody, type Walked } from './walked.ts'
 
-/** Of which service and parameter a real thing's id is what a property of a body asks for. */
+/** The service and the parameter whose object a property of a body names. */
 const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter: string]>> = {
   domain_id: ['identity', 'domain_id'],
   floating_network_id: ['network', 'external_network_id'],

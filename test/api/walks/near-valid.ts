@@ -48,7 +48,7 @@ export function nearValid(valid: unknown): fc.Arbitrary<unknown> {
     .map((changes) => changes.reduce(changed, valid === undefined ? {} : valid))
 }
 
-/** Query texts near what a parameter takes. */
+/** Query texts that are almost valid for a parameter. */
 export function nearValidText(valid: string): fc.Arbitrary<string> {
   return fc.oneof(fc.constant(valid), POISON.map(textOf))
 }

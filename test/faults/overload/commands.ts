@@ -17,7 +17,7 @@ export interface Command {
   readonly loop?: { readonly request: string; readonly pauseMs: number }
 }
 
-/** What came of it. */
+/** The result of the command. */
 export interface Outcome {
   /** Of answered requests: how many with each status, by the name of their stream. */
   readonly statuses: Readonly<Record<string, Readonly<Record<string, number>>>>

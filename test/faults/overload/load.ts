@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Command, Outcome } from './commands.ts'
 
-/** A process of its own that asks a gateway: what it measures does not wait for the test. */
+/** A separate process that sends requests to a gateway, so that the test's own work does not distort its measurements. */
 export class Load implements AsyncDisposable {
   readonly #child: ChildProcess = fork(new URL('program.ts', import.meta.url), { stdio: 'inherit' })
 

@@ -49,7 +49,7 @@ async function write(taskUrl: string): Promise<string> {
   return hashes.join('\n')
 }
 
-/** The hash of what the disk holds afterwards. */
+/** The hash of the contents of the disk afterwards. */
 async function written(url: string, start: number): Promise<string> {
   const content = Buffer.from(await (await fetch(url)).arrayBuffer())
   await put(content, start)

@@ -34,7 +34,7 @@ export interface MachineOptions {
   readonly content?: Buffer
   /** Arguments for QEMU, such as for a NIC. */
   readonly qemu?: readonly string[]
-  /** In place of QEMU: a program that does at once what a machine does, and boots from the network here. */
+  /** In place of QEMU: a program that behaves like a machine without its delays, and boots from the network in the test. */
   readonly quick?: { readonly bootUrl: string; readonly macAddress: string }
 }
 

@@ -78,7 +78,7 @@ function notePower(wrong: Wrong[], { serverId, vmState, host }: InstanceRow, gue
   wrong.push({ kind: 'wrong answer', text, requests: [] })
 }
 
-/** The gateways show of a server what its cell has. */
+/** The gateways show the state of a server that its cell has. */
 function shownAsIs({ gateway, cells }: Snapshot): readonly Wrong[] {
   const wrong: Wrong[] = []
   const add = (kind: Wrong['kind'], text: string) => wrong.push({ kind, text, requests: [] })

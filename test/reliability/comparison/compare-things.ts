@@ -3,7 +3,7 @@ import { type Entry, outcomeOf, type RunRecord, type ThingType } from '../record
 import type { Wrong } from './compare.ts'
 import type { ApiServer, ApiThing, Snapshot } from './snapshot.ts'
 
-/** What users see, beside what they were told: nothing is missing, comes twice, is unasked, or says something else. */
+/** Compares the objects that users see with the answers that they got: no object may be missing, doubled, unrequested or different. */
 export function compareThings({ api }: Snapshot, record: RunRecord): readonly Wrong[] {
   const seen: (readonly [ThingType, readonly ApiThing[]])[] = [
     ['server', api.servers.map(serverAsThing)],

@@ -83,7 +83,7 @@ export interface PortRow {
   readonly host: string
 }
 
-/** One line of a ledger beside what it should count. */
+/** One line of a ledger, with the sum that it should show. */
 export interface QuotaRow {
   readonly owner: string
   readonly resource: string
@@ -107,7 +107,7 @@ export interface SagaRow {
   readonly subject: string
 }
 
-/** One cell's database, and what its hosts keep. */
+/** One cell's database, and the records of its hosts. */
 export interface CellState {
   readonly id: string
   readonly name: string

@@ -35,7 +35,7 @@ export abstract class Member {
     return identity !== undefined && isRunning(identity)
   }
 
-  /** It ends in the middle of what it is doing. */
+  /** It ends at any moment of its work. */
   kill(): void {
     this.#isKilled = true
     this.#signal('SIGKILL')

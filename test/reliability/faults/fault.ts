@@ -25,7 +25,7 @@ const MS = {
   lock: 4_000,
   clock: 4_000,
 } as const
-/** Clocks are set by seconds mostly, and sometimes by what a wrong time zone makes. */
+/** Clocks jump mostly by seconds, and sometimes by hours, as with a wrong time zone. */
 const CLOCK_STEPS_MS = [-3_600_000, -60_000, -12_000, -3_000, 3_000, 12_000, 60_000, 3_600_000]
 /** All but NATS, which asks the kernel itself for the time. */
 const CLOCKED: readonly MemberKind[] = ['gateway', 'cell', 'compute', 'database']

@@ -3,7 +3,7 @@ import { type Entry, outcomeOf, type RunRecord, type Value } from './record.ts'
 /** Which values a field can have had, in a stretch of time. */
 export interface Possible {
   readonly values: ReadonlySet<Value>
-  /** It may never have been written, and then has what it had at first. */
+  /** The write may never have happened; the first value then remains. */
   readonly mayBeUnwritten: boolean
 }
 
@@ -47,7 +47,7 @@ export function possible(record: RunRecord, reading: Reading): Possible {
   }
 }
 
-/** True where the value cannot be explained by what was asked and answered. */
+/** True if no order of the requests and answers explains the value. */
 export function isImpossible({ values, mayBeUnwritten }: Possible, value: Value): boolean {
   return !mayBeUnwritten && !values.has(value)
 }

@@ -38,7 +38,7 @@ export interface Entry {
   readonly path: string
   /** 0: there was no answer, or it broke off. */
   readonly status: number
-  /** Why there was none, or what a refusal said. */
+  /** The reason for a missing answer, or the message of a refusal. */
   readonly message: string
   readonly startMs: number
   readonly endMs: number

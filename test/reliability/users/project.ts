@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SeededRandom } from '#test/env/random.ts'
 import { ask, type SignedIn, signIn } from './account.ts'
 
-/** A project and what its users know that it has; they may be wrong. */
+/** A project and the objects that its users believe it has. */
 export interface Project {
   readonly id: string
   readonly users: readonly SignedIn[]

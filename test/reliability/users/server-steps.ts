@@ -88,7 +88,7 @@ export async function destroy({ session, project }: Doer, id: string): Promise<v
   if (status === 204 || status === 404) project.servers.delete(id)
 }
 
-/** Reads one and compares it with what was answered before. */
+/** Reads a server and compares it with earlier answers. */
 export async function show({ session, project }: Doer, id: string): Promise<Server | undefined> {
   const answer = await session.call({ method: 'GET', path: `${SERVERS}/${id}` })
   if (answer.status === 404) project.servers.delete(id)

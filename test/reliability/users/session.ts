@@ -10,7 +10,7 @@ export interface Call {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Known before it is answered; what a thing that it makes is like is said by `made`. */
+  /** Known before the answer; `made` returns the properties of an object that the request creates. */
   readonly writes?: readonly Write[]
   readonly makes?: Making
   /** The expected properties of the new object, once the answer has given its id. */
