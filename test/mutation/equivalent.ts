@@ -113,7 +113,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'gateway/app/quotas/refund-quota.ts',
-    line: 'if (released > 0) refundUsage(tx, { ownerId: projectId, resource }, released)',
+    line: 'if (released > 0) queueUsageRefund(tx, { ownerId: projectId, resource }, released)',
     replacement: 'released >= 0',
     why: 'Giving back nothing changes nothing.',
   },
