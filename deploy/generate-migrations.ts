@@ -1,17 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
 
-/** Rewrites both initial migrations from the schemas: until the first release there is one migration per database. */
-for (const component of ['gateway', 'cells']) {
-  rmSync(`${component}/db/migrations`, { recursive: true, force: true })
+/**
+ * Adds to each database whose schema has changed a migration with what has changed, under the name that is given. Migrations
+ * of releases stay as they are: databases have them.
+ */
+const [name] = process.argv.slice(2)
+if (name === undefined || !/^[a-z][a-z0-9_]*$/.test(name))
+  throw new Error(
+    `'${name ?? ''}' is no name of a migration. Say what it does, in lower case: npm run db:generate -- add_zone_to_servers`,
+  )
+for (const component of ['gateway', 'cells'])
   execFileSync(
     process.execPath,
     [
       'node_modules/drizzle-kit/bin.cjs',
       'generate',
       `--config=${component}/drizzle.config.ts`,
-      '--name=initial',
+      `--name=${name}`,
     ],
     { stdio: 'inherit' },
   )
-}

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateMySQLDrizzleJson, generateMySQLMigration } from 'drizzle-kit/api'
 import { expect, test } from 'vitest'
 
-// Goal: no schema changes without its migration.
+// Goal: no schema changes without its migration, and no migration of a release changes.
 
 const root = join(import.meta.dirname, '..')
 
@@ -22,6 +23,29 @@ test.each(['gateway', 'cells'])(
       await generateMySQLDrizzleJson(schema, snapshot.id),
     )
 
-    expect(missing, 'Run: npm run db:generate').toEqual([])
+    expect(missing, 'Run: npm run db:generate -- NAME').toEqual([])
   },
 )
+
+/** Paths and digests of the migrations that each release added. */
+type Released = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+test('migrations of releases are as they were released', () => {
+  const file = join(root, 'deploy/release/released-migrations.json')
+  const released = Object.assign(
+    {},
+    ...Object.values(JSON.parse(readFileSync(file, 'utf8')) as Released),
+  ) as Released[string]
+  const present = Object.keys(released).map((path) => [
+    path,
+    createHash('sha256')
+      .update(readFileSync(join(root, path)))
+      .digest('hex'),
+  ])
+
+  expect(present.length).toBeGreaterThan(1)
+  expect(
+    Object.fromEntries(present),
+    'Add a migration instead: npm run db:generate -- NAME',
+  ).toEqual(released)
+})

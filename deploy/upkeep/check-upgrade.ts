@@ -54,7 +54,10 @@ async function examineTables(
   const newest = Number(applied?.newest ?? 0)
   const own = entries.at(-1)?.when ?? 0
   if (newest > own)
-    return { is: 'bad', what: `${what} was made by a newer release than this: it has no way back` }
+    return {
+      is: 'bad',
+      what: `${what} was migrated by a newer release, which this one cannot check: see docs/how-to/upgrade.md`,
+    }
   const due = entries.filter(({ when }) => when > newest).length
   if (due === 0) return { is: 'ok', what: `${what} has every table of this release` }
   return { is: 'note', what: `${what} gets ${due} migrations: back it up first (./weir backup)` }

@@ -298,6 +298,9 @@ const BACKUP = pageScript('docs/how-to/backup.md', {
 
 const UPGRADE = pageScript('docs/how-to/upgrade.md', {
   './weir upgrade check': { shows: /ok +cell north runs .* and can stay/ },
+  './weir db migrate': {
+    notTyped: 'The command `./weir up` migrates; docs/how-to/production.md has it typed.',
+  },
   './weir cell list -o wide': { codes: [0, 4], shows: /RELEASE/ },
 })
 

@@ -62,6 +62,11 @@ export class Cloud implements AsyncDisposable {
     this.#forgotten.add(gateway)
   }
 
+  /** Clients ask this gateway, by its place, again: it is up. */
+  remember(gateway: number): void {
+    this.#forgotten.delete(gateway)
+  }
+
   /** `http://127.0.0.1:<port>` of each gateway. */
   get endpoints(): readonly string[] {
     return this.#endpoints

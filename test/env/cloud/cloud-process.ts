@@ -1,4 +1,5 @@
 import { databaseUrls, joinDatabaseUrls } from '#common/db/database-url.ts'
+import { projectRoot } from '#deploy/paths.ts'
 import { Relay } from '../relay.ts'
 import type { Program } from './program.ts'
 import { runInside } from './run-inside.ts'
@@ -23,6 +24,7 @@ export class CloudProcess implements AsyncDisposable {
   readonly #logFile: string
   /** By setting, one for each address in it. */
   readonly #wires = new Map<string, readonly Relay[]>()
+  #root = projectRoot
   #running: Running | undefined
 
   constructor(program: Program, isOutside: boolean, logFile: string) {
@@ -62,8 +64,14 @@ export class CloudProcess implements AsyncDisposable {
       env[setting] = isDatabase(setting) ? joinDatabaseUrls(urls) : urls.join(',')
     }
     this.#running = this.#isOutside
-      ? await runOutside(this.#program, env, this.#logFile)
+      ? await runOutside(this.#program, env, { logFile: this.#logFile, root: this.#root })
       : await runInside(this.#program, env, this.#relays())
+  }
+
+  /** From its next start it is the program of the release in this folder. */
+  runFrom(root: string): void {
+    if (!this.#isOutside) throw new Error(`${this.name} runs inside the test's process`)
+    this.#root = root
   }
 
   async stop(): Promise<void> {

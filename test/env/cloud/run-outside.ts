@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
 import { waitFor } from '#common/wait-for.ts'
-import { projectRoot } from '#deploy/paths.ts'
 import { isRunning } from '#deploy/process/process-identity.ts'
 import { logTail, startProcess } from '#deploy/process/start-process.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
@@ -14,14 +13,14 @@ const DEATH_LIMIT_MS = 30_000
 export async function runOutside(
   program: Program,
   env: Readonly<Record<string, string>>,
-  logFile: string,
+  { logFile, root }: { readonly logFile: string; readonly root: string },
 ): Promise<Running> {
   const before = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
   const identity = await startProcess({
     command: process.execPath,
     args: [program.script],
     env: { PATH: process.env['PATH'], TZ: 'UTC', ...env },
-    directory: projectRoot,
+    directory: root,
     logFile,
     lifetime: 'with-parent',
   })
