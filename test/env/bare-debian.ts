@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runTool } from '#deploy/packages/run-tool.ts'
 import { compiledDirectory } from '#deploy/paths.ts'
+import { processTree } from '#deploy/process/process-tree.ts'
 
 const LIMIT_MS = 600_000
 const RELEASE = 'bookworm'
+const SYSTEMD = '/lib/systemd/systemd'
 
 /** What Weir's package depends on and a bare Debian has not, and the systemd that it recommends. */
 export const PACKAGE_NEEDS = ['adduser', 'libstdc++6', 'openssl', 'systemd', 'systemd-sysv']
@@ -67,6 +69,17 @@ export class BareDebian implements AsyncDisposable {
     await once(this.#init, 'spawn')
   }
 
+  /** Runs a command beside its systemd. */
+  runBooted(...command: readonly string[]): Promise<string> {
+    const systemd = processTree(this.#init?.pid ?? 0).find(({ pid }) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      return words.startsWith(SYSTEMD)
+    })
+    if (systemd === undefined) throw new Error('Its systemd does not run')
+    const own = ['--target', String(systemd.pid), '--mount', '--pid', '--uts', '--ipc', '--cgroup']
+    return runTool('nsenter', [...own, '--root', '--wd=/', ...command], { limitMs: LIMIT_MS })
+  }
+
   /** The end of what its services wrote. */
   async journal(): Promise<string> {
     const args = ['-D', this.path('var/log/journal'), '-n', '200', '--no-pager', '-o', 'cat']
@@ -113,5 +126,5 @@ ln -s /proc/self/fd dev/fd
 mkdir -p var/log/journal former
 pivot_root . former
 umount -l /former
-exec /lib/systemd/systemd --system --unit=multi-user.target --show-status=no
+exec ${SYSTEMD} --system --unit=multi-user.target --show-status=no
 `

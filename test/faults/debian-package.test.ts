@@ -27,6 +27,7 @@ import { isFullRun } from '../env/full-run.ts'
 // Goal: the package that one command builds is all that a Debian needs to run gateways, cells and hosts.
 
 const LIMIT_MS = 60_000
+const UNITS = ['weir-gateway', 'weir-cell@north', 'weir-compute@north-1']
 const START_LIMIT_MS = 240_000
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-package-'))
@@ -150,8 +151,7 @@ describe.skipIf(!isFullRun || !BareDebian.canRun())('in a bare Debian', () => {
         COMPUTE_STATE_DIRECTORY: '/var/lib/weir-compute/north-1',
         COMPUTE_LOG_LEVEL: 'info',
       })
-      const units = ['weir-gateway', 'weir-cell@north', 'weir-compute@north-1']
-      await debian.run('systemctl', 'enable', ...units)
+      await debian.run('systemctl', 'enable', ...UNITS)
 
       await debian.boot()
 
@@ -173,6 +173,26 @@ describe.skipIf(!isFullRun || !BareDebian.canRun())('in a bare Debian', () => {
         (await demo.get<{ server: Server }>(`${SERVERS}/${body.server.id}`)).body.server.status
       await expect.poll(shown, { timeout: LIMIT_MS }).toBe('ACTIVE')
       expect(readdirSync(debian.path('var/lib/weir-compute'))).toContain('north-1')
+    },
+    START_LIMIT_MS,
+  )
+
+  test(
+    'an upgrade migrates the database, and starts again what runs',
+    async () => {
+      const pids = () =>
+        debian.runBooted('systemctl', 'show', '--property=MainPID', '--value', ...UNITS)
+      const before = await pids()
+
+      const said = await debian.runBooted('dpkg', '--install', '/weir.deb')
+
+      expect(said).toMatch(/Database \w+ has all \d+ migrations of this release/)
+      const former = new Set(before.split('\n').filter((pid) => pid !== ''))
+      const present = (await pids()).split('\n').filter((pid) => pid !== '')
+      expect(present).toHaveLength(UNITS.length)
+      expect(present.filter((pid) => pid === '0' || former.has(pid))).toEqual([])
+      const isReady = async () => (await fetch(`${endpoint}/readyz`).catch(() => undefined))?.status
+      await expect.poll(isReady, { timeout: START_LIMIT_MS }).toBe(200)
     },
     START_LIMIT_MS,
   )
