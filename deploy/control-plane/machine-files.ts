@@ -6,6 +6,7 @@ import { proxyConfig } from '../haproxy/haproxy.ts'
 import { type GaleraCluster, galeraOptions } from '../mariadb/galera-options.ts'
 import { optionFile, privateOptions } from '../mariadb/option-file.ts'
 import { type Cluster, clusterLeafUrl, clusterUrl } from '../nats/cluster.ts'
+import { gatewayAccountFile } from '../nats/gateway-account.ts'
 import { natsConfig } from '../nats/nats-config.ts'
 import { natsKeys } from '../nats/nats-keys.ts'
 import { projectRoot } from '../paths.ts'
@@ -104,8 +105,10 @@ async function keepBus(files: OwnFiles, { plane, folders, place }: OwnMachine): 
   const keys = natsKeys(folders.directory)
   const cluster: Cluster = { members: busMembers(plane), own: place, tls: tlsOf(folders) }
   const ports = { port: PORTS.bus, leafPort: PORTS.leaf }
-  const options = { cluster, knowsGateways: true }
-  await files.settings('nats.conf', () => natsConfig(home, ports, keys, options))
+  await files.settings('nats.conf', () => natsConfig(home, ports, keys, { cluster }))
+  files.stateFolder('nats/accounts')
+  const account = await gatewayAccountFile(keys)
+  await files.state(`nats/${account.name}`, () => account.content)
   await files.state('gateway.creds', () =>
     issueCredentials('gateway', keys.gatewaySeed, SERVER_SIDE_PERMISSIONS),
   )

@@ -1,6 +1,6 @@
 import { type Account, encodeAccount, encodeOperator } from '@nats-io/jwt'
 import type { KeyPair } from '@nats-io/nkeys'
-import { gatewayAccount, systemAccount } from '#gateway/bus/accounts.ts'
+import { systemAccount } from '#gateway/bus/accounts.ts'
 import {
   ACCOUNTS_EVERY_S,
   type Cluster,
@@ -28,8 +28,6 @@ export interface NatsOptions {
   readonly address?: string | undefined
   readonly uplink?: Uplink | undefined
   readonly cluster?: Cluster | undefined
-  /** It knows the gateways' account from its start, so that they can connect and push the others. */
-  readonly knowsGateways?: boolean
 }
 
 /** Another bus that this server dials, for one account, through what carries it there (`cells/uplink.ts`). */
@@ -51,7 +49,7 @@ export async function natsConfig(
   directory: string,
   { port, leafPort }: NatsPorts,
   keys: NatsKeys,
-  { address: own = LOOPBACK, uplink, cluster, knowsGateways = false }: NatsOptions = {},
+  { address: own = LOOPBACK, uplink, cluster }: NatsOptions = {},
 ): Promise<string> {
   const address = cluster === undefined ? own : ownMember(cluster).address
   const operator = keyPair(keys.operatorSeed)
@@ -83,7 +81,6 @@ export async function natsConfig(
     'resolver_preload: {',
     `  ${system}: ${systemJwt}`,
     ...(await preloaded(operator, uplink)),
-    ...(knowsGateways ? await preloadedGateways(operator, keys) : []),
     '}',
     '',
   ].join('\n')
@@ -117,12 +114,6 @@ function leafnodes(
     '  } ]',
     '}',
   ]
-}
-
-/** Without cells: a newer one that a gateway has pushed stays. */
-async function preloadedGateways(signer: KeyPair, keys: NatsKeys): Promise<readonly string[]> {
-  const key = keyPair(keys.gatewaySeed).getPublicKey()
-  return [`  ${key}: ${await encodeAccount('gateway', key, gatewayAccount([]), { signer })}`]
 }
 
 /** The account of an uplink must be there before the server starts. */

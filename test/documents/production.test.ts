@@ -8,6 +8,7 @@ import { callApi, type Session, signIn } from '#deploy/api/session.ts'
 import { ensureFlavors } from '#deploy/catalog/ensure-flavors.ts'
 import { ensureImage, simulatedImage } from '#deploy/catalog/ensure-image.ts'
 import { trust } from '../env/certificate.ts'
+import { isFullRun } from '../env/full-run.ts'
 import { type Machine, MachineNetwork } from '../env/machines/machine.ts'
 import { pageScript, type Step } from './page-script.ts'
 
@@ -206,6 +207,7 @@ describe.skipIf(process.getuid?.() !== 0)('three machines', () => {
     const running = Promise.all([boots(), boots()])
     await waitFor('servers to be booted', () => booted >= BOOTS, STATE_MS)
 
+    await FIRST().save()
     await FIRST().lose()
     const before = booted
     await waitFor('servers to be booted', () => booted >= before + 2 * BOOTS, STATE_MS)
@@ -216,5 +218,15 @@ describe.skipIf(process.getuid?.() !== 0)('three machines', () => {
     expect(failures).toEqual([])
     const status = await SECOND().type('./weir db status --env-file /etc/weir/gateway.env')
     expect(status.said).toMatch(/ down [^]*machine-[23] +writer/)
+  })
+
+  test.runIf(isFullRun)('a machine that comes back catches up by itself', async () => {
+    const back = await network.add(11)
+    await back.share('/var/lib/weir/images')
+    await succeed(back, START_ALL)
+
+    const status = await succeed(SECOND(), './weir db status --env-file /etc/weir/gateway.env')
+    expect(status).toMatch(/machine-1 +ready[^]*machine-[23] +writer/)
+    await bootAndDelete(image)
   })
 })

@@ -41,7 +41,10 @@ export class MachineNetwork implements AsyncDisposable {
     ip('link', 'set', this.bridge, 'up')
   }
 
-  /** Afterwards there is a machine with this last number of its address. */
+  /**
+   * Afterwards there is a machine with this last number of its address. One that was there before, and was lost, has the data
+   * that it had, and the settings that it had saved.
+   */
   async add(last: number): Promise<Machine> {
     const machine = await Machine.start(this, last)
     this.#machines.push(machine)
@@ -75,7 +78,9 @@ export class Machine {
     ip('link', 'set', wire, 'master', network.bridge, 'up')
     const folder = join(network.directory, String(last))
     const state = join(network.directory, `${last}-state`)
-    mkdirSync(state)
+    const saved = join(network.directory, `${last}-saved`)
+    mkdirSync(state, { recursive: true })
+    mkdirSync(saved, { recursive: true })
     const prepare = [join(HERE, 'prepare.sh'), folder, projectRoot, programsDirectory]
     for (const line of [
       'ip link set lo up',
@@ -83,6 +88,7 @@ export class Machine {
       `ip addr add ${machine.address}/24 dev eth0`,
       [...prepare, join(HERE, 'systemctl')].join(' '),
       `mkdir -p /var/lib/weir && mount --bind ${state} /var/lib/weir`,
+      `mkdir -p /run/saved && mount --bind ${saved} /run/saved && cp -a /run/saved/. /etc/`,
     ]) {
       const { code, said } = await machine.type(line)
       if (code !== 0) throw new Error(`${line}: ${said}`)
@@ -116,6 +122,11 @@ export class Machine {
     mkdirSync(shared, { recursive: true })
     chmodSync(shared, 0o777)
     await this.type(`mkdir -p ${path} && mount --bind ${shared} ${path}`)
+  }
+
+  /** From now on the machine's settings outlive it, as those on a disk do. */
+  async save(): Promise<void> {
+    await this.type('cd /etc && cp -a --parents weir passwd group systemd/system /run/saved/')
   }
 
   /** Adds an address to this machine, and tells its neighbours. */
