@@ -3,6 +3,7 @@ import { readRelease } from '#common/release.ts'
 import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
+import { addBackupCommand } from './commands/backup.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addConfigCommand } from './commands/config.ts'
 import { addControlPlaneCommands } from './commands/control-plane.ts'
@@ -10,11 +11,12 @@ import { addDbCommand } from './commands/db.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
 import { addKeysCommand } from './commands/keys.ts'
+import { addRestoreCommand } from './commands/restore.ts'
 import { addSshCommand } from './commands/ssh.ts'
 import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
-import { addBackupCommands, addUpgradeCommand } from './commands/upkeep.ts'
+import { addUpgradeCommand } from './commands/upkeep.ts'
 
 const DEPLOYMENT = 'The deployment in this checkout:'
 const PRODUCTION = 'The programs of this machine, as services:'
@@ -45,7 +47,8 @@ export function createProgram(operator: Operator): Command {
   addUpgradeCommand(program)
   addTestCommand(program)
   addDbCommand(program, operator)
-  addBackupCommands(program)
+  addBackupCommand(program)
+  addRestoreCommand(program)
   addAdminCommand(program)
   program.commandsGroup(PRODUCTION)
   addControlPlaneCommands(program)

@@ -63,7 +63,7 @@ function layFiles(root: string): void {
   }
   const own = (name: string) => join(import.meta.dirname, 'files', name)
   const units = join(projectRoot, 'deploy/systemd')
-  for (const name of readdirSync(units).filter((each) => each.endsWith('.service')))
+  for (const name of readdirSync(units).filter((each) => /\.(?:service|timer)$/.test(each)))
     put(join(units, name), UNITS, name)
   put(own('weir'), 'usr/bin', 'weir')
   chmodSync(join(root, 'usr/bin/weir'), PROGRAM_MODE)

@@ -52,6 +52,7 @@ describe.skipIf(!hasAnalyze)('units', () => {
     ['weir-mariadb.service', 'weir-mariadb.service', 20],
     ['weir-nats.service', 'weir-nats.service', 20],
     ['weir-haproxy.service', 'weir-haproxy.service', 20],
+    ['weir-backup.service', 'weir-backup.service', 20],
     // It acts as root on the machine's hypervisor.
     ['weir-compute@.service', 'weir-compute@one.service', 80],
   ])('%s is valid, and no more exposed than it needs to be', (file, instance, exposureMax) => {
@@ -62,6 +63,14 @@ describe.skipIf(!hasAnalyze)('units', () => {
     expect(
       analyze('security', '--offline=true', threshold, join(directory, instance)),
     ).toMatchObject({ code: 0 })
+  })
+
+  test('the timer of backups is valid, and starts their service', () => {
+    installed('weir-backup.service')
+    const timer = installed('weir-backup.timer')
+
+    expect(analyze('verify', timer)).toEqual({ code: 0, said: '' })
+    expect(analyze('calendar', '*-*-* 02:00:00')).toMatchObject({ code: 0 })
   })
 
   test('the unit that starts a deployment with the machine is valid, whatever its folder is called', () => {

@@ -60,5 +60,8 @@ async function examineTables(
     }
   const due = entries.filter(({ when }) => when > newest).length
   if (due === 0) return { is: 'ok', what: `${what} has every table of this release` }
-  return { is: 'note', what: `${what} gets ${due} migrations: back it up first (./weir backup)` }
+  return {
+    is: 'note',
+    what: `${what} gets ${due} migrations: back it up first (./weir backup run)`,
+  }
 }

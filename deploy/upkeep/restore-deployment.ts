@@ -7,7 +7,7 @@ import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
 import { bringUp } from '../up/up.ts'
-import { type BackedUp, type BackupSubject, openBackup } from './backup-file.ts'
+import { type BackedUp, type BackupSubject, type OpenBackup, openBackup } from './backup-file.ts'
 import { assertRestorable, restoreBackup } from './restore-backup.ts'
 
 const GRACE_MS = 15_000
@@ -36,34 +36,56 @@ export function databaseOf(
 }
 
 /**
- * Afterwards the database is as in the file, and the deployment runs. What uses the database is stopped first. Throws
+ * Afterwards the databases are as in the files, and the deployment runs. What uses the databases is stopped first. Throws
  * `conflict` for the backup of another cell, before anything is stopped.
  */
 export async function restoreDeployment(
   layout: Layout,
-  file: string,
+  files: readonly string[],
   progress: (line: string) => void,
 ): Promise<void> {
   const state = existingState(layout)
-  const backup = await openBackup(file)
-  const { of, takenAt } = backup.header
-  const name = of.kind === 'gateway' ? 'gateway' : of.name
+  const backups: OpenBackup[] = []
+  for (const file of files) {
+    const backup = await openBackup(file)
+    assertOwn(layout, state, backup)
+    backups.push(backup)
+  }
+  for (const { header } of backups) await stopUsers(state, header.of, progress)
+  const mariadb = await startMariadb(layout.mariadb, 'detached')
+  const rootUrl = (name?: string) => mariadb.rootUrl(name)
+  for (const backup of backups) {
+    const { of, takenAt } = backup.header
+    progress(`Restoring the database of ${nameOf(of)} as of ${takenAt} ...`)
+    await restoreBackup(backup, { rootUrl, ...databaseOf(layout, of) })
+  }
+  await bringUp(layout, {}, progress)
+}
+
+function nameOf(of: BackupSubject): string {
+  return of.kind === 'gateway' ? 'gateway' : of.name
+}
+
+function assertOwn(layout: Layout, state: DeploymentState, backup: OpenBackup): void {
+  const { of } = backup.header
+  const name = nameOf(of)
   const here = backupSubject(state, name)
   if (of.kind === 'cell' && here.kind === 'cell' && of.id !== here.id)
     throw new Failure('conflict', `The backup is of another cell that was called ${name}.`)
-  const { database, keyFile } = databaseOf(layout, of)
-  assertRestorable(backup, keyFile)
-  const users = Object.entries(state.processes).filter(([program]) =>
-    of.kind === 'gateway' ? program.startsWith('gateway-') : program === `cell-${name}`,
+  assertRestorable(backup, databaseOf(layout, of).keyFile)
+}
+
+async function stopUsers(
+  { processes }: DeploymentState,
+  of: BackupSubject,
+  progress: (line: string) => void,
+): Promise<void> {
+  const users = Object.entries(processes).filter(([program]) =>
+    of.kind === 'gateway' ? program.startsWith('gateway-') : program === `cell-${of.name}`,
   )
   for (const [program, identity] of users) {
     if (!isRunning(identity)) continue
     progress(`Stopping ${program} ...`)
     await stopProcess(identity, GRACE_MS)
   }
-  progress(`Restoring the database of ${name} as of ${takenAt} ...`)
-  const mariadb = await startMariadb(layout.mariadb, 'detached')
-  const rootUrl = (name?: string) => mariadb.rootUrl(name)
-  await restoreBackup(backup, { rootUrl, database, keyFile })
-  await bringUp(layout, {}, progress)
 }

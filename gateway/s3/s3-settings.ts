@@ -18,15 +18,18 @@ export interface S3Settings {
 const LOCATION = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
 const USUAL_REGION = 'us-east-1'
 
-/** Reads GATEWAY_IMAGES and GATEWAY_IMAGES_S3_*; undefined where images are in a directory. */
-export function readS3(read: EnvReader): S3Settings | undefined {
-  const location = read.optionalText('IMAGES')
-  const region = read.text('IMAGES_S3_REGION', USUAL_REGION)
-  const endpoint = read.text('IMAGES_S3_ENDPOINT', `https://s3.${region}.amazonaws.com`)
-  const isDirect = read.boolean('IMAGES_S3_DIRECT', false)
+/**
+ * Reads the setting of this name, such as GATEWAY_IMAGES, and those of its S3, such as GATEWAY_IMAGES_S3_REGION; undefined
+ * where it is not set.
+ */
+export function readS3(read: EnvReader, name = 'IMAGES'): S3Settings | undefined {
+  const location = read.optionalText(name)
+  const region = read.text(`${name}_S3_REGION`, USUAL_REGION)
+  const endpoint = read.text(`${name}_S3_ENDPOINT`, `https://s3.${region}.amazonaws.com`)
+  const isDirect = read.boolean(`${name}_S3_DIRECT`, false)
   if (location === undefined) {
-    read.optionalSecret('IMAGES_S3_ACCESS_KEY')
-    read.optionalSecret('IMAGES_S3_SECRET_KEY')
+    read.optionalSecret(`${name}_S3_ACCESS_KEY`)
+    read.optionalSecret(`${name}_S3_SECRET_KEY`)
     return undefined
   }
   const [, bucket = '', folder = ''] = LOCATION.exec(location) ?? []
@@ -35,19 +38,24 @@ export function readS3(read: EnvReader): S3Settings | undefined {
     region,
     bucket,
     prefix: folder === '' ? '' : `${withoutTrailing(folder, '/')}/`,
-    accessKey: read.secret('IMAGES_S3_ACCESS_KEY'),
-    secretKey: read.secret('IMAGES_S3_SECRET_KEY'),
+    accessKey: read.secret(`${name}_S3_ACCESS_KEY`),
+    secretKey: read.secret(`${name}_S3_SECRET_KEY`),
     isDirect,
   }
 }
 
-/** Throws a SettingsError for a location or an endpoint that names no bucket. */
+/** Throws a SettingsError for a location or an endpoint of GATEWAY_IMAGES that names no bucket. */
 export function assertS3({ bucket, endpoint }: S3Settings): void {
   if (bucket === '')
     throw new SettingsError([
       'GATEWAY_IMAGES: s3://BUCKET or s3://BUCKET/PREFIX is needed; for a folder, set GATEWAY_IMAGE_DIRECTORY',
     ])
-  const url = URL.parse(endpoint)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+  if (!isEndpoint(endpoint))
     throw new SettingsError([`GATEWAY_IMAGES_S3_ENDPOINT: ${endpoint} is not an http(s) URL`])
+}
+
+/** True for the URL of an S3. */
+export function isEndpoint(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
 }

@@ -70,7 +70,11 @@ const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
   './weir up --no-boot': { notTyped: 'It removes the unit.' },
   './weir status': { shows: /gateway-2 +up/ },
   './weir doctor': { shows: /ok +every process of the deployment runs/ },
-  './weir backup gateway --file gateway.backup': { shows: /holds the database of gateway/ },
+  './weir backup run --directory /var/backups/weir': {
+    // No folder of this machine.
+    typed: './weir backup run --directory production-backups',
+    shows: /and was verified/,
+  },
   './weir up --set CELL_IMAGE_CACHE_DIRECTORY=/var/cache/weir': {
     // No folder of this machine.
     typed: './weir up --set CELL_IMAGE_CACHE_DIRECTORY=$PWD/.weir/image-cache',
@@ -272,11 +276,23 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
 })
 
 const BACKUP = pageScript('docs/how-to/backup.md', {
-  './weir backup gateway --file gateway.backup': {
-    // An existing file is not overwritten.
-    before: () => here.type('rm gateway.backup north.backup'),
+  './weir backup run --directory /var/backups/weir': {
+    typed: './weir backup run --directory backups',
+    shows: /and was verified/,
   },
-  './weir backup north --file north.backup': {
+  './weir backup list --directory /var/backups/weir': {
+    typed: './weir backup list --directory backups',
+    shows: /^\d{4}-\d\d-\d\dT\d{6}Z /,
+  },
+  './weir backup verify --directory /var/backups/weir': {
+    typed: './weir backup verify --directory backups',
+    shows: /is whole/,
+  },
+  './weir restore /var/backups/weir/NAME --yes': {
+    typed: './weir restore backups/20* --yes',
+    shows: /The deployment runs/,
+  },
+  './weir backup database north --file north.backup': {
     after: async () => {
       for (const name of ['adopted', 'ended']) {
         reader.learn(name, await bootServer(here, name, 'north'))

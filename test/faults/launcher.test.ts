@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -226,6 +226,29 @@ describe('./weir', () => {
     expect(await checkout.succeed('restore', file, '--yes')).toContain('The deployment runs.')
     expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
     expect(await firstServer()).toEqual(first)
+  })
+
+  test('a whole deployment that was backed up is restored, images included', async () => {
+    const directory = join(checkout.home, 'backups')
+    const made = await checkout.succeed('backup', 'run', '--directory', directory)
+    expect(made).toMatch(/holds 3 databases and 1 image, and was verified/)
+    const [name = ''] = (await checkout.succeed('backup', 'list', '--directory', directory)).split(
+      ' ',
+    )
+    const verified = await checkout.succeed('backup', 'verify', '--directory', directory)
+    expect(verified).toContain(`Backup ${name} is whole`)
+    const contents = join(checkout.home, 'images', 'contents')
+    const [image = ''] = readdirSync(contents)
+    rmSync(join(contents, image))
+
+    const restored = await checkout.succeed('restore', join(directory, name), '--yes')
+
+    expect(restored).toContain('The deployment runs.')
+    expect(readdirSync(contents)).toContain(image)
+    expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
+    expect(await firstServer()).toEqual(first)
+    const missing = await checkout.weir('backup', 'verify', '--directory', checkout.home)
+    expect(missing.stderr).toContain('./weir backup run')
   })
 
   test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
