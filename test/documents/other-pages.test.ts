@@ -97,7 +97,7 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
   'openstack floating ip create --description shared public': {
     gives: { SHARED: /floating_ip_address +\| (203\.0\.113\.\d+)/ },
   },
-  'openstack port list --server web': {
+  'openstack port list --server worker': {
     gives: { PORT: /\| ([0-9a-f-]{36}) \|/, INSIDE: /ip_address='([\d.]+)'/ },
   },
   'openstack floating ip port forwarding list SHARED': { shows: /2222/ },
