@@ -121,7 +121,7 @@ describe('./weir', () => {
   })
 
   test.each([
-    [['--cells', '0'], 2, 'Give a whole number from 1 to 64'],
+    [['--cells', '65'], 2, 'Give a whole number from 0 to 64'],
     [['--port', '99999'], 2, 'Give a whole number from 1 to 65535'],
     [['--driver', 'vmware'], 2, 'Allowed choices are auto, baremetal, docker, fake, libvirt'],
     [['--nonsense'], 2, "unknown option '--nonsense'"],
