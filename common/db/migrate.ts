@@ -13,7 +13,7 @@ import { newId } from '../ids.ts'
 import { findWriter } from './cluster-nodes.ts'
 import { connectionTo } from './connection-options.ts'
 import { databaseUrls } from './database-url.ts'
-import { codeOf } from './failures.ts'
+import { codeOf, isOvertaken } from './failures.ts'
 import { beginElections } from './node-state.ts'
 import { isWithoutEffect, retried } from './retry.ts'
 
@@ -55,10 +55,11 @@ export async function migrateDatabase(
 /** True when the newest migration of the folder has been applied. */
 async function hasAll(connection: Connection, migrationsFolder: string): Promise<boolean> {
   const newest = readMigrationFiles({ migrationsFolder }).at(-1)?.folderMillis ?? 0
+  const read = () =>
+    connection.query<RowDataPacket[]>('SELECT MAX(created_at) AS applied FROM __drizzle_migrations')
   try {
-    const [rows] = await connection.query<RowDataPacket[]>(
-      'SELECT MAX(created_at) AS applied FROM __drizzle_migrations',
-    )
+    // While another node makes the table, a cluster ends what reads it as a deadlock.
+    const [rows] = await retried(read, 0, isOvertaken)
     return Number(rows[0]?.['applied'] ?? 0) >= newest
   } catch (error) {
     if (codeOf(error) === 'ER_NO_SUCH_TABLE') return false

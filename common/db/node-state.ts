@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { NodeState } from './choose-writer.ts'
-import { codeOf } from './failures.ts'
+import { codeOf, isOvertaken } from './failures.ts'
 import { isWithoutEffect, RETRY_MS, retried } from './retry.ts'
 
 /** A node that says nothing for this time is taken for dead. */
@@ -52,8 +52,10 @@ export async function beginElections(connection: Connection): Promise<void> {
 }
 
 async function electedOf(connection: Connection): Promise<string | undefined> {
+  const read = () => ask(connection, 'select node from database_writer where id = 1')
   try {
-    const [row] = await ask(connection, 'select node from database_writer where id = 1')
+    // While another node makes the table, a cluster ends what reads it as a deadlock.
+    const [row] = await retried(read, 0, isOvertaken)
     return row?.['node'] as string | undefined
   } catch (error) {
     if (['ER_NO_SUCH_TABLE', 'ER_NO_DB_ERROR'].includes(codeOf(error) ?? '')) return undefined
