@@ -183,6 +183,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-glanceclient', purpose: 'clients' },
+  { name: 'python3-neutronclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },
   { name: 'python3-libcloud', purpose: 'clients' },
   { name: 'ruby-fog-openstack', purpose: 'clients' },

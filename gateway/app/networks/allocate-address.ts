@@ -5,6 +5,7 @@ import type { FixedIp, Subnet } from '../../db/network.ts'
 import { firstFreeOffset, lockSubnet, type TakeMode, takeAddress } from '../../db/port-addresses.ts'
 import { longestRested } from '../../db/released-addresses.ts'
 import { type Cidr, contains, formatIp, parseCidr, parseIp } from './ip.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { type Pool, poolOf, usableRange } from './pools.ts'
 
 /** Guesses before the subnet counts as crowded: at half full, one boot in sixteen needs more. */
@@ -46,7 +47,11 @@ export async function claimAddress(
   const cidr = parseCidr(subnet.cidr, 'cidr')
   const taken = await tryToTake(tx, { subnet, cidr, portId }, value, 'any')
   if (taken !== undefined) return taken
-  throw new Failure('conflict', `IP address ${address} already allocated in subnet ${subnet.id}.`)
+  throw new NetworkFailure(
+    'conflict',
+    'IpAddressAlreadyAllocated',
+    `IP address ${address} already allocated in subnet ${subnet.id}.`,
+  )
 }
 
 /** The address as a number. Throws `invalid` unless a port of the subnet may have it. */

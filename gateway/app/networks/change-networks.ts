@@ -276,8 +276,9 @@ export async function dropNetwork(tx: Tx, { id, projectId }: Network): Promise<v
   await removeMetadataPort(tx, id)
   const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
   if (ports.length > 0)
-    throw new Failure(
+    throw new NetworkFailure(
       'conflict',
+      'NetworkInUse',
       `Unable to complete operation on network ${id}. There are one or more ports still in use on the network, id for these ports is: ${ports.join(',')}.`,
     )
   const subnets = await subnetsOfNetworks(tx, [id])

@@ -7,6 +7,7 @@ import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { eui64Address } from './ip.ts'
+import { NetworkFailure } from './network-failure.ts'
 import { charge } from './quotas.ts'
 import { NO_PROJECT } from './service-ports.ts'
 import { isAutoAddressed } from './subnet-addressing.ts'
@@ -101,7 +102,11 @@ async function anyAddress(tx: Tx, port: Placed, candidates: readonly Subnet[]): 
 
 /** Neutron's IpAddressGenerationFailure. */
 function exhausted(networkId: string): Failure {
-  return new Failure('conflict', `No more IP addresses available on network ${networkId}.`)
+  return new NetworkFailure(
+    'conflict',
+    'IpAddressGenerationFailure',
+    `No more IP addresses available on network ${networkId}.`,
+  )
 }
 
 async function insertWithKeys(
@@ -123,8 +128,9 @@ async function insertWithKeys(
 
 /** Neutron's MacAddressInUse. */
 function macInUse({ networkId }: UnplacedPort, macAddress: string): Failure {
-  return new Failure(
+  return new NetworkFailure(
     'conflict',
+    'MacAddressInUse',
     `Unable to complete operation for network ${networkId}. The mac address ${macAddress} is in use.`,
   )
 }

@@ -138,8 +138,9 @@ export async function deleteSubnet(
       await removeAutoAddresses(tx, subnet)
     await releaseMetadataAddress(tx, subnet)
     if ((await portsOnSubnet(tx, id, 1)).length > 0)
-      throw new Failure(
+      throw new NetworkFailure(
         'conflict',
+        'SubnetInUse',
         `Unable to complete operation on subnet ${id}: One or more ports have an IP allocation from this subnet.`,
       )
     if (!(await deleteSubnetRow(tx, id)))
