@@ -228,5 +228,19 @@ describe.skipIf(process.getuid?.() !== 0)('three machines', () => {
     const status = await succeed(SECOND(), './weir db status --env-file /etc/weir/gateway.env')
     expect(status).toMatch(/machine-1 +ready[^]*machine-[23] +writer/)
     await bootAndDelete(image)
+    machines = [back, SECOND(), THIRD()]
   })
+
+  test.runIf(isFullRun)(
+    'databases that were all shut down begin again when all start',
+    async () => {
+      for (const machine of machines) await succeed(machine, 'systemctl stop weir-mariadb')
+      const starting = machines.map((machine) => succeed(machine, 'systemctl start weir-mariadb'))
+
+      await Promise.all(starting)
+      const status = await succeed(SECOND(), './weir db status --env-file /etc/weir/gateway.env')
+      expect(status).not.toMatch(/ (down|refused|receiving) /)
+      await bootAndDelete(image)
+    },
+  )
 })
