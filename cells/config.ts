@@ -93,6 +93,9 @@ export function configFromEnv(env: Env): CellConfig {
     filters: read.list('SCHEDULING_FILTERS', USUAL_FILTERS),
     filterSettings: {
       maxInstancesPerHost: read.integer('MAX_INSTANCES_PER_HOST', 50, 1),
+      isolatedHosts: read.list('ISOLATED_HOSTS'),
+      isolatedImages: read.list('ISOLATED_IMAGES'),
+      areIsolatedHostsRestricted: read.boolean('RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES', true),
     },
     weights: weightsFrom(read),
     hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),

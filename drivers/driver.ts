@@ -269,6 +269,10 @@ export interface HostInventory {
    * alone. Absent from other hosts, and where the site alone knows.
    */
   readonly machineSegments?: readonly string[]
+  /** The traits of machines, each list of some; absent: there are no machines. `traits` are those of all. */
+  readonly machineTraits?: readonly (readonly string[])[]
+  /** Servers get flavors of the backend, with the same extra specs about hardware; absent: they get the flavor itself. */
+  readonly hasOwnFlavors?: true
   /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */
   readonly externalNetworks?: readonly ExternalNetwork[]
   /** Why `routing` leads nowhere, for operators and users; absent: it does. */

@@ -2179,6 +2179,15 @@ export interface operations {
                         readonly group?: string;
                         readonly same_host?: readonly string[];
                         readonly different_host?: readonly string[];
+                        /** @description The name of the only permitted cell. */
+                        readonly target_cell?: string;
+                        readonly different_cell?: readonly string[];
+                        /** @description For cells that run JsonFilter, as JSON. */
+                        readonly query?: string;
+                        /** @description For cells that run SimpleCIDRAffinityFilter. */
+                        readonly build_near_host_ip?: string;
+                        /** @description A slash and the length of the prefix, with build_near_host_ip. */
+                        readonly cidr?: string;
                     };
                 };
             };

@@ -69,7 +69,7 @@ function wireInventory(
   address: string,
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
-  const { externalNetworks, machineSegments, ...amounts } = more
+  const { externalNetworks, machineSegments, machineTraits, ...amounts } = more
   return {
     ...amounts,
     hypervisor: { ...hypervisor, address },
@@ -78,6 +78,7 @@ function wireInventory(
     traits: [...traits],
     ...(machines && { machines: [...machines] }),
     ...(machineSegments && { machineSegments: [...machineSegments] }),
+    ...(machineTraits && { machineTraits: machineTraits.map((traits) => [...traits]) }),
     ...(externalNetworks && {
       externalNetworks: externalNetworks.map(({ name, cidrs }) => ({ name, cidrs: [...cidrs] })),
     }),

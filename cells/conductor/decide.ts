@@ -1,6 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
+import { requestedTraits } from '#common/traits.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -59,7 +60,10 @@ export function decide(
   const request = {
     resources: resourcesOf(build),
     image,
+    flavorName: flavor.name,
     extraSpecs: flavor.extraSpecs,
+    traits: requestedTraits(flavor.extraSpecs, image.properties),
+    hints: build.remarks?.hints ?? {},
     projectId,
     zone,
     requestedHost,

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest'
 import { numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
-import { hostState } from '../scheduler/testing.ts'
+import { FILTER_SETTINGS, hostState } from '../scheduler/testing.ts'
 import { cellSummary } from './cell-summary.ts'
 
 const empty = { vcpus: 16, memoryMb: 1_024, diskGb: 100 }
 const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 function largestOf(state: Partial<HostState>, filters = [numInstancesFilter]) {
-  const scheduling = { filters, filterSettings: { maxInstancesPerHost: 3 }, weighers: [] }
+  const scheduling = {
+    filters,
+    filterSettings: { ...FILTER_SETTINGS, maxInstancesPerHost: 3 },
+    weighers: [],
+  }
   return cellSummary([], [hostState('a', state)], scheduling).largest
 }
 

@@ -33,6 +33,9 @@ export function cellSummary(
     free: sum,
     largest,
     ...(custom && { largestCustom: custom }),
+    optionalFilters: scheduling.filters
+      .filter(({ isOptional }) => isOptional)
+      .map(({ name }) => name),
     instances: states.reduce((sum, { instances }) => sum + instances, 0),
   }
 }

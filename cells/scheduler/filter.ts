@@ -4,6 +4,12 @@ import type { PlacementRequest } from './placement-request.ts'
 /** What operators set of filters, the same for all hosts of a cell. */
 export interface FilterSettings {
   readonly maxInstancesPerHost: number
+  /** By name: hosts that take the isolated images. */
+  readonly isolatedHosts: readonly string[]
+  /** By id. */
+  readonly isolatedImages: readonly string[]
+  /** True: isolated hosts take no other images. */
+  readonly areIsolatedHostsRestricted: boolean
 }
 
 export interface Filter {

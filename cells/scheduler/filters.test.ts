@@ -71,7 +71,7 @@ describe('NumInstancesFilter', () => {
       'NumInstancesFilter',
       { instances, aggregates: aggregates.map((metadata, id) => ({ id: id + 1, metadata })) },
       {},
-      { maxInstancesPerHost: 3 },
+      { ...FILTER_SETTINGS, maxInstancesPerHost: 3 },
     )
   const max = (value: string) => ({ max_instances_per_host: value })
 
@@ -107,10 +107,17 @@ describe('NumInstancesFilter', () => {
     expect(of(3, { constructor: '1' })).toContain('of the cell is 3')
   })
 
-  test('is the only filter that is off unless it is named', () => {
+  test('is off unless it is named, as some others are', () => {
     const optional = FILTERS.map(({ name }) => name).filter((name) => !USUAL_FILTERS.includes(name))
 
-    expect(optional).toEqual(['NumInstancesFilter'])
+    expect(optional).toEqual([
+      'NumInstancesFilter',
+      'JsonFilter',
+      'SimpleCIDRAffinityFilter',
+      'IsolatedHostsFilter',
+      'AggregateTypeAffinityFilter',
+      'AggregateImagePropertiesIsolation',
+    ])
   })
 })
 

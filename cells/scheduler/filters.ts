@@ -1,6 +1,7 @@
 import type { Filter } from './filter.ts'
 import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
 import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
+import { aggregateTypeAffinityFilter } from './filters/aggregate-type-affinity.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
 import {
   backendInstancesFilter,
@@ -9,8 +10,12 @@ import {
   ramFilter,
   resourceClassFilter,
 } from './filters/capacity.ts'
+import { simpleCidrAffinityFilter } from './filters/cidr-affinity.ts'
 import { computeFilter } from './filters/compute.ts'
+import { computeCapabilitiesFilter } from './filters/compute-capabilities.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
+import { aggregateImagePropertiesIsolation, isolatedHostsFilter } from './filters/isolation.ts'
+import { jsonFilter } from './filters/json-query.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { numInstancesFilter } from './filters/num-instances.ts'
 import { physicalNetworkFilter } from './filters/physical-network.ts'
@@ -18,6 +23,7 @@ import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
 import { securityGroupFilter } from './filters/security-group.ts'
 import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
+import { traitsFilter } from './filters/traits.ts'
 
 /** Every filter there is, in the order they run unless configured otherwise: cheap ones first. Optional ones run where they are named. */
 export const FILTERS: readonly Filter[] = [
@@ -36,10 +42,17 @@ export const FILTERS: readonly Filter[] = [
   backendInstancesFilter,
   numInstancesFilter,
   imagePropertiesFilter,
+  traitsFilter,
+  computeCapabilitiesFilter,
   securityGroupFilter,
   physicalNetworkFilter,
+  jsonFilter,
+  simpleCidrAffinityFilter,
+  isolatedHostsFilter,
   aggregateExtraSpecsFilter,
   aggregateTenancyFilter,
+  aggregateTypeAffinityFilter,
+  aggregateImagePropertiesIsolation,
 ]
 
 /** The names of those that run unless configured otherwise. */

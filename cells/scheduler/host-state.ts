@@ -1,5 +1,5 @@
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate } from '#openapi/wire/host.ts'
+import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** A host as the scheduler sees it. `used` is a hint that may lag; only the claim decides. */
@@ -18,8 +18,18 @@ export interface HostState {
   /** The physical networks that some host of the cell has a bridge for. */
   readonly mappedNetworks: readonly string[]
   readonly hypervisorType: string
+  /** major * 1000000 + minor * 1000 + micro. */
+  readonly hypervisorVersion: number
   readonly hypervisorHostname: string
+  /** Where the host is in its network; null: it does not report that. */
+  readonly address: string | null
   readonly architecture: string
+  readonly cpu: Inventory['cpu']
+  readonly traits: readonly string[]
+  /** Of its machines, each list of some; null: it has no machines. */
+  readonly machineTraits: readonly (readonly string[])[] | null
+  /** Its backend gives servers flavors of its own, which must ask for the same hardware. */
+  readonly hasOwnFlavors: boolean
   readonly imageFormats: readonly string[]
   /** The most that may be in use, overcommit included. */
   readonly limits: Resources

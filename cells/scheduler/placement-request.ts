@@ -1,16 +1,24 @@
 import type { HostId } from '#common/ids.ts'
+import type { RequestedTraits } from '#common/traits.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** A request for a host. */
 export interface PlacementRequest {
   readonly resources: Resources
+  readonly flavorName: string
   readonly image: {
+    /** Absent where a gateway of the former release asks for a dry run. */
+    readonly id?: string
     readonly diskFormat: string
     readonly properties: Readonly<Record<string, string>>
   }
   /** Of the flavor. */
   readonly extraSpecs: Readonly<Record<string, string>>
+  /** Of flavor and image. */
+  readonly traits: RequestedTraits
+  /** Those without a field of their own here. */
+  readonly hints: Readonly<Record<string, readonly string[]>>
   readonly projectId: string
   /** Only a host will do where security groups have effect. */
   readonly needsFirewall: boolean

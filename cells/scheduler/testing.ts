@@ -4,7 +4,12 @@ import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 
 /** As configured unless an operator sets them. */
-export const FILTER_SETTINGS: FilterSettings = { maxInstancesPerHost: 50 }
+export const FILTER_SETTINGS: FilterSettings = {
+  maxInstancesPerHost: 50,
+  isolatedHosts: [],
+  isolatedImages: [],
+  areIsolatedHostsRestricted: true,
+}
 
 /** An empty QEMU host of 16 VCPUs, 1,024 MiB and 100 GiB. */
 export function hostState(name: string, change: Partial<HostState> = {}): HostState {
@@ -19,8 +24,19 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     machineSegments: null,
     mappedNetworks: [],
     hypervisorType: 'QEMU',
+    hypervisorVersion: 7_002_000,
     hypervisorHostname: name,
+    address: null,
     architecture: 'x86_64',
+    cpu: {
+      vendor: 'Intel',
+      model: 'Skylake',
+      features: ['aes', 'avx2'],
+      topology: { sockets: 1, cores: 8, threads: 2 },
+    },
+    traits: ['COMPUTE_NODE'],
+    machineTraits: null,
+    hasOwnFlavors: false,
     imageFormats: ['qcow2', 'raw'],
     limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
     used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
@@ -35,7 +51,10 @@ export function placementRequest(change: Partial<PlacementRequest> = {}): Placem
   return {
     resources: { vcpus: 1, memoryMb: 128, diskGb: 1 },
     image: { diskFormat: 'qcow2', properties: {} },
+    flavorName: 'm1.tiny',
     extraSpecs: {},
+    traits: { required: [], forbidden: [] },
+    hints: {},
     projectId: 'blue',
     needsFirewall: false,
     segments: [],

@@ -2,6 +2,7 @@ import { isFailure } from '#common/errors.ts'
 import type { HostInventory } from '../driver.ts'
 import type { MachineClass } from '../machine-class.ts'
 import type { MachineNics } from '../machine-nics.ts'
+import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { DISK_FORMATS } from './deploy/root-image.ts'
 import type { BaremetalHost } from './host.ts'
 import { assignNics } from './nodes/assign-nics.ts'
@@ -31,7 +32,8 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
       topology: { sockets: Math.max(1, offered.length), cores: 1, threads: 1 },
     },
     imageFormats: [...DISK_FORMATS, 'iso'],
-    traits: commonTraits(offered),
+    traits: commonTraits(offered.map(traitsOf)),
+    machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }
 
@@ -69,12 +71,6 @@ function machineClasses(nodes: readonly Node[]): readonly MachineClass[] {
 function segmentsOf(nodes: readonly Node[]): readonly string[] {
   const nics = nodes.flatMap(({ enrolled }) => enrolled.nics ?? [])
   return [...new Set(nics.map(({ segment }) => segment))].toSorted()
-}
-
-/** A server may get any of the machines, so only what all have can be promised. */
-function commonTraits(nodes: readonly Node[]): readonly string[] {
-  const [first, ...rest] = nodes.map((node) => new Set(traitsOf(node)))
-  return [...(first ?? [])].filter((trait) => rest.every((traits) => traits.has(trait))).toSorted()
 }
 
 export function baremetalMachineNics({ nodes, network }: BaremetalHost): MachineNics {

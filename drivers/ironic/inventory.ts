@@ -1,6 +1,7 @@
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { MachineClass } from '../machine-class.ts'
+import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { fits, ISO } from './deployable.ts'
 import { heldNodes } from './held-node.ts'
 import type { IronicHost } from './host.ts'
@@ -28,7 +29,8 @@ export async function inventory(host: IronicHost, signal: AbortSignal): Promise<
       topology: { sockets: Math.max(1, offered.length), cores: 1, threads: 1 },
     },
     imageFormats: [...IMAGE_FORMATS, ...(offered.some(isLiveOnly) ? [ISO] : [])],
-    traits: commonTraits(offered),
+    traits: commonTraits(offered.map(traitsOf)),
+    machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }
 
@@ -50,8 +52,6 @@ function machineClasses(nodes: readonly IronicNode[]): readonly MachineClass[] {
     .toSorted((a, b) => (a.resourceClass < b.resourceClass ? -1 : 1))
 }
 
-/** A server may get any of the nodes, so only what all have can be promised. */
-function commonTraits(nodes: readonly IronicNode[]): readonly string[] {
-  const [first = [], ...rest] = nodes.map(({ traits = [] }) => traits)
-  return first.filter((trait) => rest.every((traits) => traits.includes(trait))).toSorted()
+function traitsOf({ traits = [] }: IronicNode): readonly string[] {
+  return traits
 }

@@ -1,6 +1,8 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
+import { requestedTraits, whyTraitsDiffer } from '#common/traits.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { refuseTraits } from '../machine-traits.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
 import { deploy } from './deploy.ts'
@@ -55,7 +57,7 @@ async function claim(
   const weir = { cell: owner.cellId, host: owner.hostId, instance: id }
   const all = await client.nodes(signal)
   const free = all.filter((node) => isFree(node) && classOf(node) === resourceClass)
-  for (const node of free.filter((each) => fits(each, image))) {
+  for (const node of free.filter((each) => fits(each, image) && hasTraits(each, spec))) {
     try {
       // Ironic lends no node that has an instance.
       await client.patch(
@@ -71,8 +73,16 @@ async function claim(
       if (!isFailure(error, 'conflict', 'not-found')) throw error
     }
   }
-  for (const node of free) refuseUnfit(node, spec.image, image)
+  for (const node of free) {
+    refuseTraits(spec, node.uuid, node.traits ?? [])
+    refuseUnfit(node, spec.image, image)
+  }
   throw new Failure('no-capacity', `No node of class ${resourceClass} is free in this Ironic.`)
+}
+
+function hasTraits({ traits = [] }: IronicNode, { flavor, image }: InstanceSpec): boolean {
+  const requested = requestedTraits(flavor.extraSpecs, image.properties)
+  return whyTraitsDiffer(requested, traits) === undefined
 }
 
 /** The caller's signal may have ended the spawn. */

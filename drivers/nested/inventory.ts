@@ -44,6 +44,7 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
     memoryMb: left(absolute.maxTotalRAMSize, usedMb, settings.memoryMb),
     diskGb: settings.diskGb,
     isQuota: true,
+    hasOwnFlavors: true,
     ...(maxTotalInstances >= 0 && {
       instancesMax: Math.max(0, maxTotalInstances - instancesOfOthers),
     }),

@@ -64,6 +64,9 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'compute:server:topology:host:index': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
+  // Of cells v1.
+  'cells_scheduler_filter:DifferentCellFilter': 'admin',
+  'cells_scheduler_filter:TargetCellFilter': 'admin',
   'os_compute_api:servers:create:zero_disk_flavor': 'admin',
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:ips:index': 'reader',

@@ -13,6 +13,7 @@ import {
   InstanceView,
   Nic,
   OperationRef,
+  PassthroughAttributes,
   ServerGroupRule,
 } from './instance.ts'
 import { ServerLabels } from './labels.ts'
@@ -70,13 +71,18 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({
       projectId: Type.String(),
       flavor: FlavorSnapshot,
-      image: Type.Pick(ImageSnapshot, ['diskFormat', 'minDiskGb', 'properties']),
+      image: Type.Object({
+        ...Type.Pick(ImageSnapshot, ['diskFormat', 'minDiskGb', 'properties']).properties,
+        /** Absent from gateways of the former release. */
+        id: Type.Optional(Uuid),
+      }),
       zone: Nullable(Type.String()),
       requestedHost: Nullable(Type.String()),
       group: Type.Optional(ServerGroupRule),
       sameHost: Type.Optional(Type.Array(Type.String())),
       differentHost: Type.Optional(Type.Array(Type.String())),
       needsFirewall: Type.Optional(Type.Literal(true)),
+      remarks: Type.Optional(Type.Pick(PassthroughAttributes, ['hints'])),
     }),
     answer: Type.Object({ trace: Trace }),
   },

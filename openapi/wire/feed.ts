@@ -94,6 +94,8 @@ export const CellSummary = Type.Object({
   /** Of each custom resource class the largest free on one host; absent: no host has any. */
   largestCustom: Type.Optional(Type.Record(Type.String(), Type.Integer())),
   instances: Type.Integer(),
+  /** Filters of hosts that run because the cell's operator named them; absent: of a release that did not say. */
+  optionalFilters: Type.Optional(Type.Array(Type.String())),
   /** Sagas that wait for an operator; absent: of a release that did not say. */
   stuckSagas: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Its hosts stop their guests once no gateway has been in touch for so long; absent: they never do. */

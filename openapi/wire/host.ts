@@ -63,6 +63,10 @@ export const Inventory = Type.Object({
    * alone. Absent from other hosts, and where the site alone knows.
    */
   machineSegments: Type.Optional(Type.Array(Type.String())),
+  /** The traits of machines, each list of some; absent from hosts without machines. `traits` are those of all. */
+  machineTraits: Type.Optional(Type.Array(Type.Array(Type.String()))),
+  /** Servers get flavors of the backend, with the same extra specs about hardware; absent: they get the flavor itself. */
+  hasOwnFlavors: Type.Optional(Type.Literal(true)),
   /** By the names of physical networks; absent from hosts whose backend has no routers. */
   externalNetworks: Type.Optional(Type.Array(ExternalNetwork)),
   /** Why the backend routes to none of them; absent: it does. */

@@ -107,7 +107,7 @@ export const PassthroughAttributes = Type.Object({
   diskConfig: OneOf(['AUTO', 'MANUAL']),
   accessIPv4: Nullable(Type.String()),
   accessIPv6: Nullable(Type.String()),
-  /** Those without a meaning here. */
+  /** Those that the gateway does not heed: for optional filters of the cell, and for another cloud. */
   hints: Type.Record(Type.String(), Type.Array(Type.String())),
   /** Ids of what a signature of its image may be checked with; absent: none are named. */
   trustedCertificates: Type.Optional(Type.Array(Type.String())),
@@ -154,6 +154,10 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
+  /** The name of the only cell that it may be in, for the gateway alone; absent: any. */
+  targetCell: Type.Optional(Type.String()),
+  /** Cells by name that it is not to be in, for the gateway alone; absent: none. */
+  differentCells: Type.Optional(Type.Array(Type.String())),
   /** True: the server has security groups besides the project's `default`, which must be enforced; absent: it has none. */
   needsFirewall: Type.Optional(Type.Literal(true)),
   remarks: Type.Optional(PassthroughAttributes),

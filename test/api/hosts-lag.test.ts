@@ -94,7 +94,14 @@ test('a host that comes back right after it was passed over is found', async () 
     return found
   }
   const { flavor, image } = sampleBuild()
-  const anywhere = { zone: null, requestedHost: null, group: null, sameHost: undefined }
+  const anywhere = {
+    zone: null,
+    requestedHost: null,
+    group: null,
+    sameHost: undefined,
+    cellHints: {},
+    hints: {},
+  }
   const required = { flavor, image, ...anywhere, networks: [] }
 
   const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }

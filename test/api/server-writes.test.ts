@@ -263,7 +263,7 @@ test('a promise about neighbours that cannot be kept is refused with 400', async
   })
 
   expect(status).toBe(400)
-  expect(body['badRequest']!.message).toBe("Scheduler hint 'build_near_host_ip' is not supported.")
+  expect(body['badRequest']!.message).toContain("'build_near_host_ip' is not supported")
 })
 
 test('the block device that clients add for the image itself is accepted', async () => {

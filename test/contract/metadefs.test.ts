@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { imagePropertiesFilter } from '#cells/scheduler/filters/image-properties.ts'
+import { FILTER_SETTINGS } from '#cells/scheduler/testing.ts'
 import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { rescueDevice } from '#drivers/libvirt/domains/rescue-device.ts'
 import type { DomainSubject } from '#drivers/libvirt/instance-record.ts'
@@ -142,7 +143,7 @@ test('hosts are chosen by the properties that say so', () => {
     return imagePropertiesFilter.refuse(
       host as unknown as FilterParameters[0],
       { image } as FilterParameters[1],
-      { maxInstancesPerHost: 50 },
+      FILTER_SETTINGS,
     )
   })
 

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
+import { requestedTraits } from '#common/traits.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
 import { selectHosts } from '../../scheduler/select-hosts.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
@@ -29,7 +30,11 @@ export function checkOwnHost(
   const request = {
     resources: NOTHING,
     image,
+    flavorName: flavor.name,
     extraSpecs: flavor.extraSpecs,
+    traits: requestedTraits(flavor.extraSpecs, image.properties),
+    // Those of the boot were about the host that it has.
+    hints: {},
     projectId,
     // It stays where its group has allowed it to be.
     group: null,

@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { machineConfigDrive } from '../../machine-config-drive.ts'
+import { refuseTraits } from '../../machine-traits.ts'
 import type { BaremetalHost } from '../host.ts'
 import type { LiveBoot } from '../netboot/live-boots.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
@@ -8,7 +9,7 @@ import type { DiskContent, DiskPatch } from '../netboot/tasks.ts'
 import { withinTask } from '../netboot/within-task.ts'
 import { assignNics } from '../nodes/assign-nics.ts'
 import { machineOf } from '../nodes/machine-of.ts'
-import { type Node, nicsOf } from '../nodes/node.ts'
+import { type Node, nicsOf, traitsOf } from '../nodes/node.ts'
 import { withRetries } from '../parts/with-retries.ts'
 import { powerOn } from '../power.ts'
 import { configPartition } from './config-partition.ts'
@@ -16,14 +17,16 @@ import type { Deployable } from './deployable.ts'
 
 /**
  * Throws `invalid` when no machine of this node's kind can hold the image or have the server's ports, `no-capacity` when
- * this one has no NICs where they are.
+ * this one lacks a trait or NICs where they are.
  */
 export function refuseUnfit(
   { network }: Pick<BaremetalHost, 'network'>,
   node: Node,
-  { image, flavor, nics }: InstanceSpec,
+  spec: InstanceSpec,
   content: Deployable,
 ): void {
+  const { image, flavor, nics } = spec
+  refuseTraits(spec, node.name, traitsOf(node))
   const [disk, macs] = [diskBytes(node), nicsOf(node)]
   const neededBytes = content.disk?.sizeBytes ?? 0
   if (neededBytes > disk)

@@ -16,8 +16,9 @@ const Flavors = Type.Object({
 const PAGE_SIZE = '1000'
 const PAGES_MAX = 100
 const EXTRA_SPECS_SINCE = '2.61'
-/** Extra specs that say what hardware a guest gets; all others only say which hosts may have it. */
-const HARDWARE = /^(hw:|hw_|pci_passthrough:|accel:|quota:|resources\d*:|trait\d*:)/
+/** Extra specs about the hardware of guests and hosts; all others are about hosts and aggregates of a cell. */
+const HARDWARE =
+  /^(hw:|hw_|os:|pci_passthrough:|accel:|capabilities:|quota:|resources\d*:|trait\d*:)/
 
 /**
  * The id of the cloud's flavor for one of ours. A mapping of the operator comes first; otherwise, among the flavors of

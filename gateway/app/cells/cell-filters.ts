@@ -3,6 +3,12 @@ import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
 import { type NetworkSpans, whyApart } from './tunnels.ts'
 
+/** Cells by name: the only one that a server may be in, and those that it is not to be in. Absent: any, and none. */
+export interface CellHints {
+  readonly targetCell?: string
+  readonly differentCells?: readonly string[]
+}
+
 /** What a server needs of the cell it is to be built in. */
 export interface CellRequest {
   readonly resources: Resources
@@ -20,6 +26,9 @@ export interface CellRequest {
   readonly withHost: ReadonlySet<string> | null
   /** Cells that have one of the servers it is to share a host with; null: it is to share none. */
   readonly withServers: ReadonlySet<string> | null
+  readonly cellHints: CellHints
+  /** Filters of hosts that its hints need, which run in some cells alone. */
+  readonly hostFilters: readonly string[]
   /** Cells that refused this server or gave it up. */
   readonly tried: ReadonlySet<string>
   /** Where the servers of its group are: it must go there, or would rather; null: anywhere. */
@@ -53,9 +62,17 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withServers === null || withServers.has(id)
       ? undefined
       : 'has none of the servers it is to be beside',
+  TargetCellFilter: ({ name }, { cellHints: { targetCell = name } }) =>
+    targetCell === name ? undefined : 'is not the cell that it is to be in',
+  DifferentCellFilter: ({ name }, { cellHints: { differentCells = [] } }) =>
+    differentCells.includes(name) ? 'is a cell that it is not to be in' : undefined,
   TunnelFilter: (cell, { spans }) => whyApart(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'no heartbeat lately',
+  OptionalFilter: ({ summary }, { hostFilters }) => {
+    const missing = hostFilters.find((name) => !summary!.optionalFilters?.includes(name))
+    return missing === undefined ? undefined : `does not run the ${missing}, which a hint needs`
+  },
   ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { networks }) =>

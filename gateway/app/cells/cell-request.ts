@@ -7,7 +7,8 @@ import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { Network } from '../../db/network.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
-import type { CellRequest } from './cell-filters.ts'
+import { filtersOfHints } from '../servers/boot/hints.ts'
+import type { CellHints, CellRequest } from './cell-filters.ts'
 import { networkSpans } from './tunnels.ts'
 
 /** What of a server decides where it can go. */
@@ -24,6 +25,9 @@ export interface CellRequirements {
   readonly group: Pick<ServerGroup, 'policy' | 'cellId'> | null
   /** Servers it is to share a host with, one of them at least; undefined: none. */
   readonly sameHost: readonly string[] | undefined
+  readonly cellHints: CellHints
+  /** Hints for filters of hosts. */
+  readonly hints: Readonly<Record<string, unknown>>
 }
 
 /** The request that these cells are filtered by, with what the database knows of hosts and networks. */
@@ -42,6 +46,8 @@ export async function cellRequest(
     networks,
     spans: await networkSpans(db, cells, networks, serverId),
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
+    cellHints: required.cellHints,
+    hostFilters: filtersOfHints(required.hints),
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),

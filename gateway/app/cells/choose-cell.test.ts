@@ -29,6 +29,8 @@ const REQUEST: CellRequest = {
   spans: NO_SPANS,
   withHost: null,
   withServers: null,
+  cellHints: {},
+  hostFilters: [],
   tried: new Set(),
   group: null,
 }
@@ -79,6 +81,9 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
   ['AliveFilter', cell('a', {}, { isReachable: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
+  ['OptionalFilter', cell('a'), { hostFilters: ['SimpleCIDRAffinityFilter'] }],
+  ['TargetCellFilter', cell('a'), { cellHints: { targetCell: 'b' } }],
+  ['DifferentCellFilter', cell('a'), { cellHints: { differentCells: ['b', 'a'] } }],
   ['SameHostFilter', cell('a'), { withServers: new Set(['b']) }],
   ['HostFilter', cell('a'), { requestedHost: 'h', withHost: new Set(['b']) }],
   ['AvailabilityZoneFilter', cell('a'), { zone: 'elsewhere' }],

@@ -12,9 +12,10 @@ import type { RequestContext } from '../request-context.ts'
 import { CELLS_TRIED_MAX } from '../sagas/next-cell.ts'
 import { groupForBoot, ruleOf } from '../server-groups/members.ts'
 import type { Boot } from '../servers/boot/boot.ts'
-import { neighbourHints } from '../servers/boot/hints.ts'
+import { cellHints, neighbourHints, refuseUnheededHints } from '../servers/boot/hints.ts'
 import { refuseImageAgainstFlavor } from '../servers/boot/refuse-image-against-flavor.ts'
 import { cellsForPlace, placeOf } from '../servers/boot/server-place.ts'
+import { passedHints } from '../servers/edit/server-remarks.ts'
 import { idOf } from './named.ts'
 import type { Decision } from './trace.ts'
 
@@ -80,22 +81,31 @@ async function planned(
   const asked = { availabilityZone: zone, host, hypervisorHostname: null }
   const cells = await cellsForPlace(db, compute.cells.cells(), zone)
   const place = placeOf(asked, cells, (rule) => enforce(context, rule))
+  refuseUnheededHints(hints, cells)
   const flavor = await flavorForBoot(db, context, await idOf(db, 'flavor', question.flavor))
   const imageId = await idOf(db, 'image', question.image)
   const { diskFormat, minDiskGb, properties } = await imageForBoot(images, context, imageId, flavor)
-  const image = { diskFormat, minDiskGb, properties }
+  const image = { id: imageId, diskFormat, minDiskGb, properties }
   refuseImageAgainstFlavor(image, flavor)
   const group = await groupForBoot(db, context, hints['group'])
   const neighbours = await neighbourHints(db, context, hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
   const on = await namedNetworks(compute.db, networks ?? [])
   return {
-    required: { ...where, networks: on, group, sameHost: neighbours.sameHost },
+    required: {
+      ...where,
+      networks: on,
+      group,
+      sameHost: neighbours.sameHost,
+      hints,
+      cellHints: cellHints(hints, (rule) => enforce(context, rule)),
+    },
     ask: {
       ...where,
       projectId: context.projectId ?? '',
       ...(group !== null && { group: ruleOf(group) }),
       ...neighbours,
+      remarks: { hints: passedHints(hints) },
     },
   }
 }

@@ -48,6 +48,7 @@ export async function assignNextCell(
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) return undefined
   const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
+  const { hints = {} } = request.spec.remarks ?? {}
   const networks = await deps.network.networksOf(tx, serverId)
   const isAnew = cellId === null
   const tried = isAnew ? [] : [...mapping.triedCells, cellId]
@@ -55,7 +56,7 @@ export async function assignNextCell(
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
   const near = isAnew ? await placeOfGroup(tx, group) : null
   const where = { flavor, image, zone, requestedHost, networks, serverId }
-  const required = { ...where, group: near, sameHost }
+  const required = { ...where, group: near, sameHost, cellHints: request.spec, hints }
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await holdTogether(tx, cells, networks)

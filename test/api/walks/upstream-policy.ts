@@ -88,6 +88,8 @@ const DIFFERENCES: readonly Difference[] = [
 /** Rules that only we have, and why. */
 export const OURS: Readonly<Record<string, string>> = {
   authenticated: 'what any token may',
+  'cells_scheduler_filter:DifferentCellFilter': 'what the filter asked in Nova with cells v1',
+  'cells_scheduler_filter:TargetCellFilter': 'what the filter asked in Nova with cells v1',
   get_quota_of_others: 'what Neutron decides in its code',
   get_tags: 'what Neutron asks of each kind of resource',
   update_tags: 'what Neutron asks of each kind of resource',

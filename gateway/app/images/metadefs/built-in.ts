@@ -199,6 +199,14 @@ const DEFINED: readonly BuiltIn[] = [
       group: text('Server group', 'The id of the server group that the server joins.'),
       same_host: text('Same host', 'The id of a server to share a host with.'),
       different_host: text('Different host', 'The id of a server to share no host with.'),
+      target_cell: text('Cell', 'The name of the only cell, for administrators.'),
+      different_cell: text('Other cell', 'The name of a cell to avoid, for administrators.'),
+      query: text('Query', 'About hosts, as JSON. Heeded by cells that run the JsonFilter.'),
+      build_near_host_ip: text(
+        'Near address',
+        'The address of a host to be near. Heeded by cells that run the SimpleCIDRAffinityFilter.',
+      ),
+      cidr: text('Range', 'How near: a slash and the length of the prefix.'),
     },
   },
   {

@@ -153,16 +153,8 @@ function roomFor(limits: Amounts, usages: Amounts, flavor: FlavorSnapshot): numb
   return Math.min(room('instances', 1), room('cores', flavor.vcpus), room('ram', flavor.memoryMb))
 }
 
-/**
- * Hints that promise something about where a server runs; any other is ignored, as in Nova: `query`, too, which there
- * needs a filter that is off by default.
- */
-const UNSUPPORTED_HINTS = ['build_near_host_ip', 'target_cell', 'different_cell'] as const
-
 /** Throws `invalid` for a request that could not be met as it is: no server is better than one that is not what was asked for. */
 function refuseUnsupported(request: ServerRequest): void {
-  const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
-  if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)
   refuseDisks(request)
   if (request.imageRef === null)
     refuse('Invalid imageRef provided. Servers boot from an image only.')

@@ -1,5 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { Cell } from '../../../cell-client/cell.ts'
 import { serversOfProject } from '../../../db/known-servers.ts'
 import type { Requester } from '../../requester.ts'
 import type { SchedulerHints } from './requested-properties.ts'
@@ -32,7 +34,7 @@ export async function neighbourHints(
   requester: Pick<Requester, 'isAdmin' | 'projectId'>,
   { same_host, different_host }: ServerRequest['hints'],
 ): Promise<NeighbourHints> {
-  const [same, different] = [serverIds(same_host), serverIds(different_host)]
+  const [same, different] = [texts(same_host), texts(different_host)]
   const seen = await serversOfProject(
     db,
     requester.isAdmin ? undefined : (requester.projectId ?? ''),
@@ -44,6 +46,51 @@ export async function neighbourHints(
   }
 }
 
-function serverIds(hint: unknown): string[] {
-  return [hint].flat().filter((id): id is string => typeof id === 'string' && id !== '')
+/**
+ * The cell that the hint `target_cell` insists on, and those that `different_cell` excludes. `enforce` throws `forbidden`
+ * for callers who may not know cells (nova, cells v1: TargetCellFilter, DifferentCellFilter).
+ */
+export function cellHints(
+  { target_cell, different_cell }: ServerRequest['hints'],
+  enforce: (rule: string) => void,
+): Pick<InstanceBuild, 'targetCell' | 'differentCells'> {
+  const [target] = texts(target_cell)
+  const different = texts(different_cell)
+  if (target !== undefined) enforce('cells_scheduler_filter:TargetCellFilter')
+  if (different.length > 0) enforce('cells_scheduler_filter:DifferentCellFilter')
+  return {
+    ...(target !== undefined && { targetCell: target }),
+    ...(different.length > 0 && { differentCells: different }),
+  }
+}
+
+/**
+ * Hints that promise something about where a server runs, and the filter of hosts that keeps the promise where a cell's
+ * operator named it. Any other hint may have no effect, as in Nova: `query`, too.
+ */
+const FILTER_OF_HINT = { build_near_host_ip: 'SimpleCIDRAffinityFilter' } as const
+
+/** The optional filters of hosts that a cell must run for these hints. */
+export function filtersOfHints(hints: Readonly<Record<string, unknown>>): readonly string[] {
+  const promises = Object.entries(FILTER_OF_HINT)
+  return promises.flatMap(([hint, filter]) => (hints[hint] === undefined ? [] : [filter]))
+}
+
+/** Throws `invalid` for a hint that no cell heeds: no server is better than one that is not what was asked for. */
+export function refuseUnheededHints(
+  hints: ServerRequest['hints'],
+  cells: readonly Pick<Cell, 'summary'>[],
+): void {
+  for (const [hint, filter] of Object.entries(FILTER_OF_HINT)) {
+    const isHeeded = cells.some(({ summary }) => summary?.optionalFilters?.includes(filter))
+    if (hints[hint] !== undefined && !isHeeded)
+      throw new Failure(
+        'invalid',
+        `Scheduler hint '${hint}' is not supported: no cell runs the ${filter}.`,
+      )
+  }
+}
+
+function texts(hint: unknown): string[] {
+  return [hint].flat().filter((text): text is string => typeof text === 'string' && text !== '')
 }

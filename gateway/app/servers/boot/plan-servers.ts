@@ -17,7 +17,7 @@ import type { Boot } from './boot.ts'
 import { chooseCells } from './choose-cells.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
-import { neighbourHints } from './hints.ts'
+import { cellHints, neighbourHints, refuseUnheededHints } from './hints.ts'
 import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
@@ -37,6 +37,7 @@ interface Common {
   readonly reservationId: string
   readonly group: ServerGroup | null
   readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
+  readonly cellHints: ReturnType<typeof cellHints>
   readonly forcesConfigDrive: boolean
 }
 
@@ -58,6 +59,7 @@ export async function planServers(
   const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
   const place = placeOf(request, cells, (rule) => enforce(context, rule))
   await refuseUnknownHost(db, place)
+  refuseUnheededHints(request.hints, cells)
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
@@ -77,7 +79,8 @@ export async function planServers(
   const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
   const where = { flavor, image, zone, requestedHost, networks: nics.networks }
-  const required = { ...where, group, sameHost }
+  const named = cellHints(request.hints, (rule) => enforce(context, rule))
+  const required = { ...where, group, sameHost, cellHints: named, hints: request.hints }
   const choices = await chooseCells(compute, db, required, count)
   const { projectId, userId } = context
   const { securityGroups, needsFirewall } = nics
@@ -95,6 +98,7 @@ export async function planServers(
     reservationId,
     group,
     neighbours,
+    cellHints: named,
     forcesConfigDrive: compute.forcesConfigDrive,
   }
   const now = compute.clock.now()
@@ -177,6 +181,7 @@ function plan(
       reservationId,
       ...(common.group !== null && { group: ruleOf(common.group) }),
       ...common.neighbours,
+      ...common.cellHints,
       ...(common.needsFirewall && { needsFirewall: true }),
       remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },

@@ -1,0 +1,33 @@
+import type { Filter } from '../filter.ts'
+import { aggregateValues } from './aggregate-values.ts'
+
+/** Refuses hosts in whose aggregates a property of the image has other values; an image without the property passes, as in Nova. */
+export const aggregateImagePropertiesIsolation: Filter = {
+  name: 'AggregateImagePropertiesIsolation',
+  isOptional: true,
+  runsOnRebuild: true,
+  refuse: ({ aggregates }, { image: { properties } }) => {
+    for (const key of new Set(aggregates.flatMap(({ metadata }) => Object.keys(metadata)))) {
+      const own = Object.hasOwn(properties, key) ? properties[key]! : ''
+      if (own === '') continue
+      const allowed = aggregateValues(aggregates, key)
+      if (!allowed.includes(own)) return `is in aggregates where ${key} is ${allowed.join(', ')}`
+    }
+    return undefined
+  },
+}
+
+/** Keeps named images on named hosts, and other images off these hosts unless an operator lets them in. */
+export const isolatedHostsFilter: Filter = {
+  name: 'IsolatedHostsFilter',
+  isOptional: true,
+  runsOnRebuild: true,
+  refuse: ({ name }, { image }, { isolatedHosts, isolatedImages, areIsolatedHostsRestricted }) => {
+    const isHostIsolated = isolatedHosts.includes(name)
+    const isImageIsolated = image.id !== undefined && isolatedImages.includes(image.id)
+    if (isImageIsolated && !isHostIsolated) return 'is not a host for isolated images'
+    if (isHostIsolated && !isImageIsolated && areIsolatedHostsRestricted)
+      return 'is kept for isolated images'
+    return undefined
+  },
+}
