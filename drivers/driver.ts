@@ -271,6 +271,8 @@ export interface HostInventory {
   readonly machineSegments?: readonly string[]
   /** The traits of machines, each list of some; absent: there are no machines. `traits` are those of all. */
   readonly machineTraits?: readonly (readonly string[])[]
+  /** Extra specs of flavors about hardware that have an effect on guests, such as `hw:cpu_policy`; absent: all have. */
+  readonly extraSpecs?: readonly string[]
   /** Servers get flavors of the backend, with the same extra specs about hardware; absent: they get the flavor itself. */
   readonly hasOwnFlavors?: true
   /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */

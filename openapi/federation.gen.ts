@@ -1980,6 +1980,8 @@ export interface operations {
                             readonly hosts: number;
                             /** @description The abilities that all of them have. */
                             readonly capabilities: readonly string[];
+                            /** @description The extra specs of flavors about hardware that have an effect on guests of all of them; null if all have, or a cloud below decides. */
+                            readonly extra_specs: readonly string[] | null;
                         }[];
                     };
                 };

@@ -69,7 +69,7 @@ function wireInventory(
   address: string,
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
-  const { externalNetworks, machineSegments, machineTraits, ...amounts } = more
+  const { externalNetworks, machineSegments, machineTraits, extraSpecs, ...amounts } = more
   return {
     ...amounts,
     hypervisor: { ...hypervisor, address },
@@ -79,6 +79,7 @@ function wireInventory(
     ...(machines && { machines: [...machines] }),
     ...(machineSegments && { machineSegments: [...machineSegments] }),
     ...(machineTraits && { machineTraits: machineTraits.map((traits) => [...traits]) }),
+    ...(extraSpecs && { extraSpecs: [...extraSpecs] }),
     ...(externalNetworks && {
       externalNetworks: externalNetworks.map(({ name, cidrs }) => ({ name, cidrs: [...cidrs] })),
     }),

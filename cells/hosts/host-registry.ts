@@ -149,6 +149,7 @@ export class HostRegistry {
       cpu: inventory.cpu,
       traits: inventory.traits,
       machineTraits: inventory.machineTraits ?? null,
+      extraSpecs: inventory.extraSpecs ?? null,
       hasOwnFlavors: inventory.hasOwnFlavors === true,
       imageFormats: inventory.imageFormats,
       limits: provider.limits,

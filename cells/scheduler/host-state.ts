@@ -28,6 +28,8 @@ export interface HostState {
   readonly traits: readonly string[]
   /** Of its machines, each list of some; null: it has no machines. */
   readonly machineTraits: readonly (readonly string[])[] | null
+  /** Extra specs about hardware that have an effect there; null: all have, or the host does not say. */
+  readonly extraSpecs: readonly string[] | null
   /** Its backend gives servers flavors of its own, which must ask for the same hardware. */
   readonly hasOwnFlavors: boolean
   readonly imageFormats: readonly string[]

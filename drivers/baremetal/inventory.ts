@@ -33,6 +33,7 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
     },
     imageFormats: [...DISK_FORMATS, 'iso'],
     traits: commonTraits(offered.map(traitsOf)),
+    extraSpecs: [],
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }

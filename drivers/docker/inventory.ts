@@ -46,6 +46,7 @@ export async function inventory(
       topology: { sockets: 1, cores: info.NCPU, threads: 1 },
     },
     imageFormats: ['docker'],
+    extraSpecs: [],
     traits: ['COMPUTE_NODE', 'CUSTOM_IMAGE_TYPE_DOCKER'],
   }
 }

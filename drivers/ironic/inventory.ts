@@ -30,6 +30,7 @@ export async function inventory(host: IronicHost, signal: AbortSignal): Promise<
     },
     imageFormats: [...IMAGE_FORMATS, ...(offered.some(isLiveOnly) ? [ISO] : [])],
     traits: commonTraits(offered.map(traitsOf)),
+    extraSpecs: [],
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { VirtType } from './domains/domain-xml.ts'
+import { EXTRA_SPECS } from './extra-specs.ts'
 import type { LibvirtHost } from './host.ts'
 import { nodeCalls } from './node-calls.ts'
 import { dedicatedCpus, hardwareInventory } from './placement/host-hardware.ts'
@@ -66,6 +67,7 @@ export async function inventory(
       topology: { sockets, cores, threads },
     },
     imageFormats: IMAGE_FORMATS,
+    extraSpecs: EXTRA_SPECS,
     traits: traitsOf(virtType, features),
   }
 }

@@ -76,7 +76,9 @@ describe('the federation API', () => {
   test('lists the abilities of the drivers of all hosts', async () => {
     const { body } = await get('/v1/drivers')
 
-    expect(body).toMatchObject({ drivers: [{ name: 'fake', is_simulated: true, hosts: 4 }] })
+    expect(body).toMatchObject({
+      drivers: [{ name: 'fake', is_simulated: true, hosts: 4, extra_specs: null }],
+    })
   })
 })
 

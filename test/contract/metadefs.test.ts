@@ -4,6 +4,7 @@ import { imagePropertiesFilter } from '#cells/scheduler/filters/image-properties
 import { FILTER_SETTINGS } from '#cells/scheduler/testing.ts'
 import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { rescueDevice } from '#drivers/libvirt/domains/rescue-device.ts'
+import { EXTRA_SPECS } from '#drivers/libvirt/extra-specs.ts'
 import type { DomainSubject } from '#drivers/libvirt/instance-record.ts'
 import { askedPlacement } from '#drivers/libvirt/placement/asked-placement.ts'
 import { checkExtraSpecs } from '#gateway/app/flavors/extra-spec-rules.ts'
@@ -63,6 +64,7 @@ test('every extra spec that libvirt hosts heed by their document is defined, and
 
   expect(documented.length).toBeGreaterThan(5)
   expect(keys(FLAVOR)).toEqual(documented.toSorted())
+  expect(EXTRA_SPECS.toSorted()).toEqual(documented.toSorted())
 })
 
 test('every property of an image that libvirt hosts heed by their document is defined', () => {

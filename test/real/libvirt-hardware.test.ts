@@ -67,6 +67,20 @@ describe.skipIf(why !== undefined)(
       await harness?.[Symbol.asyncDispose]()
     })
 
+    test('QEMU limits the disks of a guest, and its firmware offers a choice', async () => {
+      const spec = specWith({ 'quota:disk_read_bytes_sec': '1048576', 'hw:boot_menu': 'true' })
+
+      await driver.spawn(spec, signal())
+
+      const limits = await harness.virsh('blkdeviotune', `weir-${spec.id}`, 'vda')
+      expect(limits).toMatch(/^read_bytes_sec *: 1048576$/m)
+      expect(limits).toMatch(/^write_bytes_sec *: 0$/m)
+      expect(await harness.virsh('dumpxml', `weir-${spec.id}`)).toContain(
+        "<bootmenu enable='yes'/>",
+      )
+      await driver.destroy(spec.id, signal())
+    })
+
     test('a guest has the CPU model, memory node and topology that are asked for', async () => {
       const asked = { 'hw:numa_nodes': '1', 'hw:cpu_cores': '2' }
       const spec = specWith(asked, 2)

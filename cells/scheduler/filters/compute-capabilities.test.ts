@@ -46,3 +46,28 @@ test('a name that no host has is refused, and specs of other scopes are of other
 test('a cloud below judges by its own flavors', () => {
   expect(refusal('capabilities:colour', 'blue', { hasOwnFlavors: true })).toBeUndefined()
 })
+
+test('a host is refused where an extra spec about hardware has no effect, unless it asks for nothing', () => {
+  const supports = (...extraSpecs: readonly string[]) => ({ extraSpecs })
+
+  expect(refusal('hw:tpm_model', 'tpm-crb', supports('hw:cpu_policy'))).toBe(
+    'does not support the extra spec hw:tpm_model',
+  )
+  for (const [key, value] of [
+    ['quota:cpu_shares', '5'],
+    ['accel:device_profile', 'mine'],
+    ['os:secure_boot', 'required'],
+    ['resources1:VCPU', '1'],
+    ['trait_NIC:HW_NIC_SRIOV', 'required'],
+    ['group_policy', 'isolate'],
+  ] as const)
+    expect(refusal(key, value, supports('hw:cpu_policy'))).toContain(key)
+  expect(refusal('hw:tpm_model', 'tpm-crb', supports('hw:cpu_policy', 'hw:tpm_model'))).toBe(
+    undefined,
+  )
+  expect(refusal('os:secure_boot', 'optional', supports())).toBeUndefined()
+  expect(refusal('hw:boot_menu', 'False', supports())).toBeUndefined()
+  expect(refusal('resources:VCPU', '1', supports())).toBeUndefined()
+  expect(refusal('trait:COMPUTE_NODE', 'required', supports())).toBeUndefined()
+  expect(refusal('hw:tpm_model', 'tpm-crb', { extraSpecs: null })).toBeUndefined()
+})

@@ -1,22 +1,54 @@
 import { capabilityOf } from '../capabilities.ts'
 import type { Filter } from '../filter.ts'
+import type { HostState } from '../host-state.ts'
 import { matchesSpec } from '../match-spec.ts'
 
 const SCOPE = 'capabilities:'
+/** Extra specs about the hardware of guests, and groups of resources, which a host heeds or does not know. */
+const HARDWARE =
+  /^(?:(?:accel|hw|hw_rng|hw_video|os|pci_passthrough|quota):|(?:resources|trait)[\w-]+:|group_policy$)/
+/** Values that ask for nothing that not every host has. */
+const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
+  'hw:cpu_policy': ['shared'],
+  'hw:cpu_thread_policy': ['prefer'],
+  'hw:mem_page_size': ['any', 'small'],
+  'hw:pci_numa_affinity_policy': ['legacy', 'preferred'],
+  'hw:watchdog_action': ['disabled'],
+  'os:secure_boot': ['disabled', 'optional'],
+}
+const NO = ['0', 'f', 'false', 'off', 'n', 'no']
 
-/** Holds the host to the flavor's extra specs `capabilities:NAME`, and to those without a scope, as Nova's filter of this name does. */
+/**
+ * Holds the host to the flavor's extra specs `capabilities:NAME` and to those without a scope, as Nova's filter of this
+ * name does. Refuses hosts, too, on whose guests an extra spec about hardware would have no effect.
+ */
 export const computeCapabilitiesFilter: Filter = {
   name: 'ComputeCapabilitiesFilter',
   refuse: (host, { extraSpecs }) => {
     if (host.hasOwnFlavors) return undefined
     for (const [key, wanted] of Object.entries(extraSpecs)) {
-      const isScoped = key.startsWith(SCOPE)
-      if (!isScoped && key.includes(':')) continue
-      const name = isScoped ? key.slice(SCOPE.length) : key
-      const value = capabilityOf(host, name)
-      if (value === undefined) return `has no capability ${name}`
-      if (!matchesSpec(String(value), wanted)) return `has ${name} ${value}, ${wanted} is needed`
+      const reason = HARDWARE.test(key)
+        ? whyUnsupported(host, key, wanted)
+        : whyDifferent(host, key, wanted)
+      if (reason !== undefined) return reason
     }
     return undefined
   },
+}
+
+function whyUnsupported(host: HostState, key: string, wanted: string): string | undefined {
+  if (host.extraSpecs === null || host.extraSpecs.includes(key)) return undefined
+  if (UNDEMANDING[key]?.includes(wanted) || NO.includes(wanted.toLowerCase())) return undefined
+  return `does not support the extra spec ${key}`
+}
+
+function whyDifferent(host: HostState, key: string, wanted: string): string | undefined {
+  const isScoped = key.startsWith(SCOPE)
+  if (!isScoped && key.includes(':')) return undefined
+  const name = isScoped ? key.slice(SCOPE.length) : key
+  const value = capabilityOf(host, name)
+  if (value === undefined) return `has no capability ${name}`
+  return matchesSpec(String(value), wanted)
+    ? undefined
+    : `has ${name} ${value}, ${wanted} is needed`
 }

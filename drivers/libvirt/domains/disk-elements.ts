@@ -1,10 +1,13 @@
 import type { InstanceFiles } from '../instance-files.ts'
 import type { DomainSubject } from '../instance-record.ts'
 import { element, type XmlElement } from '../xml/element.ts'
+import type { DiskLimits } from './disk-limits.ts'
+import type { GuestOptions } from './guest-options.ts'
 import type { DiskBus, RescueDevice } from './rescue-device.ts'
 
 export interface DiskPlan {
   readonly subject: DomainSubject
+  readonly options: Pick<GuestOptions, 'diskLimits'>
   readonly files: InstanceFiles
   /** The path of the drive the guest is shown. */
   readonly configDrive: string | undefined
@@ -22,14 +25,25 @@ const PREFIXES: Readonly<Record<DiskBus, string>> = {
 const LETTERS = 'abcde'
 
 /** The disks of a domain: the first of its own is what it boots from, unless it is in rescue. */
-export function diskElements({ subject, files, configDrive, rescue }: DiskPlan): XmlElement[] {
+export function diskElements({
+  subject,
+  options,
+  files,
+  configDrive,
+  rescue,
+}: DiskPlan): XmlElement[] {
   const { ephemeralGb, swapMb } = subject.flavor
   const own = [files.rootDisk]
   if (ephemeralGb > 0) own.push(files.ephemeralDisk)
   if (swapMb > 0) own.push(files.swapDisk)
   const isShifted = rescue?.isStable === false
+  const limits = limitsElement(options.diskLimits)
   const ownDisks = own.map((path, index) =>
-    disk(path, `vd${LETTERS[isShifted ? index + 1 : index]}`, rescue === undefined && index === 0),
+    disk(path, {
+      target: `vd${LETTERS[isShifted ? index + 1 : index]}`,
+      isBooted: rescue === undefined && index === 0,
+      limits,
+    }),
   )
   return [
     ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
@@ -59,13 +73,25 @@ function rescueElements(
   return bus === 'scsi' ? [drive, scsi] : [drive]
 }
 
-function disk(path: string, target: string, isBooted: boolean): XmlElement {
+function limitsElement(limits: DiskLimits): XmlElement | undefined {
+  const each = Object.entries(limits).map(([name, value]) => element(name, {}, String(value)))
+  return each.length === 0 ? undefined : element('iotune', {}, ...each)
+}
+
+interface OwnDisk {
+  readonly target: string
+  readonly isBooted: boolean
+  readonly limits: XmlElement | undefined
+}
+
+function disk(path: string, { target, isBooted, limits }: OwnDisk): XmlElement {
   return element(
     'disk',
     { type: 'file', device: 'disk' },
     element('driver', { name: 'qemu', type: 'qcow2', cache: 'none', discard: 'unmap' }),
     element('source', { file: path }),
     element('target', { dev: target, bus: 'virtio' }),
+    limits,
     isBooted ? element('boot', { order: 1 }) : undefined,
   )
 }

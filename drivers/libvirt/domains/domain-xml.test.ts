@@ -120,6 +120,47 @@ describe('domainXml()', () => {
     expect(attributeAt(plain, 'name', 'channel', 'target')).toBe('org.qemu.guest_agent.0')
   })
 
+  test('limits of disks, boot menu, hidden KVM and performance counters are as the flavor says', () => {
+    const extraSpecs = {
+      'quota:disk_read_bytes_sec': '1048576',
+      'quota:disk_write_iops_sec': '0',
+      'quota:disk_total_iops_sec': '500',
+      'hw:boot_menu': 'true',
+      'hw:hide_hypervisor_id': 'True',
+      'hw:pmu': 'no',
+    }
+    const spec = instanceSpec(image, { configDrive: {}, flavor: { ...flavor, extraSpecs } })
+    const tree = treeOf(spec)
+    const limited = elementsAt(tree, 'domain', 'devices', 'disk').map((disk) =>
+      elementsAt(disk, 'iotune').map((limits) => [
+        textAt(limits, 'read_bytes_sec'),
+        textAt(limits, 'total_iops_sec'),
+        elementsAt(limits, 'write_iops_sec').length,
+      ]),
+    )
+
+    const limits = [['1048576', '500', 0]]
+    expect(limited).toEqual([limits, limits, limits, []])
+    expect(attributeAt(tree, 'enable', 'domain', 'os', 'bootmenu')).toBe('yes')
+    expect(attributeAt(tree, 'state', 'domain', 'features', 'kvm', 'hidden')).toBe('on')
+    expect(attributeAt(tree, 'state', 'domain', 'features', 'pmu')).toBe('off')
+    const plain = treeOf(instanceSpec(image))
+    for (const path of [
+      ['devices', 'disk', 'iotune'],
+      ['os', 'bootmenu'],
+      ['features', 'kvm'],
+      ['features', 'pmu'],
+    ])
+      expect(elementsAt(plain, 'domain', ...path), path.join()).toEqual([])
+  })
+
+  test('a limit of all beside one of reads or writes is refused, as QEMU would', () => {
+    const extraSpecs = { 'quota:disk_total_bytes_sec': '9', 'quota:disk_read_bytes_sec': '9' }
+    const spec = instanceSpec(image, { flavor: { ...flavor, extraSpecs } })
+
+    expect(() => treeOf(spec)).toThrow('either quota:disk_total_bytes_sec, or reads and writes')
+  })
+
   test('it starts from a kernel where it has one', () => {
     const start = { kernel: '/k', ramdisk: undefined, commandLine: 'console="<x>"' }
     const [os] = elementsAt(treeOf(instanceSpec(image), { start }), 'domain', 'os')

@@ -51,7 +51,7 @@ export function domainXml(plan: DomainPlan): string {
       ),
       ...placementElements(placement),
       boot(plan),
-      element('features', {}, element('acpi'), element('apic')),
+      features(plan),
       cpu,
       element('clock', { offset: 'utc' }),
       element('on_poweroff', {}, 'destroy'),
@@ -71,9 +71,22 @@ function boot({ options, files, start }: DomainPlan): XmlElement {
     { firmware: isUefi ? 'efi' : undefined },
     element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm'),
     part('nvram', isUefi ? files.nvram : undefined),
+    options.hasBootMenu ? element('bootmenu', { enable: 'yes' }) : undefined,
     part('kernel', start?.kernel),
     part('initrd', start?.ramdisk),
     part('cmdline', start?.commandLine),
+  )
+}
+
+function features({ options: { isHypervisorHidden, hasPmu } }: DomainPlan): XmlElement {
+  const onOff = (isOn: boolean) => ({ state: isOn ? 'on' : 'off' })
+  return element(
+    'features',
+    {},
+    element('acpi'),
+    element('apic'),
+    isHypervisorHidden ? element('kvm', {}, element('hidden', onOff(true))) : undefined,
+    hasPmu === null ? undefined : element('pmu', onOff(hasPmu)),
   )
 }
 

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { DomainSubject } from '../instance-record.ts'
+import { type DiskLimits, diskLimits } from './disk-limits.ts'
 
 const FIRMWARE = { bios: 'bios', uefi: 'efi' } as const
 const WATCHDOG_ACTIONS = ['none', 'pause', 'poweroff', 'reset'] as const
@@ -13,6 +14,13 @@ export interface GuestOptions {
   readonly watchdog: (typeof WATCHDOG_ACTIONS)[number] | null
   /** Null: the flavor allows no source of random numbers. */
   readonly rng: RandomRate | null
+  readonly diskLimits: DiskLimits
+  /** True: the firmware offers a choice of devices to boot from. */
+  readonly hasBootMenu: boolean
+  /** True: the guest is not shown that KVM runs it. */
+  readonly isHypervisorHidden: boolean
+  /** Whether the guest has performance counters; null: as the emulator has it. */
+  readonly hasPmu: boolean | null
   /** True where an agent in the guest can be talked to. */
   readonly hasAgent: boolean
   /** Whose password an administrator sets. */
@@ -34,6 +42,12 @@ export function guestOptions({
     firmware: oneOf(FIRMWARE, image, 'hw_firmware_type') ?? 'bios',
     watchdog: watchdogOf(image, extraSpecs),
     rng: rngOf(image, extraSpecs),
+    diskLimits: diskLimits(extraSpecs),
+    hasBootMenu: isYes(extraSpecs['hw:boot_menu'] ?? image['hw_boot_menu']),
+    isHypervisorHidden: isYes(
+      extraSpecs['hw:hide_hypervisor_id'] ?? image['img_hide_hypervisor_id'],
+    ),
+    hasPmu: flag(extraSpecs['hw:pmu'] ?? image['hw_pmu']),
     hasAgent: !isNo(image['hw_qemu_guest_agent']),
     adminUser:
       image['os_admin_user'] ?? (image['os_type'] === 'windows' ? 'Administrator' : 'root'),
@@ -81,6 +95,15 @@ function positive(from: Properties, name: string): number | undefined {
   if (asked === undefined) return undefined
   if (/^[1-9]\d{0,8}$/.test(asked)) return Number(asked)
   throw new Failure('invalid', `${name} is ${asked}; it must be a positive number.`)
+}
+
+function flag(text: string | undefined): boolean | null {
+  return text === undefined ? null : isYes(text)
+}
+
+/** The values that OpenStack reads as true. */
+function isYes(text: string | undefined): boolean {
+  return ['1', 't', 'true', 'on', 'y', 'yes'].includes(text?.toLowerCase() ?? '')
 }
 
 /** The values that OpenStack reads as false. */

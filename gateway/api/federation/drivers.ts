@@ -9,9 +9,13 @@ export const listDrivers: Handler<operations['listDrivers']> = async ({ app }) =
   const drivers = await knownDrivers(app.db)
   return {
     body: {
-      drivers: drivers.map(({ name, isSimulated, hosts, capabilities }) => {
-        return { name, is_simulated: isSimulated, hosts, capabilities: [...capabilities] }
-      }),
+      drivers: drivers.map(({ name, isSimulated, hosts, capabilities, extraSpecs }) => ({
+        name,
+        is_simulated: isSimulated,
+        hosts,
+        capabilities: [...capabilities],
+        extra_specs: extraSpecs && [...extraSpecs],
+      })),
     },
   }
 }

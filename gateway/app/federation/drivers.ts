@@ -1,4 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
+import type { HostView } from '#openapi/wire/host.ts'
 import { listHosts } from '../../db/host-list.ts'
 
 /** A driver, as the hosts that run it tell. */
@@ -8,6 +9,8 @@ export interface KnownDriver {
   readonly hosts: number
   /** The abilities that all of its hosts have. */
   readonly capabilities: readonly string[]
+  /** Of flavors, about hardware, that have an effect on guests of all of its hosts; null: all have, or a cloud below decides. */
+  readonly extraSpecs: readonly string[] | null
 }
 
 /** The drivers of all hosts, by name. */
@@ -19,9 +22,19 @@ export async function knownDrivers(db: Executor): Promise<readonly KnownDriver[]
       name,
       isSimulated: group.every(({ simulated }) => simulated),
       hosts: group.length,
-      capabilities: group
-        .map(({ capabilities }) => capabilities)
-        .reduce((common, each) => common.filter((capability) => each.includes(capability))),
+      capabilities: inAll(group.map(({ capabilities }) => capabilities)),
+      extraSpecs: extraSpecsOf(group),
     }))
     .toSorted((a, b) => a.name.localeCompare(b.name))
+}
+
+function extraSpecsOf(hosts: readonly HostView[]): readonly string[] | null {
+  const lists = hosts.flatMap(({ inventory }) => {
+    return inventory?.extraSpecs === undefined ? [] : [inventory.extraSpecs]
+  })
+  return lists.length === 0 ? null : inAll(lists).toSorted()
+}
+
+function inAll([first = [], ...rest]: readonly (readonly string[])[]): readonly string[] {
+  return first.filter((name) => rest.every((each) => each.includes(name)))
 }

@@ -7,6 +7,7 @@ interface Driver {
   readonly is_simulated: boolean
   readonly hosts: number
   readonly capabilities: readonly string[]
+  readonly extra_specs: readonly string[] | null
 }
 
 const LISTING: Listing<Driver> = {
@@ -17,6 +18,11 @@ const LISTING: Listing<Driver> = {
     { head: 'GUESTS', of: ({ is_simulated }) => (is_simulated ? 'simulated' : 'real') },
     { head: 'HOSTS', of: ({ hosts }) => hosts },
     { head: 'CAN', of: ({ capabilities }) => capabilities.join(',') },
+    {
+      head: 'EXTRA SPECS',
+      isWide: true,
+      of: ({ extra_specs }) => extra_specs?.join(',') ?? 'all',
+    },
   ],
 }
 

@@ -27,6 +27,15 @@ const whole = (title: string, description: string, minimum: number): PropertySch
   type: 'integer',
   minimum,
 })
+const DISK_LIMITS = Object.fromEntries(
+  ['read', 'write', 'total'].flatMap((way) =>
+    ['bytes', 'iops'].map((unit) => [
+      `quota:disk_${way}_${unit}_sec`,
+      whole(`Disk limit, ${way} ${unit}`, 'The most in a second of each disk; 0: no limit.', 0),
+    ]),
+  ),
+)
+
 /** The flavor's extra spec and the image's property of one meaning. */
 const HARDWARE = [
   { name: FLAVOR, prefix: 'hw:' },
@@ -115,6 +124,16 @@ const DEFINED: readonly BuiltIn[] = [
       'hw_rng:allowed': flag('Random numbers', 'Whether guests have a source of random numbers.'),
       'hw_rng:rate_bytes': whole('Random bytes', 'At most so many random bytes in each period.', 1),
       'hw_rng:rate_period': whole('Period', 'The period of random bytes, in milliseconds.', 1),
+      'hw:boot_menu': flag('Boot menu', 'Whether the firmware offers a choice of boot devices.'),
+      'hw:hide_hypervisor_id': flag(
+        'Hidden hypervisor',
+        'Whether KVM hides itself from the guest.',
+      ),
+      'hw:pmu': flag(
+        'Performance counters',
+        'Whether the guest has a performance monitoring unit.',
+      ),
+      ...DISK_LIMITS,
       'pci_passthrough:alias': text(
         'PCI devices',
         'Devices of the host by their aliases, and how many of each, such as gpu:2,nic:1.',
