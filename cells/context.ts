@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { Apart } from '#common/apart/apart.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { CredentialKeeper, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
@@ -47,12 +47,12 @@ export interface RunningCell extends AsyncDisposable {
 
 /**
  * Connects, migrates the database, resumes a predecessor's work, and serves until disposed. Work during which a process
- * ended is tried `apart`; without it, in this process.
+ * ended is tried by `isolated`; without it, in this process.
  */
 export async function startCell(
   config: CellConfig,
   clock: Clock = systemClock,
-  apart?: Apart,
+  isolated?: IsolatedRunner,
 ): Promise<RunningCell> {
   const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
   const { databaseRetryMs: retryMs } = config
@@ -93,9 +93,9 @@ export async function startCell(
     imageCaches: await openImageCache(owned, config, { clock, log }),
   })
   const { hosts } = conductor
-  const sagas = owned.use(await openSagas(conductor, processName, apart))
+  const sagas = owned.use(await openSagas(conductor, processName, isolated))
   // Stopped first: the sagas it was given wait for it.
-  if (apart !== undefined) owned.use(apart)
+  if (isolated !== undefined) owned.use(isolated)
   const cell: Cell = { conductor, sagas, incarnation, processId: randomUUID() }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
@@ -123,14 +123,14 @@ export const CELL_SAGAS = [bootSaga, deleteSaga, actSaga, moveSaga]
 function openSagas(
   conductor: Conductor,
   processName: string,
-  apart: Apart | undefined,
+  isolated: IsolatedRunner | undefined,
 ): Promise<SagaEngine<Conductor>> {
   const { db, clock, log } = conductor
   const engine = { db, deps: conductor, sagas: CELL_SAGAS, processName, clock, log }
-  return SagaEngine.open<Conductor>(apart === undefined ? engine : { ...engine, apart })
+  return SagaEngine.open<Conductor>(isolated === undefined ? engine : { ...engine, isolated })
 }
 
-/** What sagas of the cell are done with, here or apart: with the hosts as the database has them. */
+/** What sagas of the cell are done with, here or in an isolated process: with the hosts as the database has them. */
 export async function openConductor(
   config: CellConfig,
   parts: Pick<

@@ -1,8 +1,8 @@
-import { Apart } from '#common/apart/apart.ts'
 import { keepLogBounded } from '#common/bound-log.ts'
 import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
+import { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
 import { startWithRetries } from '#common/start-with-retries.ts'
@@ -15,9 +15,9 @@ import { startCell } from './context.ts'
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('cell', config.logLevel)
-  const program = new URL('apart.ts', import.meta.url)
+  const program = new URL('isolated.ts', import.meta.url)
   await using running = await startWithRetries(log, () =>
-    startCell(config, systemClock, new Apart({ program, log })),
+    startCell(config, systemClock, new IsolatedRunner({ program, log })),
   )
   endOnEscape(running.cell.conductor.log)
   using _notifier = notifySystemd(env, running.cell.conductor.log)

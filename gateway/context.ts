@@ -1,10 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Registry } from 'prom-client'
-import type { Apart } from '#common/apart/apart.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
@@ -81,9 +81,12 @@ export function openDatabase(config: GatewayConfig, connectionsMax: number): Dat
 
 /**
  * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. Work during
- * which a process ended is tried `apart`; without it, in this process.
+ * which a process ended is tried by `isolated`; without it, in this process.
  */
-export async function createGateway(config: GatewayConfig, apart?: Apart): Promise<Gateway> {
+export async function createGateway(
+  config: GatewayConfig,
+  isolated?: IsolatedRunner,
+): Promise<Gateway> {
   await using parts = new AsyncDisposableStack()
   const log = createLogger('gateway', config.logLevel)
   const metrics = createMetrics()
@@ -93,7 +96,7 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
     createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
   )
 
-  const images = await openImages(parts, config, { db, log, apart, registry: metrics.registry })
+  const images = await openImages(parts, config, { db, log, isolated, registry: metrics.registry })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
@@ -107,11 +110,11 @@ export async function createGateway(config: GatewayConfig, apart?: Apart): Promi
       processName: config.processName,
       retention: config.retention,
       onNumbered: () => events.nudge(),
-      apart,
+      isolated,
     }),
   )
   // Stopped first: those who have given it something wait for it.
-  if (apart !== undefined) parts.use(apart)
+  if (isolated !== undefined) parts.use(isolated)
 
   const { auditDirectory: directory } = config
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
@@ -158,7 +161,7 @@ interface ComputeParts {
   readonly networks: Networks
 }
 
-/** What sagas are done with, here or apart. */
+/** What sagas are done with, here or in an isolated process. */
 export function computeOptions(
   config: GatewayConfig,
   { db, nats, log, images, networks }: ComputeParts,
@@ -212,19 +215,19 @@ async function openImages(
   {
     db,
     log,
-    apart,
+    isolated,
     registry,
   }: {
     readonly db: Database
     readonly log: Logger
-    readonly apart?: Apart | undefined
+    readonly isolated?: IsolatedRunner | undefined
     readonly registry: Registry
   },
 ): Promise<Images> {
   const observe = observeImageStore(registry)
   const images = await imagesOf(parts, config, db, () => imports.nudge(), observe)
   parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
-  const runner = parts.use(new ImportRunner(images, log, apart))
+  const runner = parts.use(new ImportRunner(images, log, isolated))
   const reconciler = runner.reconciler(() => imports.nudge())
   const imports = parts.use(new RunningReconciler(reconciler, systemClock, log))
   return images

@@ -1,7 +1,7 @@
-import { Apart } from '#common/apart/apart.ts'
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
+import { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
 import { startWithRetries } from '#common/start-with-retries.ts'
@@ -15,9 +15,9 @@ import { listen } from './listen.ts'
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel)
-  const program = new URL('apart.ts', import.meta.url)
+  const program = new URL('isolated.ts', import.meta.url)
   await using gateway = await startWithRetries(log, () =>
-    createGateway(config, new Apart({ program, log })),
+    createGateway(config, new IsolatedRunner({ program, log })),
   )
   endOnEscape(gateway.log)
   await using listening = await listen(gateway)

@@ -190,7 +190,7 @@ describe('text', () => {
   })
 
   test('only main files and programs that start others read the environment of the process', () => {
-    const mayRead = /(^|\/)(main|apart)\.ts$|^deploy\/|^test\//
+    const mayRead = /(^|\/)(main|isolated)\.ts$|^deploy\/|^test\//
     const broken = offenders(
       product,
       ({ path, text }) => /\bprocess\.env\b/.test(text) && !mayRead.test(path),

@@ -30,7 +30,7 @@ export interface Circumstances {
 export type Placeable = CellAsk<'placement.explain'> & Partial<Pick<InstanceBuild, 'nics'>>
 
 /** Where the servers are that a build's place depends on. */
-export interface Neighbours extends Pick<PlacementRequest, 'besideHosts' | 'apartHosts'> {
+export interface Neighbours extends Pick<PlacementRequest, 'sameHosts' | 'differentHosts'> {
   /** Servers of its group by host, itself left out; undefined: it is in no group. */
   readonly groupMembers: ReadonlyMap<HostId, number> | undefined
 }
@@ -42,8 +42,8 @@ export async function neighboursOf(
 ): Promise<Neighbours> {
   return {
     groupMembers: group === undefined ? undefined : await groupMembersByHost(db, group.id),
-    besideHosts: sameHost === undefined ? null : await hostsOfInstances(db, sameHost),
-    apartHosts: await hostsOfInstances(db, differentHost),
+    sameHosts: sameHost === undefined ? null : await hostsOfInstances(db, sameHost),
+    differentHosts: await hostsOfInstances(db, differentHost),
   }
 }
 

@@ -33,7 +33,7 @@ export interface PlacementRequest {
   /** The server's group, with how many of its servers each host holds; null: it is in none. */
   readonly group: (ServerGroupRule & { readonly members: ReadonlyMap<HostId, number> }) | null
   /** Where the servers are that it is to be beside; null: it may be anywhere. */
-  readonly besideHosts: ReadonlySet<HostId> | null
+  readonly sameHosts: ReadonlySet<HostId> | null
   /** Where the servers are that it is not to be beside. */
-  readonly apartHosts: ReadonlySet<HostId>
+  readonly differentHosts: ReadonlySet<HostId>
 }

@@ -131,10 +131,10 @@ test('servers are beside those they are to be beside, and apart from those they 
   const of = (wish: Partial<PlacementRequest>) =>
     selectHosts([a, b], request(wish), scheduling).hosts.map(({ name }) => name)
 
-  expect(of({ besideHosts: new Set([b.hostId]) })).toEqual(['b'])
-  expect(of({ besideHosts: new Set() })).toEqual([])
-  expect(of({ apartHosts: new Set([b.hostId]) })).toEqual(['a'])
-  expect(of({ besideHosts: new Set([a.hostId]), apartHosts: new Set([a.hostId]) })).toEqual([])
+  expect(of({ sameHosts: new Set([b.hostId]) })).toEqual(['b'])
+  expect(of({ sameHosts: new Set() })).toEqual([])
+  expect(of({ differentHosts: new Set([b.hostId]) })).toEqual(['a'])
+  expect(of({ sameHosts: new Set([a.hostId]), differentHosts: new Set([a.hostId]) })).toEqual([])
 })
 
 test.each([

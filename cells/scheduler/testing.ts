@@ -63,8 +63,8 @@ export function placementRequest(change: Partial<PlacementRequest> = {}): Placem
     requestedHost: null,
     triedHosts: new Set(),
     group: null,
-    besideHosts: null,
-    apartHosts: new Set(),
+    sameHosts: null,
+    differentHosts: new Set(),
     ...change,
   }
 }

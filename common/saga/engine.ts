@@ -1,13 +1,13 @@
-import type { Apart } from '../apart/apart.ts'
 import { type Clock, untilTick } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import type { Transactional } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { withinTask } from '../escaped.ts'
 import { newId, type SagaId } from '../ids.ts'
+import type { IsolatedRunner } from '../isolated/isolated-runner.ts'
 import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
-import type { ApartSaga } from './execute-apart.ts'
+import type { IsolatedSaga } from './execute-isolated.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { HeldLease, type Lease, seizeLease } from './lease.ts'
 import {
@@ -32,8 +32,8 @@ export interface SagaEngineOptions<Deps> {
   readonly log: Logger
   /** Called with each saga that this process has brought to its end, or set aside as stuck. */
   readonly onEnded?: (saga: SagaRecord, outcome: SagaOutcome) => void
-  /** Where suspects are executed, by `executeApart`; absent: here, as all others. */
-  readonly apart?: Pick<Apart, 'run'>
+  /** Where suspects are executed, by `executeIsolated`; absent: here, as all others. */
+  readonly isolated?: Pick<IsolatedRunner, 'run'>
 }
 
 export interface SagaStart<Params> extends FirstTransaction {
@@ -61,8 +61,8 @@ const LEASE_RENEW_MS = 3_000
 const LEASE_CHECK_MS = 1_500
 const ADOPT_MAX = 200
 const LAST_STEP_MS = 1_000
-/** What could not be tried apart is tried again later. */
-const APART_REST_MS = 5_000
+/** What could not be tried in an isolated process is tried again later. */
+const ISOLATED_RETRY_MS = 5_000
 
 /** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
 export class SagaEngine<Deps> implements AsyncDisposable {
@@ -78,13 +78,13 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #lease: Lease
   /** True: sagas that are begun here run in the process that holds this lease. */
-  readonly #isApart: boolean
+  readonly #isIsolated: boolean
   #renewal: Promise<void> = Promise.resolve()
 
-  private constructor(options: SagaEngineOptions<Deps>, lease: Lease, isApart: boolean) {
+  private constructor(options: SagaEngineOptions<Deps>, lease: Lease, isIsolated: boolean) {
     this.#options = options
     this.#lease = lease
-    this.#isApart = isApart
+    this.#isIsolated = isIsolated
     this.#byName = new Map(options.sagas.map((saga) => [saga.name, saga]))
   }
 
@@ -96,8 +96,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     return engine
   }
 
-  /** Of a process apart: it only begins sagas, which the process whose lease this is then takes up. */
-  static apart<Deps>(options: SagaEngineOptions<Deps>, lease: Lease): SagaEngine<Deps> {
+  /** Of an isolated process: it only begins sagas, which the process whose lease this is then takes up. */
+  static isolated<Deps>(options: SagaEngineOptions<Deps>, lease: Lease): SagaEngine<Deps> {
     return new SagaEngine(options, lease, true)
   }
 
@@ -140,7 +140,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       return executions.map((execution) => ({
         id: execution.record.id,
         output: <T extends Json>(step: string) => execution.progress.output(step) as T | undefined,
-        finished: this.#isApart ? Promise.resolve('handed-over') : this.#track(execution),
+        finished: this.#isIsolated ? Promise.resolve('handed-over') : this.#track(execution),
       }))
     } finally {
       for (const id of ids) this.#beginning.delete(id)
@@ -149,7 +149,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
   async recover(): Promise<number> {
-    const { db, apart } = this.#options
+    const { db, isolated } = this.#options
     const released = [...this.#released]
     if (released.length > 0) await releaseSagas(db, this.#lease, released)
     for (const id of released) this.#released.delete(id)
@@ -162,8 +162,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
-      if (isSuspect && apart !== undefined)
-        void this.#keepRunning(record.id, this.#tryApart(record, apart))
+      if (isSuspect && isolated !== undefined)
+        void this.#keepRunning(record.id, this.#tryIsolated(record, isolated))
       else void this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
@@ -183,14 +183,14 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     }
   }
 
-  async #tryApart(
+  async #tryIsolated(
     record: SagaRecord,
-    apart: Pick<Apart, 'run'>,
+    isolated: Pick<IsolatedRunner, 'run'>,
   ): Promise<SagaOutcome | 'handed-over'> {
     const { db, log, onEnded } = this.#options
     const { id } = record
-    const task: ApartSaga = { kind: 'saga', id, lease: { ...this.#lease } }
-    const end = await apart.run(task as unknown as Json)
+    const task: IsolatedSaga = { kind: 'saga', id, lease: { ...this.#lease } }
+    const end = await isolated.run(task as unknown as Json)
     try {
       if (end.kind === 'guilty') {
         await this.#setAside(record, end.why)
@@ -201,9 +201,9 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         onEnded?.(record, outcome)
         return outcome
       }
-      await postponeSuspect(db, this.#lease, id, APART_REST_MS)
+      await postponeSuspect(db, this.#lease, id, ISOLATED_RETRY_MS)
     } catch (error) {
-      log.warn({ saga: id, ...errorFields(error) }, 'saga apart handed over')
+      log.warn({ saga: id, ...errorFields(error) }, 'isolated saga handed over')
     }
     return 'handed-over'
   }
@@ -230,7 +230,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#running.values(), this.#renewal])
-    if (!this.#isApart) await releaseSagas(this.#options.db, this.#lease).catch(() => undefined)
+    if (!this.#isIsolated) await releaseSagas(this.#options.db, this.#lease).catch(() => undefined)
   }
 
   #execution(saga: Saga<Deps, never>, record: SagaRecord, progress: Progress): Execution {

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Apart } from '#common/apart/apart.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
@@ -62,7 +62,7 @@ export interface ComputeOptions extends ComputeDepsOptions {
   /** Stable over restarts of this gateway process, and no other's. */
   readonly processName: string
   /** Where sagas are tried that may have ended a process; absent: here. */
-  readonly apart?: Pick<Apart, 'run'> | undefined
+  readonly isolated?: Pick<IsolatedRunner, 'run'> | undefined
   readonly retention: Retention
   /** Called when there are events that can be read. */
   readonly onNumbered: () => void
@@ -77,7 +77,7 @@ export interface RunningCompute extends Compute, AsyncDisposable {
 
 /** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
 export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
-  const { db, nats, clock, log, processName, apart } = options
+  const { db, nats, clock, log, processName, isolated } = options
   await using parts = new AsyncDisposableStack()
   const deps = await openComputeDeps(parts, options)
   const running = (ids: readonly string[]) => runningAmong(db, ids)
@@ -91,7 +91,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
   const engine = {
     ...{ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded },
-    ...(apart && { apart }),
+    ...(isolated && { isolated }),
   }
   const sagas = parts.use(await SagaEngine.open(engine))
   const compute: Compute = { ...deps, sagas, operations }
@@ -101,7 +101,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     everyMs: RECOVER_MS,
     round: async () => ({ takenUp: await sagas.recover() }),
   })
-  const byRows = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, apart }))
+  const byRows = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, isolated }))
   const rows = rowReconcilers(compute, options)
   const retries = byRows(rows.retries)
   const others = [

@@ -128,7 +128,7 @@ export async function markRowStuck(
 }
 
 /**
- * Afterwards a stuck row is a suspect, which the next process that reads it tries apart. False for a row that is not
+ * Afterwards a stuck row is a suspect, which the next process that reads it tries in an isolated process. False for a row that is not
  * stuck.
  */
 export async function continueRow(db: Executor, id: string): Promise<boolean> {

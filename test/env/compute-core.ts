@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Apart } from '#common/apart/apart.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
 import { workContext } from '#common/context.ts'
 import { Database, type Transactional } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { Secrets } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
@@ -95,7 +95,7 @@ export class CoreEnv implements AsyncDisposable {
   }: {
     db?: Transactional
     processName?: string
-    apart?: Pick<Apart, 'run'>
+    isolated?: Pick<IsolatedRunner, 'run'>
     cellDeadlineMs?: number
     log?: Logger
     onBus?: (nats: NatsConnection) => void

@@ -76,17 +76,17 @@ test.each([
   },
 )
 
-test('a boot in whose middle the processes of its cell are killed is ended apart', async () => {
+test('a boot in whose middle the processes of its cell are killed is ended in an isolated process', async () => {
   const booting = await hangingBoot()
   const processes = cloud.cells.flatMap((cell) => cell.processes)
-  const before = countLogged('"tasks tried apart"')
+  const before = countLogged('"isolated tasks started"')
 
   for (const each of processes) await each.kill()
   for (const host of cloud.hosts) host.fail()
   for (const each of processes) await each.start()
 
   await untilStatus(demo, booting, 'ACTIVE', LIMIT_MS)
-  expect(countLogged('"tasks tried apart"')).toBeGreaterThan(before)
+  expect(countLogged('"isolated tasks started"')).toBeGreaterThan(before)
   expect(countLogged('"saga stuck"')).toBe(0)
   await expectInvariants(cloud)
 })

@@ -41,8 +41,8 @@ export function checkOwnHost(
     // Its ports are as they were.
     needsFirewall: false,
     segments: [],
-    besideHosts: null,
-    apartHosts: new Set<HostId>(),
+    sameHosts: null,
+    differentHosts: new Set<HostId>(),
     zone: null,
     requestedHost: placed?.host ?? null,
     triedHosts: new Set<string>(),

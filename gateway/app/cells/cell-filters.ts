@@ -1,7 +1,7 @@
 import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
-import { type NetworkSpans, whyApart } from './tunnels.ts'
+import { type NetworkSpans, separationReason } from './tunnels.ts'
 
 /** Cells by name: the only one that a server may be in, and those that it is not to be in. Absent: any, and none. */
 export interface CellHints {
@@ -66,7 +66,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     targetCell === name ? undefined : 'is not the cell that it is to be in',
   DifferentCellFilter: ({ name }, { cellHints: { differentCells = [] } }) =>
     differentCells.includes(name) ? 'is a cell that it is not to be in' : undefined,
-  TunnelFilter: (cell, { spans }) => whyApart(spans, cell),
+  TunnelFilter: (cell, { spans }) => separationReason(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'no heartbeat lately',
   OptionalFilter: ({ summary }, { hostFilters }) => {

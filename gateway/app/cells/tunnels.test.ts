@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CellId } from '#common/ids.ts'
-import { type NetworkSpans, spansWith, whyApart, whyNoTunnel } from './tunnels.ts'
+import { type NetworkSpans, separationReason, spansWith, whyNoTunnel } from './tunnels.ts'
 
 const cell = (
   name: string,
@@ -42,28 +42,28 @@ test.each([
   expect(whyNoTunnel(one, other)).toEqual(why)
 })
 
-test('whyApart() names the network, its cells, and what hinders', () => {
+test('separationReason() names the network, its cells, and what hinders', () => {
   const west = cell('c', 'west')
 
-  expect(whyApart(spans(cell('a'), cell('b')), west)).toBe(
+  expect(separationReason(spans(cell('a'), cell('b')), west)).toBe(
     "cannot tunnel to all cells that network 'blue' is in (cells a, b): " +
       "c is in transport zone 'west', and a is in no named transport zone",
   )
-  expect(whyApart(spans(), west)).toBeUndefined()
-  expect(whyApart(spans(west), west)).toBeUndefined()
+  expect(separationReason(spans(), west)).toBeUndefined()
+  expect(separationReason(spans(west), west)).toBeUndefined()
 })
 
-test('whyApart() lets a cell be that has servers on the network, and one whose hosts have no tunnels', () => {
+test('separationReason() lets a cell be that has servers on the network, and one whose hosts have no tunnels', () => {
   const west = cell('c', 'west')
 
-  expect(whyApart(spans(cell('a'), west), west)).toBeUndefined()
-  expect(whyApart(spans(cell('a')), { ...west, id: 'd' as CellId })).toBeUndefined()
+  expect(separationReason(spans(cell('a'), west), west)).toBeUndefined()
+  expect(separationReason(spans(cell('a')), { ...west, id: 'd' as CellId })).toBeUndefined()
 })
 
 test('spansWith() counts the server that was placed just now', () => {
   const after = spansWith(spans(), cell('a'))
 
-  expect(whyApart(after, cell('c', 'west'))).toContain('network')
-  expect(whyApart(after, cell('b'))).toBeUndefined()
+  expect(separationReason(after, cell('c', 'west'))).toContain('network')
+  expect(separationReason(after, cell('b'))).toBeUndefined()
   expect(spansWith(spans(), cell('d'))).toEqual(spans())
 })

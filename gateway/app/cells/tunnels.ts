@@ -54,7 +54,7 @@ export async function networkSpans(
   except: string | null = null,
 ): Promise<NetworkSpans> {
   const tunnelled = networks.filter(({ physicalNetwork }) => physicalNetwork === null)
-  if (tunnelled.length === 0 || !areApart(cells)) return NO_SPANS
+  if (tunnelled.length === 0 || !areSeparate(cells)) return NO_SPANS
   const ids = tunnelled.map(({ id }) => id)
   const joined = new Set<string>((await joinedHosts(db)).map(({ cellId }) => cellId))
   const found = await cellsOfNetworks(db, ids, except)
@@ -79,7 +79,7 @@ export function spansWith(spans: NetworkSpans, cell: Tunnelling): NetworkSpans {
  * Why a server in this cell would not reach the others of its networks; undefined if it would, and for a cell that has
  * servers on them already.
  */
-export function whyApart(spans: NetworkSpans, cell: Tunnelling): string | undefined {
+export function separationReason(spans: NetworkSpans, cell: Tunnelling): string | undefined {
   if (!spans.joined.has(cell.id)) return undefined
   for (const { name, cells } of spans.networks) {
     if (cells.some(({ id }) => id === cell.id)) continue
@@ -98,7 +98,7 @@ export async function holdTogether(
   cells: readonly Cell[],
   networks: readonly Network[],
 ): Promise<boolean> {
-  if (networks.length === 0 || !areApart(cells)) return false
+  if (networks.length === 0 || !areSeparate(cells)) return false
   await lockNetworks(
     tx,
     networks.map(({ id }) => id),
@@ -121,12 +121,12 @@ export async function keepTogether(
   for (const cellId of cellIds) {
     const cell = cells.find(({ id }) => id === cellId)
     if (cell === undefined) continue
-    if (whyApart(spans, cell) !== undefined) throw new NetworkPlacedElsewhere()
+    if (separationReason(spans, cell) !== undefined) throw new NetworkPlacedElsewhere()
     spans = spansWith(spans, cell)
   }
 }
 
-function areApart(cells: readonly Cell[]): boolean {
+function areSeparate(cells: readonly Cell[]): boolean {
   const [first] = cells
   return cells.some(
     ({ transportZone, cannotTunnelTo }) =>

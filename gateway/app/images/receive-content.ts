@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
 import type { WantedFormat } from './formats/format.ts'
-import { inspectApart } from './formats/inspect-apart.ts'
+import { inspectInWorker } from './formats/inspect-in-worker.ts'
 import { withIdleLimit } from './idle-limit.ts'
 import type { Incoming } from './store/content-store.ts'
 
@@ -48,7 +48,7 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     const showsInFront = format !== undefined && format !== 'vhd' && format !== 'any'
     if (!isInspected && showsInFront && sampler.isHeadFull) {
       isInspected = true
-      await inspectApart(format, sampler.sample())
+      await inspectInWorker(format, sampler.sample())
     }
     await incoming.write(chunk)
     const sinceMs = clock.elapsed() - renewedAt
@@ -61,7 +61,7 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
   if (declaredBytes !== undefined && declaredBytes !== sizeBytes)
     throw new Failure('invalid', 'The upload ended before all of its data was received.')
   const virtualSizeBytes =
-    format === undefined ? sizeBytes : await inspectApart(format, sampler.sample())
+    format === undefined ? sizeBytes : await inspectInWorker(format, sampler.sample())
   const content = { sizeBytes, virtualSizeBytes, ...digests.digests() }
   await whileRenewing(receipt, incoming.flush(content.sha256))
   return content

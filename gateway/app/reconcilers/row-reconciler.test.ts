@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { ApartEnd } from '#common/apart/apart-process.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { newId } from '#common/ids.ts'
+import type { IsolatedEnd } from '#common/isolated/isolated-process.ts'
 import { createLogger } from '#common/log.ts'
 import { type Lease, seizeLease } from '#common/saga/lease.ts'
 import type { Json } from '#common/saga/saga.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../db/reconciler-rows.ts'
 import { runningAmong } from '../../db/running-operations.ts'
 import { reconcilerRows } from '../../db/schema/operations.ts'
-import { type ApartRow, byRow, type RowReconciler } from './row-reconciler.ts'
+import { byRow, type IsolatedRow, type RowReconciler } from './row-reconciler.ts'
 
 // Goal: a row on which a process worked when it ended never ends the next process, and no process drops it without a record.
 
@@ -50,18 +50,18 @@ function rowsOf(keys: readonly string[], change: Partial<RowReconciler<string>> 
   return { name: 'sample', everyMs: 1, due, keyOf: (key: string) => key, work, ...change }
 }
 
-/** One round of a process; suspects end apart as `ends` says. */
+/** One round of a process; isolated suspects end as `ends` says. */
 function round(
   lease: Lease,
   each: RowReconciler<string>,
-  ends: Readonly<Record<string, ApartEnd>> = {},
+  ends: Readonly<Record<string, IsolatedEnd>> = {},
 ) {
-  const run = async (task: Json): Promise<ApartEnd> => {
-    const { row } = task as unknown as ApartRow
+  const run = async (task: Json): Promise<IsolatedEnd> => {
+    const { row } = task as unknown as IsolatedRow
     tried.push(row)
     return ends[row] ?? { kind: 'ended', answer: null }
   }
-  const guard = { db, log, sagas: { lease }, apart: { run } }
+  const guard = { db, log, sagas: { lease }, isolated: { run } }
   return byRow(each, guard).round(signal)
 }
 
@@ -70,7 +70,7 @@ const rowStates = async () => {
   return Object.fromEntries(rows.map(({ rowId, state }) => [rowId, state]))
 }
 
-test('rows on which a process worked when it ended are tried apart, and the guilty one is stuck until an operator continues it', async () => {
+test('rows on which a process worked when it ended are tried in an isolated process, and the guilty one is stuck until an operator continues it', async () => {
   const keys = ['guilty', 'innocent', 'unclear']
   await takeRows(db, await lives('one'), 'sample', keys)
   const lease = await lives('one')

@@ -1,5 +1,5 @@
-import type { Apart } from '#common/apart/apart.ts'
 import { withinTask } from '#common/escaped.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { errorFields } from '#common/log.ts'
 import { forEachRow, type Reconciler, type ReconcilerReport } from '#common/reconciler.ts'
 import type { Lease } from '#common/saga/lease.ts'
@@ -22,8 +22,8 @@ export interface RowReconciler<Row> {
   readonly after?: () => Promise<void>
 }
 
-/** A row that may have ended a process, for one apart. */
-export interface ApartRow {
+/** A row that may have ended a process, for an isolated process. */
+export interface IsolatedRow {
   readonly kind: 'row'
   readonly reconciler: string
   readonly row: string
@@ -32,7 +32,7 @@ export interface ApartRow {
 }
 
 interface Trying {
-  /** The rows being tried apart, so that no round waits for them. */
+  /** The rows being tried in an isolated process, so that no round waits for them. */
   readonly trying: Set<string>
 }
 
@@ -40,12 +40,12 @@ type Guard = Pick<Compute, 'db' | 'log'> & {
   /** The lease that fences the rows of this process. */
   readonly sagas: { readonly lease: Lease }
   /** Where suspects are tried; absent: here. */
-  readonly apart?: Pick<Apart, 'run'> | undefined
+  readonly isolated?: Pick<IsolatedRunner, 'run'> | undefined
 }
 
 /**
  * A reconciler in which no row ends a process twice: a process records which rows it works on before it begins. Rows
- * that were recorded when a process ended are tried apart, and the one that ends the process there is set aside.
+ * that were recorded when a process ended are tried in an isolated process, and the one that ends the process there is set aside.
  */
 export function byRow<Row>(each: RowReconciler<Row>, guard: Guard): Reconciler {
   const { name, everyMs } = each
@@ -58,13 +58,13 @@ async function round<Row>(
   guard: Guard & Trying,
   signal: AbortSignal,
 ): Promise<ReconcilerReport> {
-  const { db, log, sagas, apart, trying } = guard
+  const { db, log, sagas, isolated, trying } = guard
   const found = (await each.due(signal)).map((row) => [each.keyOf(row), row] as const)
   const due = new Map(found.filter(([key]) => !trying.has(key)))
   if (due.size === 0) return { due: 0 }
   const { lease } = sagas
   const { trusted, suspect } = await takeRows(db, lease, each.name, [...due.keys()])
-  const here = apart === undefined ? [...trusted, ...suspect] : trusted
+  const here = isolated === undefined ? [...trusted, ...suspect] : trusted
   let left = 0
   try {
     left = await forEachRow(here, { log, signal }, (key) =>
@@ -76,23 +76,23 @@ async function round<Row>(
   } finally {
     await releaseRows(db, lease, each.name, here)
   }
-  if (apart !== undefined)
-    for (const key of suspect) void tryApart(each, { ...guard, apart }, due.get(key)!)
+  if (isolated !== undefined)
+    for (const key of suspect) void tryIsolated(each, { ...guard, isolated }, due.get(key)!)
   return { due: due.size, left, suspect: suspect.length }
 }
 
-async function tryApart<Row>(
+async function tryIsolated<Row>(
   each: RowReconciler<Row>,
-  guard: Guard & Trying & { readonly apart: Pick<Apart, 'run'> },
+  guard: Guard & Trying & { readonly isolated: Pick<IsolatedRunner, 'run'> },
   row: Row,
 ): Promise<void> {
-  const { db, log, sagas, apart, trying } = guard
+  const { db, log, sagas, isolated, trying } = guard
   const { lease } = sagas
   const key = each.keyOf(row)
-  const task: ApartRow = { kind: 'row', reconciler: each.name, row: key, lease }
+  const task: IsolatedRow = { kind: 'row', reconciler: each.name, row: key, lease }
   trying.add(key)
   try {
-    const end = await apart.run(task as unknown as Json)
+    const end = await isolated.run(task as unknown as Json)
     // The trial says nothing about the remaining row: it stays a suspect.
     if (end.kind === 'left') return
     if (end.kind === 'guilty') await setAside(each, guard, row, end.why)
@@ -116,10 +116,10 @@ async function setAside<Row>(
   else await each.setAside(row, why)
 }
 
-/** Works on that row, if it is still due, in a process apart. */
-export async function workApart<Row>(
+/** Works on that row, if it is still due, in an isolated process. */
+export async function workIsolated<Row>(
   each: RowReconciler<Row> | undefined,
-  { row: key }: ApartRow,
+  { row: key }: IsolatedRow,
   signal: AbortSignal,
 ): Promise<null> {
   const due = (await each?.due(signal)) ?? []

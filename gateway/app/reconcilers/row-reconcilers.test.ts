@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ApartEnd } from '#common/apart/apart-process.ts'
 import { type HostId, newId } from '#common/ids.ts'
+import type { IsolatedEnd } from '#common/isolated/isolated-process.ts'
 import { seizeLease } from '#common/saga/lease.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { waitFor } from '#common/wait-for.ts'
@@ -14,10 +14,10 @@ import type { RunningCompute } from '../open-compute.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { powerServer } from '../servers/acts/power-server.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
-import type { ApartRow } from './row-reconciler.ts'
-import { rowApart } from './row-reconcilers.ts'
+import type { IsolatedRow } from './row-reconciler.ts'
+import { rowIsolated } from './row-reconcilers.ts'
 
-// Goal: intents and drains on which a gateway worked when it ended are tried in a process apart, and there they succeed or are set aside.
+// Goal: intents and drains on which a gateway worked when it ended are tried in an isolated process, and there they succeed or are set aside.
 
 const DEADLINE_MS = 500
 const LIMIT_MS = 30_000
@@ -63,13 +63,13 @@ async function leaveIntent(processName: string): Promise<string> {
   return id
 }
 
-/** The next process of that name; rows come to `end` apart. */
-function next(processName: string, end: (row: ApartRow) => Promise<ApartEnd>) {
-  const run = (task: Json) => end(task as unknown as ApartRow)
-  return env.core({ cellDeadlineMs: DEADLINE_MS, processName, apart: { run } })
+/** The next process of that name; isolated rows come to `end`. */
+function next(processName: string, end: (row: IsolatedRow) => Promise<IsolatedEnd>) {
+  const run = (task: Json) => end(task as unknown as IsolatedRow)
+  return env.core({ cellDeadlineMs: DEADLINE_MS, processName, isolated: { run } })
 }
 
-test('an intent that did not end its process is begun apart, once, and continues in the gateway', async () => {
+test('an intent that did not end its process is begun in an isolated process, once, and continues in the gateway', async () => {
   const processName = newId<string>()
   const id = await leaveIntent(processName)
   const opened = Promise.withResolvers<RunningCompute>()
@@ -80,7 +80,7 @@ test('an intent that did not end its process is begun apart, once, and continues
     tried.push(task.reconciler)
     const { signal } = new AbortController()
     const options = { processName, dueTimes }
-    return { kind: 'ended', answer: await rowApart(await opened.promise, options, task, signal) }
+    return { kind: 'ended', answer: await rowIsolated(await opened.promise, options, task, signal) }
   })
   opened.resolve(core)
 
@@ -89,7 +89,7 @@ test('an intent that did not end its process is begun apart, once, and continues
   expect(await intentsOf(id)).toEqual([])
 })
 
-test('an intent that ends its process apart ends as a failed action, and the next is carried out', async () => {
+test('an intent that ends its isolated process ends as a failed action, and the next is carried out', async () => {
   const processName = newId<string>()
   const id = await leaveIntent(processName)
   cell.appear()
@@ -107,7 +107,7 @@ test('an intent that ends its process apart ends as a failed action, and the nex
   await env.until(id, ({ vmState }) => vmState === 'stopped')
 })
 
-test('a drain that ends its process apart has failed', async () => {
+test('a drain that ends its isolated process has failed', async () => {
   const processName = newId<string>()
   const subject = { subjectId: newId<HostId>(), subject: 'host', cellId: cell.id, reason: null }
   const asked = { userId: 'u', requestId: 'req-1' }

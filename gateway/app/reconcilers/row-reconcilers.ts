@@ -9,7 +9,7 @@ import { endMissing } from './end-missing.ts'
 import { finishDeletes } from './finish-deletes.ts'
 import { keptServers } from './kept-servers.ts'
 import { retryBuilds } from './retry-builds.ts'
-import { type ApartRow, type RowReconciler, workApart } from './row-reconciler.ts'
+import { type IsolatedRow, type RowReconciler, workIsolated } from './row-reconciler.ts'
 import { settleResizes } from './settle-resizes.ts'
 
 interface Options {
@@ -34,18 +34,18 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
   }
 }
 
-/** Works on a row in a process apart. What sagas it begins go on in the process that gave it. */
-export function rowApart(
+/** Works on a row in an isolated process. What sagas it begins go on in the process that gave it. */
+export function rowIsolated(
   deps: ComputeDeps & Pick<Compute, 'operations'>,
   options: Options,
-  task: ApartRow,
+  task: IsolatedRow,
   signal: AbortSignal,
 ): Promise<Json> {
   const { db, clock, log } = deps
   const { processName } = options
   const engine = { db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }
-  const sagas = SagaEngine.apart<ComputeDeps>(engine, task.lease)
+  const sagas = SagaEngine.isolated<ComputeDeps>(engine, task.lease)
   const all = Object.values(rowReconcilers({ ...deps, sagas }, options))
   const each = all.find(({ name }) => name === task.reconciler)
-  return workApart(each as RowReconciler<unknown> | undefined, task, signal)
+  return workIsolated(each as RowReconciler<unknown> | undefined, task, signal)
 }

@@ -1,8 +1,8 @@
-import type { Poison } from '#common/apart/testing.ts'
 import { installFastResolver } from '#common/install-fast-resolver.ts'
+import type { Poison } from '#common/isolated/testing.ts'
 
 installFastResolver()
-const { Apart } = await import('#common/apart/apart.ts')
+const { IsolatedRunner } = await import('#common/isolated/isolated-runner.ts')
 const { systemClock } = await import('#common/clock.ts')
 const { endOnEscape } = await import('#common/escaped.ts')
 const { createLogger } = await import('#common/log.ts')
@@ -19,8 +19,8 @@ const poison = process.argv[2] as Poison | undefined
 /** The poison of a row of a reconciler. */
 const rowPoison = process.env['POISON_ROW'] as Poison | undefined
 endOnEscape(log)
-const apart = new Apart({
-  program: new URL('apart.ts', import.meta.url),
+const isolated = new IsolatedRunner({
+  program: new URL('isolated.ts', import.meta.url),
   log,
   heldUpAfterS: 2,
   memoryMaxMb: 256,
@@ -32,11 +32,11 @@ const engine = await SagaEngine.open({
   processName: 'poison',
   clock: systemClock,
   log,
-  apart,
+  isolated,
 })
 if (rowPoison !== undefined)
   new RunningReconciler(
-    byRow(poisonedRows(rowPoison), { db: openDatabase(), log, sagas: engine, apart }),
+    byRow(poisonedRows(rowPoison), { db: openDatabase(), log, sagas: engine, isolated }),
     systemClock,
     log,
   )

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { type Poison, poison } from '#common/apart/testing.ts'
+import { type Poison, poison } from '#common/isolated/testing.ts'
 import type { RowReconciler } from '#gateway/app/reconcilers/row-reconciler.ts'
 
 const STDOUT = 1

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
-import { type Poison, poison } from '#common/apart/testing.ts'
 import { workContext } from '#common/context.ts'
 import { Database } from '#common/db/database.ts'
+import { type Poison, poison } from '#common/isolated/testing.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Saga } from '#common/saga/saga.ts'
 

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ApartEnd } from '#common/apart/apart-process.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import type { IsolatedEnd } from '#common/isolated/isolated-process.ts'
 import { createLogger } from '#common/log.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { configFromEnv } from '#gateway/config.ts'
@@ -15,7 +15,7 @@ import { findTask, insertTask, takeTask } from '../../../db/image-tasks.ts'
 import { imageTasks } from '../../../db/schema/image.ts'
 import type { Images } from '../images.ts'
 import { ImportRunner } from './import-runner.ts'
-import { importApart } from './run-import.ts'
+import { importIsolated } from './run-import.ts'
 
 // Goal: an import on which a process worked when it ended never runs in a gateway again.
 
@@ -45,8 +45,8 @@ async function importTask(isLeft: boolean): Promise<string> {
   return id
 }
 
-/** One round, with a process apart in which each task ends like that. */
-async function round(end: ApartEnd, work?: () => Promise<unknown>): Promise<readonly Json[]> {
+/** One round, with an isolated process in which each task ends like that. */
+async function round(end: IsolatedEnd, work?: () => Promise<unknown>): Promise<readonly Json[]> {
   const tried: Json[] = []
   const run = async (task: Json) => {
     tried.push(task)
@@ -58,7 +58,7 @@ async function round(end: ApartEnd, work?: () => Promise<unknown>): Promise<read
   return tried
 }
 
-test('one that ends its process apart fails', async () => {
+test('one that ends its isolated process fails', async () => {
   const id = await importTask(true)
 
   expect(await round({ kind: 'guilty', why: 'It ended its process with code 3.' })).toEqual([
@@ -72,7 +72,7 @@ test('one that ends its process apart fails', async () => {
   expect(await round({ kind: 'left' })).toEqual([])
 })
 
-test('one of which nothing is known is tried apart again, and has lost no try', async () => {
+test('one of which nothing is known is tried in an isolated process again, and has lost no try', async () => {
   const id = await importTask(true)
 
   await round({ kind: 'left' })
@@ -81,7 +81,7 @@ test('one of which nothing is known is tried apart again, and has lost no try', 
   expect(await round({ kind: 'ended', answer: null })).toEqual([{ kind: 'import', id }])
 })
 
-test('one that no process had is not tried apart', async () => {
+test('one that no process had is not tried in an isolated process', async () => {
   const id = await importTask(false)
 
   expect(await round({ kind: 'guilty', why: 'It must not be asked.' })).toEqual([])
@@ -100,7 +100,7 @@ test('however often others end its process, an import has lost no try', async ()
     await db.orm.update(imageTasks).set({ leaseUntil: LONG_AGO }).where(eq(imageTasks.id, id))
   }
 
-  const work = () => importApart(images, id, new AbortController().signal)
+  const work = () => importIsolated(images, id, new AbortController().signal)
   await round({ kind: 'ended', answer: null }, work)
 
   // Its image is gone, which it has found out by itself.
@@ -108,12 +108,12 @@ test('however often others end its process, an import has lost no try', async ()
   expect((await findTask(db, id))?.message).toContain('was deleted during the upload')
 })
 
-test('one that fails apart without ending its process counts as a try, and is no longer a suspect', async () => {
+test('one that fails in an isolated process without ending its process counts as a try, and is no longer a suspect', async () => {
   const id = await importTask(true)
   const away = () => Promise.reject(new Failure('unavailable', 'It is away.'))
   const blind = { ...images, db: { orm: db.orm, rows: away, transaction: away } }
 
-  expect(await importApart(blind as unknown as Images, id, new AbortController().signal)).toBe(
+  expect(await importIsolated(blind as unknown as Images, id, new AbortController().signal)).toBe(
     'It is away.',
   )
 

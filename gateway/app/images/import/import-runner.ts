@@ -1,5 +1,5 @@
-import type { Apart } from '#common/apart/apart.ts'
 import { withinTask } from '#common/escaped.ts'
+import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import { dueTasks, type ImageTask, isLeft, returnTask, takeTask } from '../../../db/image-tasks.ts'
@@ -21,16 +21,16 @@ const METHODS = ['glance-direct', 'web-download'] as const
 export class ImportRunner implements AsyncDisposable {
   readonly #images: Images
   readonly #log: Logger
-  readonly #apart: Pick<Apart, 'run'> | undefined
+  readonly #isolated: Pick<IsolatedRunner, 'run'> | undefined
   readonly #stop = new AbortController()
   readonly #running = new Map<ImageTask, Promise<void>>()
   #ended: () => void = () => {}
 
-  /** `apart` tries imports during which a process ended; without it they are tried in this process. */
-  constructor(images: Images, log: Logger, apart?: Pick<Apart, 'run'>) {
+  /** `isolated` tries imports during which a process ended; without it they are tried in this process. */
+  constructor(images: Images, log: Logger, isolated?: Pick<IsolatedRunner, 'run'>) {
     this.#images = images
     this.#log = log
-    this.#apart = apart
+    this.#isolated = isolated
   }
 
   /** Begins due imports, as far as there is room. `ended` is called when there is room again. */
@@ -55,8 +55,8 @@ export class ImportRunner implements AsyncDisposable {
     let begun = 0
     for (const found of due) {
       const leaseUntil = new Date(now.getTime() + IMPORT_LEASE_MS)
-      const isSuspect = isLeft(found) && this.#apart !== undefined
-      // Apart it turns out whether the import ended its process: until then that was no try.
+      const isSuspect = isLeft(found) && this.#isolated !== undefined
+      // Only its trial shows whether the import ended its process: until then that was no try.
       const tries = isSuspect ? found.tries : found.tries + 1
       if (!(await takeTask(db, found, { now, leaseUntil, tries }))) continue
       begun += 1
@@ -72,7 +72,7 @@ export class ImportRunner implements AsyncDisposable {
 
   async #run(task: ImageTask, isSuspect: boolean): Promise<void> {
     try {
-      if (isSuspect && this.#apart !== undefined) await this.#tryApart(task, this.#apart)
+      if (isSuspect && this.#isolated !== undefined) await this.#tryIsolated(task, this.#isolated)
       else await runImport(this.#images, task, this.#stop.signal)
     } catch (error) {
       this.#log.warn({ image: task.imageId, ...errorFields(error) }, 'image import interrupted')
@@ -83,8 +83,8 @@ export class ImportRunner implements AsyncDisposable {
     }
   }
 
-  async #tryApart(task: ImageTask, apart: Pick<Apart, 'run'>): Promise<void> {
-    const end = await apart.run({ kind: 'import', id: task.id })
+  async #tryIsolated(task: ImageTask, isolated: Pick<IsolatedRunner, 'run'>): Promise<void> {
+    const end = await isolated.run({ kind: 'import', id: task.id })
     if (end.kind === 'ended' && end.answer !== null)
       this.#log.warn({ image: task.imageId, error: end.answer }, 'image import interrupted')
     if (end.kind === 'guilty') {

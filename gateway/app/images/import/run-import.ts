@@ -11,7 +11,7 @@ import {
 import { abandonUpload, finishUpload } from '../../../db/image-uploads.ts'
 import { findImage } from '../../../db/images.ts'
 import { collectContent } from '../collect-content.ts'
-import { inspectApart } from '../formats/inspect-apart.ts'
+import { inspectInWorker } from '../formats/inspect-in-worker.ts'
 import type { Images } from '../images.ts'
 import { receiveContent } from '../receive-content.ts'
 import { keepContent, lost, wantedFormat } from '../upload-content.ts'
@@ -19,7 +19,7 @@ import { download } from './web-download.ts'
 
 /** Longer than a sender may be silent. */
 export const IMPORT_LEASE_MS = 120_000
-/** Those that failed. One that ended its process is made apart again, as often as others end that. */
+/** Those that failed. One that ended its process is made in an isolated process again, as often as others end that. */
 const TRIES_MAX = 3
 const INTERRUPTED = 'The import was interrupted too often.'
 /** Glance's `task_time_to_live`: 48 hours after its end a task is forgotten. */
@@ -51,10 +51,10 @@ export async function runImport(
 }
 
 /**
- * `runImport` of a task by its id, in a process apart; one that is gone is left. What fails here for no fault of the content
+ * `runImport` of a task by its id, in an isolated process; one that is gone is left. What fails here for no fault of the content
  * has not ended its process: it is tried as any other from then on. Returns that failure, or null.
  */
-export async function importApart(
+export async function importIsolated(
   images: Images,
   id: string,
   signal: AbortSignal,
@@ -93,7 +93,7 @@ async function importStaged(images: Images, task: ImageTask, image: Image): Prom
   const { staged } = image
   if (staged === null) throw lost(upload)
   const sample = await images.store.sample(staged.sha256)
-  const virtualSizeBytes = await inspectApart(wantedFormat(images, image), sample)
+  const virtualSizeBytes = await inspectInWorker(wantedFormat(images, image), sample)
   const content = { ...staged, virtualSizeBytes }
   const now = new Date(images.clock.now())
   await images.db.transaction(async (tx) => {

@@ -2,7 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Port } from '../../../db/network.ts'
 import { portsOfServer } from '../../../db/ports.ts'
-import { keepTogether, networkSpans, whyApart } from '../../cells/tunnels.ts'
+import { keepTogether, networkSpans, separationReason } from '../../cells/tunnels.ts'
 import type { Compute } from '../../compute.ts'
 import { networksReach } from '../../networks/cells-reaching.ts'
 import type { Networks } from '../../networks/list-networks.ts'
@@ -51,7 +51,7 @@ export async function attachInterface(
   if (!networksReach(on, cell.id))
     throw new Failure('invalid', `The network does not reach cell ${cell.name} of instance ${id}.`)
   const cells = compute.cells.cells()
-  const apart = whyApart(await networkSpans(db, cells, on), cell)
+  const apart = separationReason(await networkSpans(db, cells, on), cell)
   if (apart !== undefined)
     throw new Failure('invalid', `Instance ${id} is in cell ${cell.name}, which ${apart}.`)
   const before = await portsOfServer(db, server.id)

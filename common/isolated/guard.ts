@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 
-// A thread of a process apart: it looks while the process itself may loop for ever.
+// A thread of an isolated process: it looks while the process itself may loop for ever.
 
 const CHECK_MS = 100
 const MEBIBYTE = 2 ** 20

@@ -3,21 +3,21 @@ import { Worker } from 'node:worker_threads'
 import { endOnEscape, withinTask } from '../escaped.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Json } from '../saga/saga.ts'
-import type { ApartMessage, TaskMessage } from './apart-process.ts'
+import type { IsolatedMessage, TaskMessage } from './isolated-process.ts'
 
 const BEAT_MS = 1_000
 const GUARD = new URL('guard.ts', import.meta.url)
 
-/** Runs the tasks of a process apart: each result goes to the process that gave the task. */
-export type ApartWork = (task: Json, signal: AbortSignal) => Promise<Json>
+/** Runs the tasks of an isolated process: each result goes to the process that gave the task. */
+export type IsolatedWork = (task: Json, signal: AbortSignal) => Promise<Json>
 
 /**
- * Makes this process one that works apart (see `Apart`), until its parent needs it no more or is gone. `open`
+ * Makes this process an isolated one (see `IsolatedRunner`), until its parent needs it no more or is gone. `open`
  * resolves to the work once everything the work needs is available; the work is disposed of at the end.
  */
-export async function serveApart(
+export async function serveIsolated(
   log: Logger,
-  open: () => Promise<{ readonly work: ApartWork } & AsyncDisposable>,
+  open: () => Promise<{ readonly work: IsolatedWork } & AsyncDisposable>,
 ): Promise<void> {
   // A service manager stops all processes of a program; this one stops with its parent.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined)
@@ -51,13 +51,13 @@ async function run(nth: number, log: Logger, work: () => Promise<Json>): Promise
     const answer = await withinTask({ setAside }, work)
     await send({ kind: 'ended', nth, answer })
   } catch (error) {
-    log.warn(errorFields(error), 'task apart failed')
+    log.warn(errorFields(error), 'isolated task failed')
     await send({ kind: 'failed', nth })
   }
 }
 
 /** Settles once the parent has it, or is gone. */
-function send(message: ApartMessage): Promise<void> {
+function send(message: IsolatedMessage): Promise<void> {
   if (!process.connected) return Promise.resolve()
   return new Promise((resolve) => process.send!(message, () => resolve()))
 }

@@ -1,12 +1,12 @@
-import { serveApart } from '#common/apart/serve-apart.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import type { Env } from '#common/env.ts'
 import type { HostId } from '#common/ids.ts'
+import { serveIsolated } from '#common/isolated/serve-isolated.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
-import { type ApartSaga, executeApart } from '#common/saga/execute-apart.ts'
+import { executeIsolated, type IsolatedSaga } from '#common/saga/execute-isolated.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive } from '#openapi/wire/host.ts'
@@ -19,11 +19,14 @@ import { openImageCache } from './image-cache/open-image-cache.ts'
 const CONNECTIONS_MAX = 8
 const REFRESH_MS = 1_000
 
-/** A process apart of a cell, until the cell needs it no more: it runs sagas, and serves no requests. */
-export async function runApart(env: Env): Promise<void> {
+/** An isolated process, until the cell needs it no more: it runs sagas, and serves no requests. */
+export async function runIsolated(env: Env): Promise<void> {
   const config = configFromEnv(env)
-  const log = createLogger('cell', config.logLevel).child({ cell: config.cellName, is_apart: true })
-  await serveApart(log, () => open(config, log))
+  const log = createLogger('cell', config.logLevel).child({
+    cell: config.cellName,
+    is_isolated: true,
+  })
+  await serveIsolated(log, () => open(config, log))
 }
 
 async function open(config: CellConfig, log: Logger) {
@@ -45,7 +48,7 @@ async function open(config: CellConfig, log: Logger) {
     log,
     feedChanged,
     networkChanged,
-    // A process apart has no cache of its own, only those that the settings name.
+    // An isolated process has no cache of its own, only those that the settings name.
     imageCaches: await openImageCache(
       parts,
       { ...config, imageCache: { ...config.imageCache, own: undefined } },
@@ -54,9 +57,9 @@ async function open(config: CellConfig, log: Logger) {
   })
   parts.use(knowHosts(conductor))
   const work = (task: Json, signal: AbortSignal): Promise<Json> =>
-    executeApart(
+    executeIsolated(
       { db, deps: conductor, sagas: CELL_SAGAS, clock, log },
-      task as unknown as ApartSaga,
+      task as unknown as IsolatedSaga,
       signal,
     )
   const owned = parts.move()

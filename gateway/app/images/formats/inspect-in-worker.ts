@@ -16,7 +16,7 @@ const gate = pLimit(PARALLEL_MAX)
  * Like `inspectContent`, in a thread of its own that is ended at a deadline: the gateway keeps serving, even if a
  * content makes the inspection hang. Throws `invalid` for a content that takes longer.
  */
-export function inspectApart(
+export function inspectInWorker(
   wanted: WantedFormat,
   { head, tail, sizeBytes }: Sample,
   worker: URL = WORKER,

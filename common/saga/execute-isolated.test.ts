@@ -1,21 +1,21 @@
 import { inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import type { ApartEnd } from '../apart/apart-process.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
+import type { IsolatedEnd } from '../isolated/isolated-process.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine, type SagaEngineOptions } from './engine.ts'
-import { type ApartSaga, executeApart } from './execute-apart.ts'
+import { executeIsolated, type IsolatedSaga } from './execute-isolated.ts'
 import { continueSaga } from './log.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 import { sagas } from './schema.ts'
 
-// Goal: a saga that may have ended a process is given to a process apart, and its row says how the trial ended.
+// Goal: a saga that may have ended a process is given to an isolated process, and its row says how the trial ended.
 
 interface Deps {
   /** False: the step waits until its process stops. */
@@ -50,7 +50,7 @@ let db: Database
 let deps: Deps
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_apart')
+  const url = await freshDatabase('saga_isolated')
   await migrateDatabase(url, 'cells/db/migrations')
   db = new Database({ url, connectionsMax: 8 })
 })
@@ -61,7 +61,7 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 
 function open(
   processName: string,
-  change: Pick<SagaEngineOptions<Deps>, 'apart' | 'onEnded'> = {},
+  change: Pick<SagaEngineOptions<Deps>, 'isolated' | 'onEnded'> = {},
 ): Promise<SagaEngine<Deps>> {
   const options = { db, deps, sagas: [saga], processName, clock: systemClock, log }
   return SagaEngine.open({ ...options, ...change })
@@ -75,12 +75,12 @@ function rowsOf(...subjects: string[]) {
   return db.orm.select().from(sagas).where(inArray(sagas.subject, subjects))
 }
 
-function doneApart(task: ApartSaga): Promise<SagaOutcome | 'handed-over'> {
+function doneIsolated(task: IsolatedSaga): Promise<SagaOutcome | 'handed-over'> {
   const { signal } = new AbortController()
-  return executeApart({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
+  return executeIsolated({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
 }
 
-test('sagas on which a process worked when it ended are tried apart, and their rows have the result', async () => {
+test('sagas on which a process worked when it ended are tried in an isolated process, and their rows have the result', async () => {
   const [innocent, guilty, left] = [newId<string>(), newId<string>(), newId<string>()]
   const processName = newId<string>()
   await using first = await open(processName)
@@ -89,14 +89,14 @@ test('sagas on which a process worked when it ended are tried apart, and their r
     subjects.set((await begin(first, subject)).id, subject)
   const why = 'It ended its process with code 3.'
   const tried: string[] = []
-  const apart = {
-    run: async (task: Json): Promise<ApartEnd> => {
-      const asked = task as unknown as ApartSaga
+  const isolated = {
+    run: async (task: Json): Promise<IsolatedEnd> => {
+      const asked = task as unknown as IsolatedSaga
       const subject = subjects.get(asked.id)!
       tried.push(subject)
       if (subject === guilty) return { kind: 'guilty', why }
       if (subject === left) return { kind: 'left' }
-      return { kind: 'ended', answer: await doneApart(asked) }
+      return { kind: 'ended', answer: await doneIsolated(asked) }
     },
   }
   const ended: [string, string][] = []
@@ -105,7 +105,7 @@ test('sagas on which a process worked when it ended are tried apart, and their r
   }
   deps.answers = true
 
-  await using next = await open(processName, { apart, onEnded })
+  await using next = await open(processName, { isolated, onEnded })
   await next.recover()
 
   await expect
@@ -114,22 +114,22 @@ test('sagas on which a process worked when it ended are tried apart, and their r
   const rowOf = async (subject: string) => (await rowsOf(subject))[0]!
   expect(await rowOf(guilty)).toMatchObject({ state: 'stuck', why })
   expect(await rowOf(innocent)).toMatchObject({ state: 'done' })
-  // It rests, and is tried apart again, not here.
+  // It rests, and is tried in an isolated process again, not here.
   await expect.poll(async () => (await rowOf(left)).resumeAt.getTime() > Date.now()).toBe(true)
   expect(await rowOf(left)).toMatchObject({ state: 'running', execution: 'suspect' })
   expect(new Set(tried)).toEqual(new Set([innocent, guilty, left]))
 })
 
-test('a saga that an operator continues is tried apart', async () => {
+test('a saga that an operator continues is tried in an isolated process', async () => {
   const subject = newId<string>()
   const tried: Json[] = []
-  const apart = {
-    run: async (task: Json): Promise<ApartEnd> => {
+  const isolated = {
+    run: async (task: Json): Promise<IsolatedEnd> => {
       tried.push(task)
       return { kind: 'left' }
     },
   }
-  await using engine = await open(newId(), { apart })
+  await using engine = await open(newId(), { isolated })
   const { id, finished } = await begin(engine, subject, true)
   expect(await finished).toBe('stuck')
   expect((await rowsOf(subject))[0]?.why).toBe('step build could not be undone: no')
@@ -140,7 +140,7 @@ test('a saga that an operator continues is tried apart', async () => {
   expect(tried).toEqual([expect.objectContaining({ kind: 'saga', id })])
 })
 
-test('a saga apart waits for a remote that does not answer, and stops when its process no longer holds it', async () => {
+test('an isolated saga waits for a remote that does not answer, and stops when its process no longer holds it', async () => {
   const [own, lost] = [newId<string>(), newId<string>()]
   const processName = newId<string>()
   await using first = await open(processName)
@@ -151,8 +151,8 @@ test('a saga apart waits for a remote that does not answer, and stops when its p
   deps.answers = true
   deps.silentFor = 5
 
-  expect(await doneApart({ kind: 'saga', id, lease })).toBe('done')
+  expect(await doneIsolated({ kind: 'saga', id, lease })).toBe('done')
   const older = { ...lease, generation: generation - 1 }
-  expect(await doneApart({ kind: 'saga', id: lostId, lease: older })).toBe('handed-over')
+  expect(await doneIsolated({ kind: 'saga', id: lostId, lease: older })).toBe('handed-over')
   expect((await rowsOf(lost))[0]?.state).toBe('running')
 })

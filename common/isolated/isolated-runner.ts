@@ -1,5 +1,10 @@
 import type { Json } from '../saga/saga.ts'
-import { type ApartEnd, type ApartOptions, ApartProcess, type ApartTask } from './apart-process.ts'
+import {
+  type IsolatedEnd,
+  type IsolatedOptions,
+  IsolatedProcess,
+  type IsolatedTask,
+} from './isolated-process.ts'
 
 /** Tasks that run at the same time. The others wait, so that trials leave memory for everything else. */
 const PROCESSES_MAX = 4
@@ -9,22 +14,22 @@ const PROCESSES_MAX = 4
  * exits, loops for ever or takes all memory ends no other process. Tasks are tried together; where their process ends by
  * itself, in halves, until the one that ends it is alone. A process lives as long as it has tasks.
  */
-export class Apart implements AsyncDisposable {
-  readonly #options: ApartOptions
-  readonly #processes = new Set<ApartProcess>()
+export class IsolatedRunner implements AsyncDisposable {
+  readonly #options: IsolatedOptions
+  readonly #processes = new Set<IsolatedProcess>()
   /** Takes work of all kinds. */
-  #common: ApartProcess | undefined
-  readonly #waiting: (readonly ApartTask[])[] = []
+  #common: IsolatedProcess | undefined
+  readonly #waiting: (readonly IsolatedTask[])[] = []
   #isStopped = false
 
-  constructor(options: ApartOptions) {
+  constructor(options: IsolatedOptions) {
     this.#options = options
   }
 
   /** Never rejects. */
-  run(task: Json): Promise<ApartEnd> {
-    const { promise, resolve } = Promise.withResolvers<ApartEnd>()
-    const given: ApartTask = { task, end: resolve }
+  run(task: Json): Promise<IsolatedEnd> {
+    const { promise, resolve } = Promise.withResolvers<IsolatedEnd>()
+    const given: IsolatedTask = { task, end: resolve }
     if (this.#isStopped) resolve({ kind: 'left' })
     else if (this.#common?.take(given) !== true) this.#common = this.#begin([given])
     return promise
@@ -37,8 +42,8 @@ export class Apart implements AsyncDisposable {
     await Promise.all([...this.#processes].map((each) => each[Symbol.asyncDispose]()))
   }
 
-  #begin(tasks: readonly ApartTask[]): ApartProcess {
-    const child = new ApartProcess(this.#options, tasks, (left, why) => {
+  #begin(tasks: readonly IsolatedTask[]): IsolatedProcess {
+    const child = new IsolatedProcess(this.#options, tasks, (left, why) => {
       this.#processes.delete(child)
       if (this.#common === child) this.#common = undefined
       this.#divide(child, left, why)
@@ -48,7 +53,7 @@ export class Apart implements AsyncDisposable {
     return child
   }
 
-  #divide(child: ApartProcess, left: readonly ApartTask[], why: string | undefined): void {
+  #divide(child: IsolatedProcess, left: readonly IsolatedTask[], why: string | undefined): void {
     if (left.length === 0) return
     if (why === undefined || this.#isStopped) {
       for (const { end } of left) end({ kind: 'left' })

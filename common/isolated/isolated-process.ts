@@ -3,37 +3,37 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from '../log.ts'
 import type { Json } from '../saga/saga.ts'
 
-/** How it went with a task that was tried apart. */
-export type ApartEnd =
+/** How it went with a task that was tried in an isolated process. */
+export type IsolatedEnd =
   | { readonly kind: 'ended'; readonly answer: Json }
   /** It ended the process that was tried with it alone, or held it up for good. */
   | { readonly kind: 'guilty'; readonly why: string }
   /** The end of the process says nothing about this task: the process could not be started, or was ended from outside. */
   | { readonly kind: 'left' }
 
-export interface ApartOptions {
-  /** The program, which calls `serveApart`. It gets the environment of this process. */
+export interface IsolatedOptions {
+  /** The program, which calls `serveIsolated`. It gets the environment of this process. */
   readonly program: URL
   readonly log: Logger
   /** A process whose loop has not turned for so many seconds is held up; absent: 30. */
   readonly heldUpAfterS?: number
-  /** Of a process apart; absent: 1024. */
+  /** Of an isolated process; absent: 1024. */
   readonly memoryMaxMb?: number
 }
 
-export interface ApartTask {
+export interface IsolatedTask {
   readonly task: Json
-  readonly end: (end: ApartEnd) => void
+  readonly end: (end: IsolatedEnd) => void
 }
 
-/** To a process apart. */
+/** To an isolated process. */
 export interface TaskMessage {
   readonly nth: number
   readonly task: Json
 }
 
-/** From a process apart. */
-export type ApartMessage =
+/** From an isolated process. */
+export type IsolatedMessage =
   /** It can be given tasks. */
   | { readonly kind: 'ready' }
   /** Its loop turns. */
@@ -55,13 +55,13 @@ const STOP_MAX_MS = 5_000
 /** Signals with which the machine, a service manager or an operator ends a process; they are not the fault of its work. */
 const FROM_OTHERS: readonly string[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']
 
-/** One process apart and what it was given, until it has ended. */
-export class ApartProcess implements AsyncDisposable {
+/** One isolated process and what it was given, until it has ended. */
+export class IsolatedProcess implements AsyncDisposable {
   readonly #child: ChildProcess
-  readonly #tasks = new Map<number, ApartTask>()
+  readonly #tasks = new Map<number, IsolatedTask>()
   readonly #exited: Promise<void>
   readonly #checking: NodeJS.Timeout
-  readonly #options: ApartOptions
+  readonly #options: IsolatedOptions
   #isReady = false
   #isEnding = false
   /**
@@ -77,9 +77,9 @@ export class ApartProcess implements AsyncDisposable {
    * the end says nothing of its tasks.
    */
   constructor(
-    options: ApartOptions,
-    tasks: readonly ApartTask[],
-    ended: (left: readonly ApartTask[], why: string | undefined) => void,
+    options: IsolatedOptions,
+    tasks: readonly IsolatedTask[],
+    ended: (left: readonly IsolatedTask[], why: string | undefined) => void,
   ) {
     this.#options = options
     const memoryMaxMb = options.memoryMaxMb ?? MEMORY_MAX_MB
@@ -90,7 +90,7 @@ export class ApartProcess implements AsyncDisposable {
     })
     for (const task of tasks) this.take(task)
     this.#checking = setInterval(() => this.#check(), CHECK_MS)
-    this.#child.on('message', (message) => this.#receive(message as ApartMessage))
+    this.#child.on('message', (message) => this.#receive(message as IsolatedMessage))
     this.#exited = new Promise((resolve) => {
       const over = (why: string | undefined) => {
         clearInterval(this.#checking)
@@ -100,7 +100,7 @@ export class ApartProcess implements AsyncDisposable {
         resolve()
       }
       this.#child.once('error', (error) => {
-        options.log.warn({ error: error.message }, 'process apart did not start')
+        options.log.warn({ error: error.message }, 'isolated process did not start')
         if (this.#child.pid === undefined) over(undefined)
       })
       this.#child.once('exit', (code, signal) => {
@@ -113,7 +113,7 @@ export class ApartProcess implements AsyncDisposable {
   }
 
   /** False when it takes no more tasks. */
-  take(given: ApartTask): boolean {
+  take(given: IsolatedTask): boolean {
     if (this.#isEnding || this.#why !== undefined || this.#child.exitCode !== null) return false
     const nth = this.givenCount
     this.givenCount += 1
@@ -135,18 +135,21 @@ export class ApartProcess implements AsyncDisposable {
     void this.#exited.finally(() => clearTimeout(kill))
   }
 
-  #send(nth: number, { task }: ApartTask): void {
+  #send(nth: number, { task }: IsolatedTask): void {
     const message: TaskMessage = { nth, task }
     // The end of a process reports its tasks.
     if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 
-  #receive(message: ApartMessage): void {
+  #receive(message: IsolatedMessage): void {
     this.#silentFor = 0
     if (message.kind === 'beat') return
     if (message.kind === 'ready') {
       this.#isReady = true
-      this.#options.log.info({ pid: this.#child.pid, tasks: this.#tasks.size }, 'tasks tried apart')
+      this.#options.log.info(
+        { pid: this.#child.pid, tasks: this.#tasks.size },
+        'isolated tasks started',
+      )
       for (const [nth, given] of this.#tasks) this.#send(nth, given)
       return
     }

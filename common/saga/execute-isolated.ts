@@ -8,15 +8,15 @@ import { readSaga } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Saga, SagaOutcome } from './saga.ts'
 
-/** A saga that may have ended a process, for one apart. */
-export interface ApartSaga {
+/** A saga that may have ended a process, for an isolated process. */
+export interface IsolatedSaga {
   readonly kind: 'saga'
   readonly id: SagaId
   /** Of the process that gives it. Once another has taken over, nothing that is done here commits. */
   readonly lease: Lease
 }
 
-export interface ApartDeps<Deps> {
+export interface IsolatedDeps<Deps> {
   readonly db: Transactional
   readonly deps: Deps
   readonly sagas: readonly Saga<Deps, never>[]
@@ -28,9 +28,9 @@ export interface ApartDeps<Deps> {
  * Takes the saga to its end, however long its remotes do not answer. 'handed-over' only if it no longer belongs to that
  * process, or has ended. Throws while the database is unavailable.
  */
-export async function executeApart<Deps>(
-  { db, deps, sagas, clock, log }: ApartDeps<Deps>,
-  { id, lease }: ApartSaga,
+export async function executeIsolated<Deps>(
+  { db, deps, sagas, clock, log }: IsolatedDeps<Deps>,
+  { id, lease }: IsolatedSaga,
   signal: AbortSignal,
 ): Promise<SagaOutcome | 'handed-over'> {
   for (;;) {

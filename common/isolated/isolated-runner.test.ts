@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLogger } from '../log.ts'
-import { Apart } from './apart.ts'
+import { IsolatedRunner } from './isolated-runner.ts'
 import { POISONS } from './testing.ts'
 
 // Goal: whatever a task does to its process, its parent and the other tasks go on, and it alone is found guilty.
@@ -15,7 +15,7 @@ const log = createLogger('test', 'silent')
 let folder: string
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'weir-apart-'))
+  folder = mkdtempSync(join(tmpdir(), 'weir-isolated-'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -24,11 +24,11 @@ function programOf(name: string, work: string): URL {
   const file = join(folder, `${name}.mts`)
   writeFileSync(
     file,
-    `import { serveApart } from '${HERE}serve-apart.ts'
+    `import { serveIsolated } from '${HERE}serve-isolated.ts'
     import { poison, POISONS } from '${HERE}testing.ts'
     import { createLogger } from '${HERE}../log.ts'
     const work = async (task, signal) => { ${work} }
-    await serveApart(createLogger('test', 'silent'), async () => (
+    await serveIsolated(createLogger('test', 'silent'), async () => (
       { work, [Symbol.asyncDispose]: async () => {} }
     ))`,
   )
@@ -38,8 +38,8 @@ function programOf(name: string, work: string): URL {
 const ACTS = "if (POISONS.includes(task)) await poison(task); return 'did ' + task"
 const WAITS = "return new Promise((resolve) => signal.addEventListener('abort', resolve))"
 
-function open(program: URL): Apart {
-  return new Apart({ program, log, heldUpAfterS: 2, memoryMaxMb: 256 })
+function open(program: URL): IsolatedRunner {
+  return new IsolatedRunner({ program, log, heldUpAfterS: 2, memoryMaxMb: 256 })
 }
 
 /** The number in a file, once there is one. */
@@ -66,9 +66,9 @@ const REASONS = {
 test.each(POISONS)(
   'of tasks that are tried together, the one that would %s is found',
   async (poison) => {
-    await using apart = open(programOf('acts', ACTS))
+    await using isolated = open(programOf('acts', ACTS))
 
-    const ends = await Promise.all(['a', poison, 'b'].map((task) => apart.run(task)))
+    const ends = await Promise.all(['a', poison, 'b'].map((task) => isolated.run(task)))
 
     const ended = (task: string) => ({ kind: 'ended', answer: `did ${task}` })
     const guilty = { kind: 'guilty', why: REASONS[poison] }
@@ -79,8 +79,8 @@ test.each(POISONS)(
 test('a process that is killed from outside proves nothing about its tasks', async () => {
   const pidFile = join(folder, 'pid')
   const tells = `(await import('node:fs')).writeFileSync('${pidFile}', String(process.pid)); ${WAITS}`
-  await using apart = open(programOf('killed', tells))
-  const end = apart.run('a')
+  await using isolated = open(programOf('killed', tells))
+  const end = isolated.run('a')
 
   process.kill(await pidIn(pidFile), 'SIGKILL')
 
@@ -95,16 +95,16 @@ test('a task whose work fails is left, and one that cannot even be begun', async
   expect(await missing.run('a')).toEqual({ kind: 'left' })
 })
 
-test('a process apart whose parent is killed ends, even where it loops for ever', async () => {
+test('an isolated process whose parent is killed ends, even where it loops for ever', async () => {
   const pidFile = join(folder, 'looping')
   const loops = `(await import('node:fs')).writeFileSync('${pidFile}', String(process.pid)); for (;;);`
   const parent = join(folder, 'parent.mts')
   writeFileSync(
     parent,
-    `import { Apart } from '${HERE}apart.ts'
+    `import { IsolatedRunner } from '${HERE}isolated-runner.ts'
     import { createLogger } from '${HERE}../log.ts'
     const program = new URL('${programOf('loops', loops).href}')
-    await new Apart({ program, log: createLogger('test', 'silent') }).run('a')`,
+    await new IsolatedRunner({ program, log: createLogger('test', 'silent') }).run('a')`,
   )
   const child = spawn(process.execPath, [parent], { stdio: 'inherit' })
   const pid = await pidIn(pidFile)
@@ -115,11 +115,11 @@ test('a process apart whose parent is killed ends, even where it loops for ever'
 })
 
 test('a task that is under way when its parent stops is left', async () => {
-  const apart = open(programOf('waits', WAITS))
-  const end = apart.run('a')
+  const isolated = open(programOf('waits', WAITS))
+  const end = isolated.run('a')
 
-  await apart[Symbol.asyncDispose]()
+  await isolated[Symbol.asyncDispose]()
 
   expect(await end).toMatchObject({ kind: 'left' })
-  expect(await apart.run('b')).toEqual({ kind: 'left' })
+  expect(await isolated.run('b')).toEqual({ kind: 'left' })
 })
