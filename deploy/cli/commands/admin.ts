@@ -8,7 +8,9 @@ import { say } from '../say.ts'
 import { foldersOf, withFolders } from './control-plane.ts'
 
 export function addAdminCommand(program: Command): void {
-  const admin = program.command('admin').description('Administrator of this deployment')
+  const admin = program
+    .command('admin')
+    .description('Create or recover the administrator of this deployment')
   withFolders(admin.command('bootstrap'))
     .description('Create the users admin and demo of a control plane made by ./weir init')
     .action(async (flags: Parameters<typeof foldersOf>[0]) => {

@@ -20,7 +20,7 @@ import {
 const HOSTS_MAX = 64
 
 export function addCellCommand(program: Command, operator: Operator): void {
-  const cell = noun(program, 'cell', 'Cells: sites that schedule and run servers')
+  const cell = noun(program, 'cell', 'Manage cells, the sites that schedule and run servers')
   addJoinCommand(cell, operator)
   addCloudCommands(cell, operator)
   cell

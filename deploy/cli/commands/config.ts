@@ -10,7 +10,7 @@ interface CheckFlags {
 }
 
 export function addConfigCommand(program: Command): void {
-  const config = program.command('config').description('Settings of programs')
+  const config = program.command('config').description('Check the settings of programs')
   withExamples(
     config.command('check'),
     './weir config check --env-file /etc/weir/gateway.env',

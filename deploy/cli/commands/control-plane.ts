@@ -42,7 +42,7 @@ function addInitCommand(program: Command): void {
     './weir init --machines 192.0.2.11 --database-root-url-file root.url --set GATEWAY_REGION=North',
   )
     .description(
-      'Make the settings and secrets of a control plane for the services of this machine; start nothing, and keep files that exist',
+      'Create the settings and secrets of a control plane for the services of this machine; no service is started, and existing files are kept',
     )
     .requiredOption(
       '--machines <ips>',
@@ -79,10 +79,10 @@ function addInitCommand(program: Command): void {
 }
 
 function addGatewayCommands(program: Command): void {
-  const gateway = noun(program, 'gateway', 'Machines with gateways of one control plane')
+  const gateway = noun(program, 'gateway', 'Add machines with gateways to a control plane')
   withFolders(
     withExamples(gateway.command('admit <ip>'), './weir gateway admit 192.0.2.12').description(
-      'Let another machine of the control plane fetch its settings and secrets; wait until it has, for an hour',
+      'Let another machine of the control plane fetch its settings and secrets; wait for it for up to an hour',
     ),
   ).action(async (address: string, flags: FolderFlags) => {
     const { admitMachine } = await import('../../control-plane/admit.ts')
@@ -100,7 +100,7 @@ function addGatewayCommands(program: Command): void {
       './weir gateway join --from https://192.0.2.11:8445 --token-file token',
     )
       .description(
-        'Make this machine one of a control plane: fetch the settings and secrets of its services',
+        'Add this machine to a control plane: fetch the settings and secrets of its services',
       )
       .requiredOption('--from <url>', 'URL that ./weir gateway admit prints')
       .option(
@@ -123,8 +123,8 @@ function addGatewayCommands(program: Command): void {
 
 export function withFolders(command: Command): Command {
   return command
-    .option('--directory <folder>', 'Folder of settings and secrets', USUAL_FOLDERS.directory)
-    .option('--state-directory <folder>', 'Folder of data', USUAL_FOLDERS.state)
+    .option('--directory <directory>', 'Directory of settings and secrets', USUAL_FOLDERS.directory)
+    .option('--state-directory <directory>', 'Directory of data', USUAL_FOLDERS.state)
 }
 
 export function foldersOf({ directory, stateDirectory: state }: FolderFlags): Folders {

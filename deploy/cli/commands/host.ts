@@ -14,7 +14,7 @@ interface JoinFlags extends Omit<JoinOptions, 'token'> {
 }
 
 export function addHostCommand(program: Command): void {
-  const host = noun(program, 'host', 'Hosts: where servers run')
+  const host = noun(program, 'host', 'Manage hosts, on which servers run')
   withSettings(
     withExamples(
       host.command('join'),

@@ -8,7 +8,7 @@ interface Options {
 }
 
 export function addKeysCommand(program: Command): void {
-  const keys = program.command('keys').description('Keys of gateways that run in containers')
+  const keys = program.command('keys').description('Create keys of gateways that run in containers')
   withExamples(
     keys.command('create <directory>'),
     './weir keys create keys',

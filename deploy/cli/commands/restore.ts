@@ -22,7 +22,7 @@ export function addRestoreCommand(program: Command): void {
     './weir restore gateway.backup --to mysql://root@db.example/weir --key-file gateway.key',
   )
     .description(
-      'Restore a database from a file, or all databases and images from the folder of a backup',
+      'Restore a database from a file, or all databases and images from the directory of a backup',
     )
     .option('--yes', 'Confirm: changes made since the backup are lost')
     .option(

@@ -5,7 +5,9 @@ import { existingState } from '../../deployment/state.ts'
 export function addSshCommand(program: Command): void {
   program
     .command('ssh <server> [command...]')
-    .description("Open a shell on a server, by its floating IP, from the deployment's own outside")
+    .description(
+      'Open a shell on a server, by its floating IP, from the external network of the deployment',
+    )
     .option('-l, --login <user>', 'User of the server', 'root')
     .passThroughOptions()
     .action(

@@ -20,7 +20,7 @@ export function addStatusCommand(program: Command): void {
   program
     .command('status')
     .description(
-      'List the processes; exit with 4 when some do not run, or no supervisor does that restarts them, a credential has ended, or the gateway does not know this cell or host any more',
+      'List the processes; exit with 4 if a process or the supervisor does not run, a credential has expired, or the gateway no longer knows this cell or host',
     )
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')

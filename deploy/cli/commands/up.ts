@@ -13,7 +13,7 @@ const COUNT_MAX = 64
 export function addUpCommand(program: Command): void {
   withShape(program.command('up'))
     .description(
-      'Start a deployment in .weir/: database, bus, gateway, cells and one server, and a supervisor that restarts what ends',
+      'Start a deployment in .weir/: database, bus, gateway, cells and one server, and a supervisor that restarts processes that end',
     )
     .option(
       '--port <port>',
@@ -39,7 +39,7 @@ export function addUpCommand(program: Command): void {
       'Let this machine reach floating IPs: adds an interface and a route, which down removes',
     )
     .option('--boot', 'Bring the deployment up when this machine boots, by a unit of systemd')
-    .option('--no-boot', 'Do not any more')
+    .option('--no-boot', 'Do not bring the deployment up when this machine boots')
     .option('--fresh', 'Remove the existing deployment first, servers included')
     .action(async ({ boot, ...options }: UpOptions & { readonly boot?: boolean }) => {
       const { bringUp } = await import('../../up/up.ts')

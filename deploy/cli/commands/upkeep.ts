@@ -6,7 +6,7 @@ import { say } from '../say.ts'
 const WORD_WIDTH = 5
 
 export function addUpgradeCommand(program: Command): void {
-  const upgrade = program.command('upgrade').description('Pre-upgrade checks')
+  const upgrade = program.command('upgrade').description('Run pre-upgrade checks')
   withExamples(upgrade.command('check'), './weir upgrade check')
     .description(
       'Check that the release of this checkout works with the databases and cells; exit with 1 if not',

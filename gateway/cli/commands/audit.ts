@@ -9,7 +9,7 @@ import { count } from '../option-values.ts'
 const LIMIT = 100
 
 export function addAuditCommands(program: Command, operator: Operator): void {
-  const audit = noun(program, 'audit', 'Audit log: who changed what')
+  const audit = noun(program, 'audit', 'Read the audit log: who changed what')
   withExamples(
     withView(audit.command('list')),
     './weir audit list --outcome failure',

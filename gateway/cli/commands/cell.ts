@@ -20,7 +20,7 @@ interface CellOptions extends ViewOptions {
 }
 
 export function addCellCommands(program: Command, operator: Operator): void {
-  const cell = noun(program, 'cell', 'Cells: sites that schedule and run servers')
+  const cell = noun(program, 'cell', 'Manage cells, the sites that schedule and run servers')
   addReading(cell, operator)
   addDeciding(cell, operator)
   addDraining(cell, operator)

@@ -6,7 +6,7 @@ import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 
 export function addDriverCommands(program: Command, operator: Operator): void {
-  const driver = noun(program, 'driver', 'Drivers of hosts')
+  const driver = noun(program, 'driver', 'List drivers of hosts')
   withExamples(withView(driver.command('list')), './weir driver list')
     .description('List the drivers of the hosts')
     .action(async (options: ViewOptions) => {

@@ -8,7 +8,7 @@ import type { Operator } from '../operator.ts'
 import { seconds } from '../option-values.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
-  const host = noun(program, 'host', 'Hosts: where servers run')
+  const host = noun(program, 'host', 'Manage hosts, on which servers run')
   addReading(host, operator)
   addUnmanagedGuests(host, operator)
   addCordoning(host, operator)
@@ -86,7 +86,7 @@ function addShuttingOut(host: Command, operator: Operator): void {
     './weir host shut-out west-3 --yes',
     './weir cell token create west --host west-3 --renew   # lets it in again',
   )
-    .description('Refuse its credentials on the bus for good; its guests keep running')
+    .description('Refuse the credentials of a host on the bus for good; its guests keep running')
     .option('--yes', 'Confirm: the host can return only with a new token')
     .action(async (name: string, options: HostOptions & { readonly yes?: true }) => {
       const { shutOutHost } = await import('../hosts/hosts.ts')

@@ -9,7 +9,7 @@ import { seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 
 export function addImageCommands(program: Command, operator: Operator): void {
-  const image = noun(program, 'image', 'Images')
+  const image = noun(program, 'image', 'Show where images are, and preload them')
   withExamples(
     withWatch(withView(image.command('copies <image>'))),
     './weir image copies debian-13',

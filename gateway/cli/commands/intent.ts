@@ -7,7 +7,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addIntentCommands(program: Command, operator: Operator): void {
-  const intent = noun(program, 'intent', 'Changes that wait for unreachable cells')
+  const intent = noun(program, 'intent', 'List and cancel changes that wait for unreachable cells')
   withExamples(
     withWatch(withView(intent.command('list'))),
     './weir intent list --cell north',

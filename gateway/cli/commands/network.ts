@@ -6,7 +6,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addNetworkCommands(program: Command, operator: Operator): void {
-  const network = noun(program, 'network', 'Networks: paths of packets')
+  const network = noun(program, 'network', 'Explain the paths of packets')
   withExamples(
     withView(network.command('why <from> <to>')),
     './weir network why 10.0.0.5 10.0.0.6 --protocol tcp --port 80',

@@ -8,7 +8,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addNodeCommands(program: Command, operator: Operator): void {
-  const node = noun(program, 'node', 'Bare-metal machines')
+  const node = noun(program, 'node', 'Manage bare-metal machines')
   addEnrolment(node, operator)
   addReading(node, operator)
   addUpkeep(node, operator)
@@ -92,7 +92,7 @@ function addUpkeep(node: Command, operator: Operator): void {
     "./weir node maintenance rack1-07 --reason 'a fan'",
     './weir node maintenance rack1-07 --off',
   )
-    .description('Give a machine to no further server; its present server keeps it')
+    .description('Place no new server on a machine; its current server stays')
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--off', 'End the maintenance')
     .action(async (name: string, options: MaintenanceOptions) => {

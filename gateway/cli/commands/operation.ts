@@ -12,7 +12,7 @@ const EXAMPLE_ID = '01a1ff41-2069-4605-8cdc-5e0eef8ca4a4'
 const LIMIT = 100
 
 export function addOperationCommands(program: Command, operator: Operator): void {
-  const operation = noun(program, 'operation', 'Operations: long-running work')
+  const operation = noun(program, 'operation', 'Manage operations, which are long-running work')
   addReading(operation, operator)
   addActing(operation, operator)
 }

@@ -6,7 +6,7 @@ import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 
 export function addQuotaCommands(program: Command, operator: Operator): void {
-  const quota = noun(program, 'quota', 'Quotas: usage and limits of projects')
+  const quota = noun(program, 'quota', 'Show quotas of projects')
   withExamples(
     withWatch(withView(quota.command('show <project>'))),
     './weir quota show demo',

@@ -32,7 +32,7 @@ const STATUSES = [
 ] as const satisfies readonly ServerStatus[]
 
 export function addServerCommands(program: Command, operator: Operator): void {
-  const server = noun(program, 'server', 'Servers: lists, placement, history, adoption')
+  const server = noun(program, 'server', 'List, locate, check and adopt servers of all projects')
   addListing(server, operator)
   withExamples(withWatch(withView(server.command('where <server>'))), './weir server where web')
     .description('Show the cell, host and zone of a server of any project')

@@ -10,7 +10,7 @@ import type { TokenOptions } from '../tokens/tokens.ts'
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 export function addTokenCommands(cell: Command, operator: Operator): void {
-  const token = noun(cell, 'token', 'One-time join tokens for cells and hosts')
+  const token = noun(cell, 'token', 'Manage one-time join tokens for cells and hosts')
   withExamples(
     withView(token.command('create <name>')),
     './weir cell token create west --expires 30m',
