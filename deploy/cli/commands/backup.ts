@@ -63,8 +63,18 @@ function addRun(backup: Command): void {
     )
     .requiredOption('--directory <directory>', 'Directory with backups')
     .option('--keep-daily <days>', 'Keep the newest backup of this many days', upTo(KEPT_MAX, 0), 7)
-    .option('--keep-weekly <weeks>', 'The same of weeks', upTo(KEPT_MAX, 0), 4)
-    .option('--keep-monthly <months>', 'The same of months', upTo(KEPT_MAX, 0), 6)
+    .option(
+      '--keep-weekly <weeks>',
+      'Keep the newest backup of this many weeks',
+      upTo(KEPT_MAX, 0),
+      4,
+    )
+    .option(
+      '--keep-monthly <months>',
+      'Keep the newest backup of this many months',
+      upTo(KEPT_MAX, 0),
+      6,
+    )
     .option('--no-images', 'Leave images out')
     .option(
       '--env-file <file>',
