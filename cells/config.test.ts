@@ -61,3 +61,9 @@ test('an ssl: address of OVN needs the files with which the cell authenticates i
   }
   expect(() => configWith(ovn)).toThrow(/CELL_OVN_CA_FILE[^]*CELL_OVN_KEY_FILE/)
 })
+
+test('the former name of a setting works, and the present one comes first', () => {
+  expect(configWith({ CELL_HOST_SILENT_AFTER_MS: '700' }).hostDownAfterMs).toBe(700)
+  const both = { CELL_HOST_SILENT_AFTER_MS: '700', CELL_HOST_DOWN_AFTER_MS: '900' }
+  expect(configWith(both).hostDownAfterMs).toBe(900)
+})

@@ -8,7 +8,7 @@ import type { AllocationRatios } from './placement/ratios.ts'
 import type { OvnSettings } from './reconcilers/network.ts'
 import { type Retention, readRetention } from './retention.ts'
 import type { FilterSettings } from './scheduler/filter.ts'
-import { USUAL_FILTERS } from './scheduler/filters.ts'
+import { DEFAULT_FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
 import type { UplinkSettings } from './uplink.ts'
@@ -43,7 +43,7 @@ export interface CellConfig {
   readonly filterSettings: FilterSettings
   /** Name of weigher -> weight; 0 or absent: not used. */
   readonly weights: Readonly<Record<string, number>>
-  readonly hostSilentAfterMs: number
+  readonly hostDownAfterMs: number
   readonly hostTimeoutMs: number
   readonly stopGraceMs: number
   /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
@@ -90,7 +90,7 @@ export function configFromEnv(env: Env): CellConfig {
       diskGb: read.number('DISK_ALLOCATION_RATIO', 1),
     },
     schedulingPolicy: read.choice('SCHEDULING_POLICY', SCHEDULING_POLICIES, 'filter'),
-    filters: read.list('SCHEDULING_FILTERS', USUAL_FILTERS),
+    filters: read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS),
     filterSettings: {
       maxInstancesPerHost: read.integer('MAX_INSTANCES_PER_HOST', 50, 1),
       isolatedHosts: read.list('ISOLATED_HOSTS'),
@@ -98,7 +98,12 @@ export function configFromEnv(env: Env): CellConfig {
       areIsolatedHostsRestricted: read.boolean('RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES', true),
     },
     weights: weightsFrom(read),
-    hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
+    // The former name works for one release more.
+    hostDownAfterMs: read.integer(
+      'HOST_DOWN_AFTER_MS',
+      read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
+      100,
+    ),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
     fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),

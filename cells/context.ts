@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
-import { CredentialKeeper, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
+import { CredentialRenewer, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
@@ -142,7 +142,7 @@ export async function openConductor(
 ): Promise<Conductor> {
   const { cellId, zone, ratios, stopGraceMs, hostTimeoutMs } = config
   const { db, clock } = parts
-  const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
+  const hosts = new HostRegistry({ db, clock, downAfterMs: config.hostDownAfterMs })
   await hosts.refresh()
   const secrets = secretsOf(config.secretKey)
   return {
@@ -168,14 +168,18 @@ function renewUplink(
   { credential }: UplinkSettings,
   clock: Clock,
   log: Logger,
-): CredentialKeeper | undefined {
+): CredentialRenewer | undefined {
   if (credential === undefined) return undefined
   const renew = renewAtGateway(credential.gatewayUrl)
-  const keeper = new CredentialKeeper({ file: credential.file, renew, clock, log })
+  const keeper = new CredentialRenewer({ file: credential.file, renew, clock, log })
   owned.use(new RunningReconciler(keeper.reconciler(), clock, log))
   return keeper
 }
 
+/**
+ * How a process of the cell connects to the bus. It renews its credential itself if the settings have the
+ * account's seed.
+ */
 export function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
   const { natsUrl, natsCredentialsFile, natsAccountSeed, cellName, processName } = config
   const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)

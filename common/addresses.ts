@@ -1,4 +1,4 @@
-const USUAL_PORTS: Readonly<Record<string, number>> = {
+const DEFAULT_PORTS: Readonly<Record<string, number>> = {
   'nats:': 4_222,
   'tls:': 4_222,
   'ws:': 80,
@@ -26,7 +26,7 @@ export function busAddress(url: string): BusAddress {
   const { protocol, hostname, port } = new URL(url)
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? (USUAL_PORTS[protocol] ?? 0) : Number(port),
+    port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     isEncrypted: protocol === 'tls:' || protocol === 'wss:',
   }
 }

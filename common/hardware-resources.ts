@@ -1,5 +1,5 @@
-import { askedPageSize, readPageSize, SMALL_PAGE_KIB } from './page-size.ts'
-import { askedDevices } from './pci-alias.ts'
+import { readPageSize, requestedPageSize, SMALL_PAGE_KIB } from './page-size.ts'
+import { requestedDevices } from './pci-alias.ts'
 
 type Properties = Readonly<Record<string, string>>
 
@@ -37,8 +37,8 @@ export function hardwareResources(
   const devices = extraSpecs['pci_passthrough:alias']
   return {
     ...(asksForDedicatedCpus(extraSpecs, image) && { [DEDICATED_CPUS]: vcpus }),
-    ...largePages(memoryMb, readPageSize(askedPageSize(extraSpecs, image) ?? '')),
-    ...(devices !== undefined && askedDevices(devices)),
+    ...largePages(memoryMb, readPageSize(requestedPageSize(extraSpecs, image) ?? '')),
+    ...(devices !== undefined && requestedDevices(devices)),
   }
 }
 

@@ -7,7 +7,7 @@ import { redacted } from './redact.ts'
 export type Logger = Pino
 
 /** A repeated failure is logged once in this time, with the number of repeats. */
-export const TELL_EVERY_MS = 30_000
+export const REPORT_EVERY_MS = 30_000
 /** Different failures whose repeats are counted. */
 const REMEMBERED_MAX = 1_000
 
@@ -64,7 +64,7 @@ function repeatsOf(
   const key = JSON.stringify(line)
   const at = clock.elapsed()
   const last = logged.get(key)
-  if (last !== undefined && at - last.at < TELL_EVERY_MS) {
+  if (last !== undefined && at - last.at < REPORT_EVERY_MS) {
     last.repeats += 1
     return 0
   }

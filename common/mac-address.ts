@@ -1,7 +1,7 @@
 /** The prefix of MAC addresses that the cloud makes up, as in other OpenStack deployments: no machine has it. */
-export const MADE_MAC_PREFIX = 'fa:16:3e'
+export const GENERATED_MAC_PREFIX = 'fa:16:3e'
 
 /** True for an address that the cloud made up, or that a user chose from the same range. */
-export function isMadeMac(macAddress: string): boolean {
-  return macAddress.toLowerCase().startsWith(`${MADE_MAC_PREFIX}:`)
+export function isGeneratedMac(macAddress: string): boolean {
+  return macAddress.toLowerCase().startsWith(`${GENERATED_MAC_PREFIX}:`)
 }

@@ -23,6 +23,6 @@ export function notifySystemd(env: Env, log: Logger): Disposable {
 
 function notify(what: string, { PATH, NOTIFY_SOCKET }: Env, log: Logger): void {
   const child = spawn('systemd-notify', [what], { stdio: 'ignore', env: { PATH, NOTIFY_SOCKET } })
-  child.once('error', (error) => log.error(errorFields(error), 'systemd not told'))
+  child.once('error', (error) => log.error(errorFields(error), 'systemd was not notified'))
   child.unref()
 }

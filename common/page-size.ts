@@ -12,7 +12,7 @@ const KIB_OF_UNIT: Readonly<Record<string, number>> = { K: 1, M: 1024, G: 1024 *
  * What flavor and image say of the pages of a guest's memory, as they say it; undefined: nothing. Large pages are the
  * operator's to give, so an image chooses only where the flavor leaves it open (nova: `hw:mem_page_size`).
  */
-export function askedPageSize(extraSpecs: Properties, image: Properties): string | undefined {
+export function requestedPageSize(extraSpecs: Properties, image: Properties): string | undefined {
   const own = extraSpecs['hw:mem_page_size']
   return own === 'large' || own === 'any' ? (image['hw_mem_page_size'] ?? own) : own
 }

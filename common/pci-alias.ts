@@ -6,7 +6,7 @@ export function pciResourceClass(alias: string): string {
 }
 
 /** How many devices of each class `gpu:2,nic` asks for (nova: `pci_passthrough:alias`); undefined: it cannot be read. */
-export function askedDevices(text: string): Readonly<Record<string, number>> | undefined {
+export function requestedDevices(text: string): Readonly<Record<string, number>> | undefined {
   const amounts: Record<string, number> = {}
   for (const part of text.split(',')) {
     const [, alias, count = '1'] = REQUESTED.exec(part.trim()) ?? []

@@ -3,7 +3,7 @@ import { errorChain, isFailure } from './errors.ts'
 import type { Logger } from './log.ts'
 
 const PAUSE_MS = 1_000
-const TOLD_EVERY_MS = 30_000
+const LOG_EVERY_MS = 30_000
 
 /**
  * The result of `start`, which is tried again for as long as the database it needs is unreachable: the operator who
@@ -11,7 +11,7 @@ const TOLD_EVERY_MS = 30_000
  * `start`.
  */
 export async function startWithRetries<T>(log: Logger, start: () => Promise<T>): Promise<T> {
-  let toldAt = -Infinity
+  let loggedAt = -Infinity
   for (;;) {
     try {
       return await start()
@@ -19,8 +19,8 @@ export async function startWithRetries<T>(log: Logger, start: () => Promise<T>):
       const failure = databaseFailure(error)
       if (!isFailure(failure, 'unavailable')) throw error
       const now = performance.now()
-      if (now - toldAt >= TOLD_EVERY_MS) {
-        toldAt = now
+      if (now - loggedAt >= LOG_EVERY_MS) {
+        loggedAt = now
         log.warn({ error: errorChain(failure) }, 'waits for the database')
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))

@@ -316,7 +316,7 @@ export interface InstanceSpec {
   /** Path inside the drive -> content; absent when the guest gets none. */
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** The user's request, for backends that pass it to the guest themselves. */
-  readonly asked: AskedOfGuest
+  readonly asked: GuestConfig
   /** Further properties that the user set, for backends that keep them; absent: none. */
   readonly remarks?: PassthroughAttributes
   /** Instances it shares the place with, or does not, for backends that are many places. */
@@ -324,7 +324,7 @@ export interface InstanceSpec {
 }
 
 /** The content for a config drive. */
-export interface AskedOfGuest {
+export interface GuestConfig {
   readonly metadata: Readonly<Record<string, string>>
   readonly keypair: KeypairSpec | null
   /** Base64. */

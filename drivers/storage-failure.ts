@@ -7,7 +7,7 @@ const FAILURES: Readonly<Record<string, readonly ['no-capacity' | 'internal', st
   EACCES: ['internal', 'The host may not write where it keeps its guests.'],
   EPERM: ['internal', 'The host may not write where it keeps its guests.'],
   EROFS: ['internal', 'The host may not write where it keeps its guests.'],
-  ENOTDIR: ['internal', 'The place where the host keeps its guests is no folder.'],
+  ENOTDIR: ['internal', 'The place where the host keeps its guests is not a directory.'],
   EIO: ['internal', 'The disk of the host cannot be read or written.'],
 }
 

@@ -10,7 +10,7 @@ export interface TunnelQuestion {
 }
 
 /** What came from the other host. */
-export interface TunnelSeen {
+export interface ReceivedProbes {
   readonly small: boolean
   /** Packets of `packetBytes`. */
   readonly large: boolean
@@ -22,5 +22,5 @@ export interface Tunnels {
    * Sends to the other host, and says what came from it. That host does the same at the same time. Throws `unavailable`
    * while the host's switch does not answer, `unsupported` if its tunnels cannot be tested.
    */
-  test(question: TunnelQuestion, signal: AbortSignal): Promise<TunnelSeen>
+  test(question: TunnelQuestion, signal: AbortSignal): Promise<ReceivedProbes>
 }

@@ -7,7 +7,7 @@ import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
-import { AccountKeeper } from './bus/account-keeper.ts'
+import { AccountPublisher } from './bus/account-keeper.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig, NatsOperator } from './config.ts'
 import { listKeptAccounts } from './db/cell-accounts.ts'
@@ -33,7 +33,7 @@ export async function openAccess(
   })
   const operator = { system, operatorSeed: natsOperator.seed }
   const written = () => listKeptAccounts(db)
-  const keeper = new AccountKeeper(operator, gatewayKey, written)
+  const keeper = new AccountPublisher(operator, gatewayKey, written)
   const round = async () => ({ changed: await keeper.keep() })
   const reconciler = { name: 'bus accounts', everyMs: KEPT_MS, round }
   const kept = parts.use(new RunningReconciler(reconciler, systemClock, log))

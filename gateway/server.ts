@@ -17,10 +17,10 @@ import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
 import { registerProbes } from './http/probes.ts'
 import { failureResponse } from './http/response.ts'
 import { registerRoutes } from './http/routes.ts'
-import { SERVICES, type ServiceFace, serviceAt } from './http/services.ts'
+import { SERVICES, type ServiceApi, serviceAt } from './http/services.ts'
 
 /**
- * The whole HTTP face of a gateway. The order in which a request is looked at:
+ * The whole HTTP interface of a gateway. The order in which a request is looked at:
  *
  * 1. `normalPath`: aliases become the one spelling, so that everything after it sees one route per operation.
  * 2. routing: by method and path of the documents. What no document has ends here, before anything is spent on it.
@@ -61,7 +61,7 @@ const READ_ONLY = new HttpRefusal(
 
 function refusalOf(
   { config: { externalIdentity } }: Gateway,
-  { name }: ServiceFace,
+  { name }: ServiceApi,
   method: string,
 ): HttpRefusal {
   if (name === 'placement' && method !== 'GET') return READ_ONLY

@@ -84,7 +84,10 @@ export function decide(
 }
 
 /** The same for a new build. Room that was just given back may be unknown here for a second: so it is looked up. */
-export async function decideAnew(conductor: Conductor, build: Placeable): Promise<Decision> {
+export async function decideOnFreshHosts(
+  conductor: Conductor,
+  build: Placeable,
+): Promise<Decision> {
   const circumstances = {
     triedHosts: new Set<string>(),
     neighbours: await neighboursOf(conductor.db, build),

@@ -4,7 +4,7 @@ import { builder, type Statement, sqlStatement, statement } from '#common/db/sta
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
-import { believeHosts } from './hosts.ts'
+import { makeHostsAuthoritative } from './hosts.ts'
 import { feed, feedState } from './schema/feed.ts'
 
 const p = sql.placeholder
@@ -119,7 +119,7 @@ export async function beginFeed(db: Transactional): Promise<FeedState> {
  */
 export async function renewIncarnation(db: Transactional): Promise<void> {
   await db.transaction(async (tx) => {
-    await believeHosts(tx)
+    await makeHostsAuthoritative(tx)
     await tx.orm.delete(feed)
     await tx.orm.delete(feedState)
   })

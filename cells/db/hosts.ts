@@ -179,7 +179,7 @@ export async function updateHost(db: Executor, seenVersion: number, host: Host):
   return result.affectedRows === 1
 }
 
-function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isBelieved'> {
+function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isAuthoritative'> {
   const { id: _, provider, startedAt, lastSeenAt, ...shown } = host
   return {
     ...shown,
@@ -232,23 +232,25 @@ function providerFrom(row: ProviderRow, custom: CustomUsage | undefined): Provid
 }
 
 const isHost = eq(hosts.hostId, sql.placeholder('hostId'))
-const IS_BELIEVED = statement(
-  builder.select({ is_believed: hosts.isBelieved }).from(hosts).where(isHost),
+const IS_HOST_AUTHORITATIVE = statement(
+  builder.select({ is_believed: hosts.isAuthoritative }).from(hosts).where(isHost),
 )
-const END_BELIEF = statement(builder.update(hosts).set({ isBelieved: false }).where(isHost))
+const END_HOST_AUTHORITY = statement(
+  builder.update(hosts).set({ isAuthoritative: false }).where(isHost),
+)
 
 /** Afterwards what each host says that it runs is believed once over what the database says. */
-export async function believeHosts(tx: Tx): Promise<void> {
-  await tx.orm.update(hosts).set({ isBelieved: true })
+export async function makeHostsAuthoritative(tx: Tx): Promise<void> {
+  await tx.orm.update(hosts).set({ isAuthoritative: true })
 }
 
 /** True when the database was restored since the host was last compared with it. */
-export async function isHostBelieved(db: Executor, hostId: HostId): Promise<boolean> {
-  const [row] = await db.rows<{ is_believed: number | boolean }>(IS_BELIEVED, { hostId })
+export async function isHostAuthoritative(db: Executor, hostId: HostId): Promise<boolean> {
+  const [row] = await db.rows<{ is_believed: number | boolean }>(IS_HOST_AUTHORITATIVE, { hostId })
   return Boolean(row?.is_believed)
 }
 
 /** Afterwards the database is believed over the host again: they have been compared. */
-export async function endBelief(db: Executor, hostId: HostId): Promise<void> {
-  await db.run(END_BELIEF, { hostId })
+export async function endHostAuthority(db: Executor, hostId: HostId): Promise<void> {
+  await db.run(END_HOST_AUTHORITY, { hostId })
 }

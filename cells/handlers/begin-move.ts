@@ -9,7 +9,7 @@ import type { MoveName, MoveOrder } from '../conductor/moves/move.ts'
 import { MOVE_STEPS_MAX } from '../conductor/moves/plans.ts'
 import { type MoveParams, moveSaga, moving, sealedOrder } from '../conductor/sagas/move.ts'
 
-export interface AskedMove {
+export interface MoveRequest {
   readonly operation: OperationRef
   readonly name: MoveName
   readonly order: MoveOrder
@@ -22,7 +22,7 @@ export interface AskedMove {
  */
 export async function beginMove(
   cell: Cell,
-  asked: AskedMove,
+  asked: MoveRequest,
   instance: Instance,
 ): Promise<InstanceView | undefined> {
   try {
@@ -37,7 +37,7 @@ export async function beginMove(
 
 async function start(
   { conductor, sagas }: Cell,
-  { operation, name, order, work }: AskedMove,
+  { operation, name, order, work }: MoveRequest,
   instance: Instance,
 ): Promise<InstanceView | undefined> {
   const { secrets, clock } = conductor

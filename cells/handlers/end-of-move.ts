@@ -4,7 +4,7 @@ import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { Cell } from '../cell.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { newestMigration } from '../db/server-migrations.ts'
-import type { AskedMove } from './begin-move.ts'
+import type { MoveRequest } from './begin-move.ts'
 
 /** What confirms or reverts a move between two hosts; undefined for any other act, and where the host stayed the same. */
 export async function endOfMove(
@@ -15,7 +15,7 @@ export async function endOfMove(
     work,
   }: { readonly operation: OperationRef; readonly act: Act; readonly work: WorkContext },
   { id, placed }: Instance,
-): Promise<AskedMove | undefined> {
+): Promise<MoveRequest | undefined> {
   if (act.name !== 'confirm-resize' && act.name !== 'revert-resize') return undefined
   const migration = await newestMigration(conductor.db, id)
   if (migration === undefined || migration.sourceHost === placed?.host) return undefined

@@ -7,7 +7,7 @@ import type { SagaRun } from '#common/saga/engine.ts'
 import type { BuildAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
-import { type Decision, decideAnew } from '../conductor/decide.ts'
+import { type Decision, decideOnFreshHosts } from '../conductor/decide.ts'
 import { instanceView } from '../conductor/instance.ts'
 import { building } from '../conductor/sagas/boot/building.ts'
 import { type Claimed, claimStep } from '../conductor/sagas/boot/outputs.ts'
@@ -44,7 +44,7 @@ export async function instanceBuild(cell: Cell, ask: Ask, work: WorkContext): Pr
 async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<BuildAnswer> {
   const { conductor } = cell
   for (let tries = 1; ; tries += 1) {
-    const decision = await decideAnew(conductor, ask.build)
+    const decision = await decideOnFreshHosts(conductor, ask.build)
     if (decision.selection.hosts.length === 0) return refuse(cell, ask, decision, [])
     try {
       return await accept(cell, ask, work, decision)

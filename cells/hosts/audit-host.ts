@@ -14,7 +14,7 @@ import { faultOf, type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
 import { stateOf } from '../conductor/sagas/boot/activate.ts'
 import { queueFeedRow } from '../db/feed.ts'
-import { endBelief, isHostBelieved } from '../db/hosts.ts'
+import { endHostAuthority, isHostAuthoritative } from '../db/hosts.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
 import { newestMigration } from '../db/server-migrations.ts'
@@ -35,8 +35,8 @@ export async function auditHost(
   guests?: readonly ReportedGuest[],
 ): Promise<number> {
   const { conductor } = cell
-  const isBelieved = await isHostBelieved(conductor.db, hostId)
-  const known = guests === undefined || isBelieved ? undefined : await allOnHost(cell, hostId)
+  const isAuthoritative = await isHostAuthoritative(conductor.db, hostId)
+  const known = guests === undefined || isAuthoritative ? undefined : await allOnHost(cell, hostId)
   if (known !== undefined && auditFindings(known, guests!).length === 0) return 0
   const instances = await allOnHost(cell, hostId)
   const seen = await allThatAreThere(conductor, hostId)
@@ -44,11 +44,11 @@ export async function auditHost(
   const findings = auditFindings(instances, seen)
   const { log } = conductor
   const left = await forEachRow(findings, { log, nameOf: nameOfFinding }, (finding) =>
-    isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding),
+    isAuthoritative ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding),
   )
   // An instance held by a saga was not compared: a saga that the backup had in progress may still end in an old state.
   const areAllSettled = instances.every(({ sagaId }) => sagaId === null)
-  if (isBelieved && areAllSettled && left === 0) await endBelief(conductor.db, hostId)
+  if (isAuthoritative && areAllSettled && left === 0) await endHostAuthority(conductor.db, hostId)
   if (findings.length > 0) conductor.feedChanged()
   return findings.length
 }

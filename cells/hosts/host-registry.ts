@@ -12,7 +12,7 @@ export interface HostRegistryOptions {
   readonly db: Executor
   readonly clock: Clock
   /** A host without a report for longer than this is down. */
-  readonly silentAfterMs: number
+  readonly downAfterMs: number
 }
 
 interface LastReport {
@@ -79,12 +79,12 @@ export class HostRegistry {
   /** A process that has just subscribed gives every host that was up the time to report. */
   isUp(host: Host): boolean {
     if (host.isForcedDown || this.downReason(host) !== null) return false
-    const { clock, silentAfterMs } = this.#options
+    const { clock, downAfterMs } = this.#options
     const reportedAt = this.#reports.get(host.id)?.elapsedAt ?? Number.NEGATIVE_INFINITY
     const since = host.isUp ? Math.max(reportedAt, this.#openedAt) : reportedAt
-    if (clock.elapsed() - since <= silentAfterMs) return true
+    if (clock.elapsed() - since <= downAfterMs) return true
     // Written by another process: a time in the future comes from a clock that has been set back since.
-    return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs
+    return Math.abs(clock.now() - host.lastSeenAt) <= downAfterMs
   }
 
   /** True when the feed has an older usage than this process knows. */

@@ -13,7 +13,7 @@ import { testServices } from '#test/env/services.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { RunningCell } from '../context.ts'
-import { believeHosts, isHostBelieved } from '../db/hosts.ts'
+import { isHostAuthoritative, makeHostsAuthoritative } from '../db/hosts.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
 
@@ -23,7 +23,7 @@ let host: TestHost
 
 beforeAll(async () => {
   cell = await testCell('hosts')
-  running = await cell.addProcess('one', { hostSilentAfterMs: 2_500 })
+  running = await cell.addProcess('one', { hostDownAfterMs: 2_500 })
   host = await cell.addHost({ name: 'host', vcpus: 8, memoryMb: 1_000, diskGb: 20 })
   await cell.waitForHosts(running, 1)
 })
@@ -176,13 +176,13 @@ test('once after a restore, a guest that runs though its server is stopped stays
     cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name: 'stop' } })
   await stop()
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
-  await db.transaction(believeHosts)
+  await db.transaction(makeHostsAuthoritative)
   await host.driver.start(operation.serverId as InstanceId, signal())
 
   await auditHost(running.cell, host.id)
 
   expect(await settled(operation)).toEqual(['active', null, 1, null])
-  expect(await isHostBelieved(db, host.id)).toBe(false)
+  expect(await isHostAuthoritative(db, host.id)).toBe(false)
   // The host has no room for a server of every test.
   await cell.ask('instance.delete', { operation: { ...operation, id: newId() } })
 })
@@ -244,7 +244,7 @@ test('a new process of the cell asks known hosts for the reports that it missed'
   const operation = await cell.activeServer()
   host.driver.loseHost()
 
-  await using _two = await cell.addProcess('two', { hostSilentAfterMs: 2_500 })
+  await using _two = await cell.addProcess('two', { hostDownAfterMs: 2_500 })
 
   const isOn = async () =>
     (await host.driver.list(signal())).some(

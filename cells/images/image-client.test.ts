@@ -8,7 +8,7 @@ import { ImageClient } from './image-client.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-const SILENCE_MAX_MS = 200
+const RESPONSE_TIMEOUT_MS = 200
 const CONTENT = '0123456789'
 
 let servers: readonly Server[]
@@ -29,7 +29,7 @@ beforeEach(async () => {
   const urls = servers.map((server) => `${urlOf(server)}/image/`)
   client = new ImageClient(urls, {
     clock: { sleep: async () => undefined },
-    silenceMaxMs: SILENCE_MAX_MS,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
   })
 })
 

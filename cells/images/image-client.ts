@@ -12,7 +12,7 @@ import { type ImagePlace, unavailable } from './image-place.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 /** Before the first byte, and between two; a service that takes longer is given up for the next. */
-const SILENCE_MAX_MS = 15_000
+const RESPONSE_TIMEOUT_MS = 15_000
 /** A content is hashed as it comes, and is on disk before the answer. */
 const STORED_TIMEOUT_MS = 600_000
 const CONNECTIONS_MAX = 8
@@ -27,7 +27,7 @@ export interface ImageTarget {
 
 export interface ImageClientOptions {
   readonly clock?: Pick<Clock, 'sleep'>
-  readonly silenceMaxMs?: number
+  readonly responseTimeoutMs?: number
 }
 
 /**
@@ -44,13 +44,13 @@ export class ImageClient implements ImageSource, AsyncDisposable {
 
   /** `urls` such as `http://127.0.0.1:8774/image`, of gateways of one deployment. */
   constructor(urls: readonly string[], options: ImageClientOptions = {}) {
-    const { clock = systemClock, silenceMaxMs = SILENCE_MAX_MS } = options
+    const { clock = systemClock, responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
     this.#urls = urls.map((url) => withoutTrailing(url, '/'))
     this.#agent = new Agent({
       connections: CONNECTIONS_MAX,
       connect: { timeout: CONNECT_TIMEOUT_MS },
-      headersTimeout: silenceMaxMs,
-      bodyTimeout: silenceMaxMs,
+      headersTimeout: responseTimeoutMs,
+      bodyTimeout: responseTimeoutMs,
     })
     this.#places = this.#urls.map((url) => new GatewayPlace(url, this.#agent))
     this.#clock = clock

@@ -3,8 +3,8 @@ import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
-import { queueGiveBack } from './give-back.ts'
 import { RESOURCE_CLASSES, type Resources } from './resources.ts'
+import { queueAmountsReturn } from './return-amounts.ts'
 
 const p = sql.placeholder
 /** The largest number of instances that the column holds. */
@@ -85,7 +85,7 @@ export async function claim(
     const taken = await tx.run(TAKE_CUSTOM, { provider, resourceClass, amount })
     if (taken.affectedRows === 1) continue
     const before = Object.fromEntries(Object.entries(custom).slice(0, index))
-    queueGiveBack(tx, provider, { ...counted, custom: before })
+    queueAmountsReturn(tx, provider, { ...counted, custom: before })
     return false
   }
   queueAllocations(tx, provider, consumer, resources)

@@ -4,9 +4,9 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, groupMembers } from '../db/schema/placement.ts'
-import { queueGiveBack } from './give-back.ts'
 import { leaveGroup } from './group.ts'
 import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
+import { queueAmountsReturn } from './return-amounts.ts'
 
 const p = sql.placeholder
 
@@ -78,7 +78,7 @@ export function queueRelease(
 function giveBackAll(tx: Tx, held: readonly Held[]): void {
   for (const provider of new Set(held.map((row) => row.provider_id))) {
     const rows = held.filter((row) => row.provider_id === provider)
-    queueGiveBack(tx, provider, heldIn(rows))
+    queueAmountsReturn(tx, provider, heldIn(rows))
   }
 }
 

@@ -7,7 +7,7 @@ import type { Resources } from './resources.ts'
 
 const p = sql.placeholder
 
-const GIVE_BACK = statement(
+const RETURN_AMOUNTS = statement(
   builder
     .update(resourceProviders)
     .set({
@@ -20,7 +20,7 @@ const GIVE_BACK = statement(
     .where(eq(resourceProviders.id, p('provider'))),
 )
 
-const GIVE_BACK_CUSTOM = statement(
+const RETURN_CUSTOM_AMOUNTS = statement(
   builder
     .update(customResources)
     .set({ used: sql`${customResources.used} - ${p('amount')}` })
@@ -33,8 +33,12 @@ const GIVE_BACK_CUSTOM = statement(
 )
 
 /** Counts one consumer less on the provider, with what it held there. */
-export function queueGiveBack(tx: Tx, provider: HostId, { custom = {}, ...held }: Resources): void {
-  tx.queue(GIVE_BACK, { provider, ...held })
+export function queueAmountsReturn(
+  tx: Tx,
+  provider: HostId,
+  { custom = {}, ...held }: Resources,
+): void {
+  tx.queue(RETURN_AMOUNTS, { provider, ...held })
   for (const [resourceClass, amount] of Object.entries(custom))
-    tx.queue(GIVE_BACK_CUSTOM, { provider, resourceClass, amount })
+    tx.queue(RETURN_CUSTOM_AMOUNTS, { provider, resourceClass, amount })
 }

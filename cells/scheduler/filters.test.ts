@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type HostId, newId } from '#common/ids.ts'
 import type { Filter, FilterSettings } from './filter.ts'
-import { FILTERS, USUAL_FILTERS } from './filters.ts'
+import { DEFAULT_FILTERS, FILTERS } from './filters.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { FILTER_SETTINGS, hostState, placementRequest } from './testing.ts'
@@ -108,7 +108,7 @@ describe('NumInstancesFilter', () => {
   })
 
   test('is off unless it is named, as some others are', () => {
-    const optional = FILTERS.map(({ name }) => name).filter((name) => !USUAL_FILTERS.includes(name))
+    const optional = FILTERS.map(({ name }) => name).filter((name) => !DEFAULT_FILTERS.includes(name))
 
     expect(optional).toEqual([
       'NumInstancesFilter',

@@ -56,6 +56,6 @@ export const FILTERS: readonly Filter[] = [
 ]
 
 /** The names of those that run unless configured otherwise. */
-export const USUAL_FILTERS: readonly string[] = FILTERS.filter(
+export const DEFAULT_FILTERS: readonly string[] = FILTERS.filter(
   ({ isOptional }) => isOptional === undefined,
 ).map(({ name }) => name)

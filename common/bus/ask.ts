@@ -44,7 +44,10 @@ export async function ask(nats: NatsConnection, question: Ask): Promise<unknown>
   const reply = await firstAnswer(nats, question).catch((cause: unknown) => {
     if (cause instanceof InvalidArgumentError)
       throw new Failure('internal', `${whom} could not be asked.`, { cause })
-    throw new Failure('unavailable', `${whom} did not answer.`, { cause, detail: silence(cause) })
+    throw new Failure('unavailable', `${whom} did not answer.`, {
+      cause,
+      detail: noAnswerDetail(cause),
+    })
   })
   return openEnvelope(parse(reply.string()))
 }
@@ -104,7 +107,7 @@ function parse(text: string): unknown {
   }
 }
 
-function silence(cause: unknown): string {
+function noAnswerDetail(cause: unknown): string {
   if (cause instanceof TimeoutError) return 'no answer in time'
   return isServedByNobody(cause) ? 'nothing serves it' : 'not connected'
 }

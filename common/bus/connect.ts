@@ -11,7 +11,7 @@ import type { Logger } from '../log.ts'
 import { RunningReconciler } from '../reconciler.ts'
 import { runAfterLoss } from './after-loss.ts'
 import { encryptionTo } from './encryption.ts'
-import { CredentialKeeper, type Renew } from './keep-credential.ts'
+import { CredentialRenewer, type Renew } from './keep-credential.ts'
 
 export interface BusOptions {
   /** nats://host:port, or tls:// where the connection is to be encrypted, or all of them wss://host:port; one or several separated by commas. */
@@ -43,7 +43,7 @@ const FAR = { pingMs: 2_000, dialLimitMs: 10_000 } as const
 export async function connectBus(options: BusOptions, log: Logger): Promise<NatsConnection> {
   const { credentialsFile: file, renew } = options
   const keeper =
-    file === undefined ? undefined : new CredentialKeeper({ file, renew, clock: systemClock, log })
+    file === undefined ? undefined : new CredentialRenewer({ file, renew, clock: systemClock, log })
   const renewing = keeper && renew && new RunningReconciler(keeper.reconciler(), systemClock, log)
   try {
     const nats = await dial(options, keeper)
@@ -59,7 +59,7 @@ export async function connectBus(options: BusOptions, log: Logger): Promise<Nats
 
 function dial(
   { url, name, inboxPrefix }: BusOptions,
-  keeper: CredentialKeeper | undefined,
+  keeper: CredentialRenewer | undefined,
 ): Promise<NatsConnection> {
   const servers = [...addressesIn(url)]
   const isFar = hasWsProtocol({ servers })
@@ -120,7 +120,7 @@ async function watchStatus(
   nats: NatsConnection,
   options: BusOptions,
   log: Logger,
-  keeper: CredentialKeeper | undefined,
+  keeper: CredentialRenewer | undefined,
 ): Promise<void> {
   let isLost = false
   for await (const status of nats.status()) {

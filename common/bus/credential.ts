@@ -57,7 +57,7 @@ export function isRenewalDue({ claims: { iat, exp } }: Credential, now: number):
 }
 
 /** The same right of the same key, signed now by its account and good for as long as the present one was. */
-export function signAgain({ claims }: Credential, accountSeed: string): Promise<string> {
+export function reissueCredential({ claims }: Credential, accountSeed: string): Promise<string> {
   const { name, sub, iat, exp, nats } = claims
   const lifetimeS = iat === undefined || exp === undefined ? CREDENTIAL_LIFETIME_S : exp - iat
   const account = fromSeed(new TextEncoder().encode(accountSeed))

@@ -11,8 +11,8 @@ import {
   endOf,
   isRenewalDue,
   readCredential,
+  reissueCredential,
   renewalProof,
-  signAgain,
   writeCredential,
 } from './credential.ts'
 
@@ -25,11 +25,11 @@ const EVERY_SHARE = 1 / 16
 const CALL_LIMIT_MS = 15_000
 /** So many attempts to connect in a row, each answered by the bus, are taken as refusals. */
 const REFUSALS_MIN = 8
-const TOLD_EVERY_MS = 60_000
+const LOG_EVERY_MS = 60_000
 
 /** Renews with the seed of the account that signed the credential, also when it has ended. */
 export function renewWithSeed(accountSeed: string): Renew {
-  return (current) => signAgain(current, accountSeed)
+  return (current) => reissueCredential(current, accountSeed)
 }
 
 /**
@@ -99,13 +99,13 @@ export interface KeptCredential {
  * Keeps a credential good: it is renewed at half its life, and a connection that was opened with the former one is
  * opened again with the new one, before the bus closes it.
  */
-export class CredentialKeeper {
+export class CredentialRenewer {
   readonly #kept: KeptCredential
   #nats: NatsConnection | undefined
   /** The JWT that the connection was opened with, or is being opened with. */
   #used: string | undefined
   #attempts = 0
-  #toldAt = -TOLD_EVERY_MS
+  #loggedAt = -LOG_EVERY_MS
 
   constructor(kept: KeptCredential) {
     this.#kept = kept
@@ -164,8 +164,8 @@ export class CredentialKeeper {
   /** Logs, once a minute at the most, that the credential is refused, and why. */
   markRefused(): void {
     const { file, clock, log } = this.#kept
-    if (clock.elapsed() - this.#toldAt < TOLD_EVERY_MS) return
-    this.#toldAt = clock.elapsed()
+    if (clock.elapsed() - this.#loggedAt < LOG_EVERY_MS) return
+    this.#loggedAt = clock.elapsed()
     const credential = readCredential(file)
     const holder = credential.claims.name
     void this.#whyRefused(credential).then((why) =>

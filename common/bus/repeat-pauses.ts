@@ -12,16 +12,16 @@ const WEIGHT = 1 / 16
  * late while they come late, so that a recipient with too much work is not given more.
  */
 export class RepeatPauses {
-  #usualMs = 0
+  #averageMs = 0
 
   /** An answer came after this time. */
   answered(tookMs: number): void {
-    this.#usualMs += WEIGHT * (tookMs - this.#usualMs)
+    this.#averageMs += WEIGHT * (tookMs - this.#averageMs)
   }
 
   /** Milliseconds from the question to its first repeat. */
   first(): number {
-    return Math.min(Math.max(TIMES * this.#usualMs, LEAST_MS), MOST_MS)
+    return Math.min(Math.max(TIMES * this.#averageMs, LEAST_MS), MOST_MS)
   }
 
   /** The pause that follows this one. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { Failure } from '../errors.ts'
 import { chooseWriter, type NodeState } from './choose-writer.ts'
-import { applyAll, electWriter, queryState, SILENCE_MAX_MS } from './node-state.ts'
+import { applyAll, electWriter, queryState, RESPONSE_TIMEOUT_MS } from './node-state.ts'
 import { openNode } from './open-node.ts'
 
 /** Between two looks at a node: while the writer is known, and while it is looked for. */
@@ -118,7 +118,7 @@ export class ClusterNodes implements AsyncDisposable {
   async #connected(url: string): Promise<Connection> {
     const known = this.#connections.get(url)
     if (known !== undefined) return known
-    const connection = await openNode(url, SILENCE_MAX_MS)
+    const connection = await openNode(url, RESPONSE_TIMEOUT_MS)
     connection.on('error', () => this.#forget(url))
     this.#connections.set(url, connection)
     return connection

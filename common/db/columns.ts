@@ -32,7 +32,7 @@ export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
  * True for a time at least a minute in the future that the database's own clock wrote: the clock was set back since. A
  * wait that counts from such a time would last as long as the clock had been ahead.
  */
-export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`
+export const isInFuture = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`
 
 /** Grows with every lock of the row (`lockRows`). */
 export const lockVersion = () =>

@@ -44,6 +44,7 @@ export interface CommitMarker {
   readonly hasCommitted: HasCommitted
 }
 
+/** A row that a transaction inserts, so that a later look at the database tells whether it committed. */
 export function newCommitMarker(): CommitMarker {
   const id = newId()
   return {

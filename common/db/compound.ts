@@ -18,7 +18,7 @@ export interface Bound {
 export const COMMIT: Bound = { text: 'commit', values: [] }
 
 /** More values than this gain nothing from travelling together. */
-export const VALUES_TOGETHER_MAX = 1200
+export const BATCH_VALUES_MAX = 1200
 
 /**
  * Several statements as one, which is run in one round trip (MariaDB: `BEGIN NOT ATOMIC`). It stops at the first that fails or does not match the rows expected of it; what ran before then stays in the

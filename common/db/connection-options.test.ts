@@ -51,7 +51,7 @@ test('a server whose certificate is for another name is refused', async () => {
 
 test('an encrypted connection that is silent for too long is ended', async () => {
   const url = `${mariadb.url}?ssl-ca=${mariadb.tls.caFile}`
-  await using db = new Database({ url, connectionsMax: 1, silenceMaxMs: 300 })
+  await using db = new Database({ url, connectionsMax: 1, responseTimeoutMs: 300 })
 
   await expect(db.orm.execute(sql`select sleep(20)`)).rejects.toThrow()
 })

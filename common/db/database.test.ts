@@ -237,7 +237,7 @@ test('a statement of its own that a deadlock ended is run again', async () => {
 })
 
 test('idle connections of a burst are closed, and the used one stays open', async () => {
-  await using brief = new Database({ url: relay.url, connectionsMax: 4, silenceMaxMs: 300 })
+  await using brief = new Database({ url: relay.url, connectionsMax: 4, responseTimeoutMs: 300 })
   const id = statement({
     toSQL: () => ({ sql: 'select connection_id() as id, sleep(0.01) as slept', params: [] }),
   })
@@ -261,7 +261,7 @@ test('idle connections of a burst are closed, and the used one stays open', asyn
 })
 
 test('a connection that stops responding is given up', async () => {
-  await using patient = new Database({ url: relay.url, connectionsMax: 2, silenceMaxMs: 300 })
+  await using patient = new Database({ url: relay.url, connectionsMax: 2, responseTimeoutMs: 300 })
   const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
   const two = () => Promise.all([patient.rows(id, {}), patient.rows(id, {})])
   const before = await two()

@@ -6,7 +6,7 @@ import type { Pool, PoolConnection } from 'mysql2'
  * instead of waiting until the system gives up the connection. If it is idle, the database frees its memory: after a
  * burst few connections stay open. This costs a statement nothing: the socket keeps its one timer.
  */
-export function endSilentConnections(pool: Pool, ms: number): void {
+export function destroyStalledConnections(pool: Pool, ms: number): void {
   const used = new WeakSet<PoolConnection>()
   pool.on('acquire', (connection) => used.add(connection))
   pool.on('release', (connection) => used.delete(connection))
@@ -26,6 +26,6 @@ class Silent extends Error {
   readonly code = 'ETIMEDOUT'
 
   constructor(ms: number) {
-    super(`The database said nothing for ${ms} ms.`)
+    super(`The database sent nothing for ${ms} ms.`)
   }
 }

@@ -1,4 +1,4 @@
-import { type Bound, VALUES_TOGETHER_MAX } from './compound.ts'
+import { BATCH_VALUES_MAX, type Bound } from './compound.ts'
 
 /** Runs transactions as one and commits it. False: one failed, and nothing of any of them is there. */
 export type RunBatch = (transactions: readonly (readonly Bound[])[]) => Promise<boolean>
@@ -83,7 +83,7 @@ export class GroupCommit {
 /** How many of those that wait run together. */
 function sizeFor(waiting: readonly Waiting[]): number {
   const values = waiting[0]!.parts.reduce((sum, part) => sum + part.values.length, 0)
-  const together = Math.floor(VALUES_TOGETHER_MAX / Math.max(values, 1))
+  const together = Math.floor(BATCH_VALUES_MAX / Math.max(values, 1))
   return Math.max(1, Math.min(waiting.length, ENTRIES_MAX, together))
 }
 

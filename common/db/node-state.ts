@@ -4,7 +4,7 @@ import { codeOf, isOvertaken } from './failures.ts'
 import { isWithoutEffect, RETRY_MS, retried } from './retry.ts'
 
 /** A node that says nothing for this time is taken for dead. */
-export const SILENCE_MAX_MS = 1_000
+export const RESPONSE_TIMEOUT_MS = 1_000
 
 const STATUS = `show global status where variable_name in ('wsrep_ready', 'wsrep_cluster_status',
   'wsrep_local_state', 'wsrep_local_index', 'wsrep_cluster_size', 'wsrep_provider_name')`
@@ -70,7 +70,7 @@ export async function electWriter(
   insteadOf: string,
 ): Promise<void> {
   const sql = 'update database_writer set node = ? where id = 1 and node = ?'
-  await connection.query({ sql, timeout: SILENCE_MAX_MS }, [name, insteadOf])
+  await connection.query({ sql, timeout: RESPONSE_TIMEOUT_MS }, [name, insteadOf])
 }
 
 /** Afterwards the node of a cluster has applied what others had committed before. */
@@ -80,10 +80,10 @@ export async function applyAll(connection: Connection): Promise<void> {
     'select 1',
     'set session wsrep_sync_wait = 0',
   ])
-    await connection.query({ sql, timeout: SILENCE_MAX_MS })
+    await connection.query({ sql, timeout: RESPONSE_TIMEOUT_MS })
 }
 
 async function ask(connection: Connection, sql: string): Promise<readonly RowDataPacket[]> {
-  const [rows] = await connection.query<RowDataPacket[]>({ sql, timeout: SILENCE_MAX_MS })
+  const [rows] = await connection.query<RowDataPacket[]>({ sql, timeout: RESPONSE_TIMEOUT_MS })
   return rows
 }

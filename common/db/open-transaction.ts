@@ -2,12 +2,12 @@ import type { MySql2Database } from 'drizzle-orm/mysql2'
 import type { PoolConnection } from 'mysql2'
 import { newCommitMarker } from './commit-markers.ts'
 import {
+  BATCH_VALUES_MAX,
   type Bound,
   COMMIT,
   compound,
   type Expected,
   failedExpectation,
-  VALUES_TOGETHER_MAX,
 } from './compound.ts'
 import type { Changed, HasCommitted, StatementValues, Tx } from './database.ts'
 import { execute, executeCompound, simple } from './execute.ts'
@@ -109,7 +109,7 @@ export class OpenTransaction implements Tx {
       this.#hasCommitted = hasCommitted
       this.#push(insert)
     }
-    const isKnownWhole = this.#connected === undefined && this.#valuesQueued <= VALUES_TOGETHER_MAX
+    const isKnownWhole = this.#connected === undefined && this.#valuesQueued <= BATCH_VALUES_MAX
     const parts = this.#queue
     if (isKnownWhole && parts.length > 0)
       await this.#io.commitTogether({ parts, alone: () => this.#commit() })
@@ -145,7 +145,7 @@ export class OpenTransaction implements Tx {
   async #mayJoin(next: Bound): Promise<boolean> {
     if (this.#broken !== undefined) throw this.#broken.error
     if (this.#queue.length === 0) return false
-    if (this.#valuesQueued + next.values.length <= VALUES_TOGETHER_MAX) return true
+    if (this.#valuesQueued + next.values.length <= BATCH_VALUES_MAX) return true
     const queue = this.#takeQueue()
     await this.#unlessBroken(async () => {
       const connection = await this.#connection()

@@ -1,19 +1,19 @@
 import { createPool, type Pool } from 'mysql2'
 import { connectionTo } from './connection-options.ts'
+import { destroyStalledConnections } from './destroy-stalled-connections.ts'
 import { dropStatementMetadata } from './drop-statement-metadata.ts'
-import { endSilentConnections } from './end-silent-connections.ts'
 
 export interface PoolOptions {
   /** mysql://user:password@host:port/database, with a comma between the host:port of several servers */
   readonly url: string
   readonly connectionsMax: number
   /** How long a statement may go without a sign of the database; absent: longer than a lock is waited for. */
-  readonly silenceMaxMs?: number
+  readonly responseTimeoutMs?: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 /** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
-const SILENCE_MAX_MS = 20_000
+const RESPONSE_TIMEOUT_MS = 20_000
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
@@ -43,6 +43,6 @@ export function openPool(options: PoolOptions, autocommit: boolean): Pool {
     )
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
-  endSilentConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
+  destroyStalledConnections(pool, options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS)
   return pool
 }

@@ -216,8 +216,8 @@ test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as cons
       await run(doomed, saga, id).catch(() => 'never promised')
     }
 
-    await using heir = await open(saga, db, processName)
-    await heir.recover()
+    await using successor = await open(saga, db, processName)
+    await successor.recover()
 
     const isPromised = dieAt > 1 || when === 'after'
     await expect.poll(() => leftOf(id)).toEqual(isPromised ? allOf(id) : [])
@@ -283,8 +283,8 @@ test('a process that lost its saga to another changes nothing more', async () =>
   })
   await expect.poll(() => world.outside.has(id)).toBe(true)
 
-  await using heir = await open(saga, db, processName)
-  await heir.recover()
+  await using successor = await open(saga, db, processName)
+  await successor.recover()
   await expect.poll(() => leftOf(id)).toEqual(allOf(id))
   release()
 

@@ -49,10 +49,10 @@ export async function firstTransaction(
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  const begun = await inOneTransaction(db, async (tx, isUsual) => {
+  const begun = await inOneTransaction(db, async (tx, isFastPath) => {
     await around.before?.(tx)
     const progresses: Progress[] = []
-    for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
+    for (const execution of executions) progresses.push(await begin(execution, { tx, isFastPath }))
     await around.after?.(tx)
     return progresses
   })
@@ -62,7 +62,7 @@ export async function firstTransaction(
 /** Local steps by their fast paths; where one of these fails, all of the steps again without. */
 async function inOneTransaction<T>(
   db: Transactional,
-  work: (tx: Tx, isUsual: boolean) => Promise<T>,
+  work: (tx: Tx, isFastPath: boolean) => Promise<T>,
 ): Promise<T> {
   try {
     return await db.transaction((tx) => work(tx, true))
@@ -125,11 +125,11 @@ async function commit(
   const { db, record, lease } = execution
   let failed: AnyStep | undefined
   try {
-    execution.progress = await inOneTransaction(db, async (tx, isUsual) => {
+    execution.progress = await inOneTransaction(db, async (tx, isFastPath) => {
       const progress = execution.progress.with(known)
       failed = undefined
       const entering = (step: AnyStep) => (failed = step)
-      const next = await runLocals(execution, { tx, isUsual, entering }, progress)
+      const next = await runLocals(execution, { tx, isFastPath, entering }, progress)
       queueSagaHold(tx, record.id, lease, holdBefore(next, execution, progress))
       return progress
     })
@@ -145,14 +145,14 @@ async function commit(
 /** How local steps are run. */
 interface Way {
   readonly tx: Tx
-  readonly isUsual: boolean
+  readonly isFastPath: boolean
   readonly entering?: (step: AnyStep) => void
 }
 
 /** Runs local steps until a remote one is next; returns that one, its start in `progress`, or undefined at the end. */
 async function runLocals(
   execution: Execution,
-  { tx, isUsual, entering }: Way,
+  { tx, isFastPath, entering }: Way,
   progress: Progress,
 ): Promise<RemoteStep<unknown, never> | undefined> {
   for (;;) {
@@ -164,7 +164,7 @@ async function runLocals(
     }
     entering?.(step)
     const call = stepCall(execution, progress)
-    const fastPath = isUsual ? step.fastPath : undefined
+    const fastPath = isFastPath ? step.fastPath : undefined
     const data = fastPath === undefined ? await step.run(tx, call) : fastPath(tx, call)
     progress.add({ step: step.name, event: 'succeeded', data })
   }

@@ -124,7 +124,7 @@ export class HeldLease {
   readonly #held: Set<HeldLease>
   #lease: Lease | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
-  #askedForAt = Number.NEGATIVE_INFINITY
+  #requestedAt = Number.NEGATIVE_INFINITY
   #renewal: Promise<void> | undefined
 
   /** With `seized`, which is kept and never acquired. */
@@ -141,15 +141,15 @@ export class HeldLease {
   async hold(): Promise<Lease | undefined> {
     if (await this.keep()) return this.#lease
     const { name, holder: who, ttlMs } = this.#terms
-    const askedAt = this.#clock.elapsed()
+    const sentAt = this.#clock.elapsed()
     const lease = await acquireLease(this.#db, name, who, ttlMs)
-    this.#set(lease, askedAt)
+    this.#set(lease, sentAt)
     return lease
   }
 
   /** Renews the lease where that is due; false where this process does not have it. */
   async keep(): Promise<boolean> {
-    this.#askedForAt = this.#clock.elapsed()
+    this.#requestedAt = this.#clock.elapsed()
     if (this.#lease === undefined) return false
     if (this.#isOlderThan(1)) {
       const along = [...this.#held].filter((other) => other !== this && other.#mayGoAlong())
@@ -181,29 +181,29 @@ export class HeldLease {
   }
 
   async #renewAll(held: readonly HeldLease[]): Promise<void> {
-    const askedAt = this.#clock.elapsed()
+    const sentAt = this.#clock.elapsed()
     const leases = held.map((each) => each.#lease!)
     const ttls = held.map((each) => each.#terms.ttlMs)
     const renewed = await renewLeases(this.#db, leases, ttls)
     for (const [at, each] of held.entries()) {
       if (each.#lease !== leases[at]) continue
-      if (renewed === held.length) each.#renewedAt = askedAt
-      else if (held.length === 1) each.#set(undefined, askedAt)
+      if (renewed === held.length) each.#renewedAt = sentAt
+      else if (held.length === 1) each.#set(undefined, sentAt)
       else each.#renewedAt = Number.NEGATIVE_INFINITY
     }
   }
 
-  #set(lease: Lease | undefined, askedAt: number): void {
+  #set(lease: Lease | undefined, sentAt: number): void {
     this.#lease = lease
-    this.#renewedAt = askedAt
+    this.#renewedAt = sentAt
     if (lease === undefined) this.#held.delete(this)
     else this.#held.add(this)
   }
 
   /** Only one that was asked for lately: work that hangs must lose its lease to another process. */
   #mayGoAlong(): boolean {
-    const wasAskedFor = this.#clock.elapsed() - this.#askedForAt < this.#terms.ttlMs / 2
-    return this.#renewal === undefined && wasAskedFor && this.#isOlderThan(RENEWED_ALONG_AFTER)
+    const wasRequested = this.#clock.elapsed() - this.#requestedAt < this.#terms.ttlMs / 2
+    return this.#renewal === undefined && wasRequested && this.#isOlderThan(RENEWED_ALONG_AFTER)
   }
 
   #isOlderThan(part: number): boolean {

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
-import { isToCome } from '../db/columns.ts'
+import { isInFuture } from '../db/columns.ts'
 import type { Executor, Transactional, Tx } from '../db/database.ts'
 import { builder, sqlStatement, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
@@ -258,7 +258,7 @@ const ABANDONED_MAX = 1_000
  * The pause of a saga that rests is over, or ends later than any pause lasts: the database's clock was set back since. Else
  * a saga would wait for as long as the clock had been ahead.
  */
-const isDue = sql`(resume_at <= now(3) or ${isToCome(sql`resume_at`)})`
+const isDue = sql`(resume_at <= now(3) or ${isInFuture(sql`resume_at`)})`
 
 /**
  * Whether there is any that `adoptSagas` would look at; of `leaseParams`. It is part of a question that every process asks
@@ -270,6 +270,7 @@ export const ANY_ADOPTABLE = sql`(
       and generation = ${sql.placeholder('generation')}
       and state in ('running', 'unwinding') and ${isDue}))`
 
+/** The lease as parameters of the statements of this file. */
 export function leaseParams({ name: owner, generation }: Lease) {
   return { owner, generation }
 }

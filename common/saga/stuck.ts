@@ -45,6 +45,7 @@ export async function readStuck(
   return [...byId.values()].map(shownSaga)
 }
 
+/** The row of a stuck saga as operators see it. */
 export function shownSaga(
   row: Pick<typeof sagas.$inferSelect, keyof typeof SHOWN_COLUMNS>,
 ): ShownSaga {

@@ -24,7 +24,7 @@ export interface Call {
 const CALL_LIMIT_MS = 30_000
 const CALL_LIMIT = { headersTimeout: CALL_LIMIT_MS, bodyTimeout: CALL_LIMIT_MS }
 const UPLOAD_LIMIT = { headersTimeout: 300_000, bodyTimeout: 300_000 }
-const SAID_CHARS = 400
+const ANSWER_CHARS_MAX = 400
 
 /** A token scoped to the account's project. Throws `unauthenticated` or `unavailable`. */
 export async function signIn(endpoint: string, account: Account): Promise<Session> {
@@ -91,5 +91,5 @@ async function send(endpoint: string, call: Call, token?: string) {
 function refusal(what: string, statusCode: number, text: string): Failure {
   const kind =
     statusCode === 401 ? 'unauthenticated' : statusCode === 409 ? 'conflict' : 'unavailable'
-  return new Failure(kind, `${what} was answered ${statusCode}: ${text.slice(0, SAID_CHARS)}`)
+  return new Failure(kind, `${what} was answered ${statusCode}: ${text.slice(0, ANSWER_CHARS_MAX)}`)
 }

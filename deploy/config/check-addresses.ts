@@ -23,7 +23,7 @@ const ADDRESSES = [
   'COMPUTE_GATEWAY_URL',
   'COMPUTE_IMAGE_URL',
 ]
-const USUAL_PORTS: Readonly<Record<string, number>> = {
+const DEFAULT_PORTS: Readonly<Record<string, number>> = {
   'http:': 80,
   'https:': 443,
   'ws:': 80,
@@ -84,7 +84,7 @@ async function logIn(url: string): Promise<void> {
 function knock({ protocol, hostname, port }: URL): Promise<void> {
   const to = {
     host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? (USUAL_PORTS[protocol] ?? 0) : Number(port),
+    port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     timeout: LIMIT_MS,
   }
   return new Promise((resolve, reject) => {

@@ -40,7 +40,7 @@ function checkWritable(name: string, directory: string): Finding {
   } catch {
     return {
       is: 'bad',
-      what: `${name}: ${present} cannot be written by this user. Change its owner, or name another folder.`,
+      what: `${name}: ${present} cannot be written by this user. Change its owner, or name another directory.`,
     }
   }
 }

@@ -69,8 +69,8 @@ export async function admitMachine(
   let isUsed = false
   const server = createServer({ cert, key, minVersion: 'TLSv1.3' }, (request, response) => {
     const answer = async () => {
-      const isAsked = request.method === 'POST' && request.url === ADMISSION_PATH
-      const given = isAsked && Number(request.headers['content-length'] ?? 0) <= BODY_MAX_BYTES
+      const isAdmission = request.method === 'POST' && request.url === ADMISSION_PATH
+      const given = isAdmission && Number(request.headers['content-length'] ?? 0) <= BODY_MAX_BYTES
       if (!given || joinSecretHash(await text(request)) !== hash || isUsed) {
         response.writeHead(401).end()
         return

@@ -39,7 +39,7 @@ export interface Folders {
   readonly state: string
 }
 
-export const USUAL_FOLDERS: Folders = { directory: '/etc/weir', state: '/var/lib/weir' }
+export const DEFAULT_DIRECTORIES: Folders = { directory: '/etc/weir', state: '/var/lib/weir' }
 /** Files of the folder that several parts of the launcher name. */
 export const FILES = {
   plane: 'control-plane.json',

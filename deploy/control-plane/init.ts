@@ -51,7 +51,7 @@ export async function initControlPlane(
   if (known !== undefined && !isDeepStrictEqual(known, wanted))
     throw new Failure(
       'conflict',
-      `${folders.directory} has another control plane: ${JSON.stringify(known)}. To make a new one, name another folder with --directory and --state-directory.`,
+      `${folders.directory} has another control plane: ${JSON.stringify(known)}. To make a new one, name another directory with --directory and --state-directory.`,
     )
   const files = new OwnFiles(folders, report)
   await keepSharedFiles(files, wanted, folders)

@@ -32,7 +32,7 @@ export async function joinControlPlane(
   if (loadControlPlane(folders) !== undefined)
     throw new Failure(
       'conflict',
-      `${folders.directory} is the folder of a machine of a control plane already. To join another one, name other folders with --directory and --state-directory.`,
+      `${folders.directory} is the directory of a machine of a control plane already. To join another one, name other directories with --directory and --state-directory.`,
     )
   const files = new OwnFiles(folders, report)
   const { place, files: given } = await fetchSecrets(withoutTrailing(from, '/'), token)

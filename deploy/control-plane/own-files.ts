@@ -101,7 +101,7 @@ export class OwnFiles {
     } catch (cause) {
       throw new Failure(
         'forbidden',
-        `${path} cannot be made. Run this as root, or name folders of your own with --directory and --state-directory.`,
+        `${path} cannot be made. Run this as root, or name directories of your own with --directory and --state-directory.`,
         { cause },
       )
     }

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { readRelease } from '#common/release.ts'
 import { runTool } from '../packages/run-tool.ts'
 import { projectRoot } from '../paths.ts'
-import { layTree, levelTree, releaseTime } from '../release/tree.ts'
+import { copyTree, normalizeTree, releaseTime } from '../release/tree.ts'
 
 const LIMIT_MS = 600_000
 const KIB = 1_024
@@ -36,11 +36,11 @@ export async function buildDeb(directory: string): Promise<string> {
   const epochS = await releaseTime()
   const root = mkdtempSync(join(tmpdir(), 'weir-deb-'))
   try {
-    await layTree(join(root, LIBRARY))
+    await copyTree(join(root, LIBRARY))
     layFiles(root)
-    levelTree(root, epochS)
+    normalizeTree(root, epochS)
     layControl(join(root, 'DEBIAN'), sizeOf(root))
-    levelTree(join(root, 'DEBIAN'), epochS)
+    normalizeTree(join(root, 'DEBIAN'), epochS)
     mkdirSync(directory, { recursive: true })
     const file = join(directory, `weir_${readRelease()}_amd64.deb`)
     // The machine's usual compression takes a minute for Node alone.

@@ -5,7 +5,7 @@ import type { CellRecord, ChosenDriver, DeploymentState } from './state.ts'
 
 const CELL_NAMES = ['north', 'south', 'east', 'west']
 /** Nova's. */
-export const PORT_USUAL = 8774
+export const DEFAULT_PORT = 8774
 const REGION = 'RegionOne'
 const DEFAULTS = { cells: 2, gateways: 1 } as const
 /** A hypervisor is emulated and heavy, an engine is one per machine, a simulated host costs nothing. */
@@ -41,7 +41,7 @@ export async function planDeployment(
     region: REGION,
     gateways: Array.from({ length: options.gateways ?? DEFAULTS.gateways }, (_, index) => ({
       name: `gateway-${index + 1}`,
-      port: (options.port ?? PORT_USUAL) + index,
+      port: (options.port ?? DEFAULT_PORT) + index,
     })),
     cells,
     processes: {},

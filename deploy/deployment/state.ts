@@ -124,6 +124,7 @@ export function existingState(layout: Layout): DeploymentState {
   return state
 }
 
+/** Afterwards `state.json` has this state, or still the former one if the process ended meanwhile. */
 export function saveState(layout: Layout, state: DeploymentState): void {
   writeFileAtomically(layout.stateFile, `${JSON.stringify(state, null, 2)}\n`)
 }

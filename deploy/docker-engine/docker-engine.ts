@@ -108,8 +108,8 @@ async function startEngine(
   try {
     await waitFor('the Docker engine', () => answers(socketOf(home)), READY_MS)
   } catch (cause) {
-    const said = (await readFile(log, 'utf8')).slice(-LOG_TAIL_CHARS)
-    throw new Failure('unavailable', `dockerd did not come up: ${said}`, { cause })
+    const output = (await readFile(log, 'utf8')).slice(-LOG_TAIL_CHARS)
+    throw new Failure('unavailable', `dockerd did not come up: ${output}`, { cause })
   }
 }
 

@@ -7,7 +7,7 @@ import { runningMariadb } from '../mariadb.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import { runningNats } from '../nats.ts'
 import { processStates } from '../status/process-states.ts'
-import { describeTroubles, supervisionOf } from '../supervisor/supervision.ts'
+import { describeEndedProcesses, supervisionOf } from '../supervisor/supervision.ts'
 import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
@@ -43,7 +43,7 @@ async function processes(layout: Layout, state: DeploymentState): Promise<Findin
 }
 
 function supervision(layout: Layout): readonly Finding[] {
-  const { pid, troubles } = supervisionOf(layout)
+  const { pid, endedProcesses } = supervisionOf(layout)
   if (pid === undefined)
     return [
       {
@@ -51,10 +51,10 @@ function supervision(layout: Layout): readonly Finding[] {
         what: 'no supervisor runs, so what ends is not restarted (./weir up starts one)',
       },
     ]
-  const told = describeTroubles(troubles).map((what, nth): Finding => {
-    return { is: troubles[nth]?.isDown === true ? 'bad' : 'note', what }
+  const findings = describeEndedProcesses(endedProcesses).map((what, nth): Finding => {
+    return { is: endedProcesses[nth]?.isDown === true ? 'bad' : 'note', what }
   })
-  return [{ is: 'ok', what: 'a supervisor restarts processes that end' }, ...told]
+  return [{ is: 'ok', what: 'a supervisor restarts processes that end' }, ...findings]
 }
 
 async function answers(who: string, probe: () => Promise<unknown>): Promise<Finding> {

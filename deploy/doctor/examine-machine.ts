@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
-import { PORT_USUAL } from '../deployment/plan.ts'
+import { DEFAULT_PORT } from '../deployment/plan.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { libvirtProblem } from '../hypervisors/choose-driver.ts'
 import { machineVirtType } from '../hypervisors/virt-type.ts'
@@ -80,7 +80,7 @@ export function examinePackages(): readonly Finding[] {
 
 /** The ports gateways serve at, or would. Those of MariaDB and NATS are private, and change when they are taken. */
 export async function examinePorts(state: DeploymentState | undefined): Promise<Finding[]> {
-  const gateways = state?.gateways ?? [{ name: 'the first gateway', port: PORT_USUAL }]
+  const gateways = state?.gateways ?? [{ name: 'the first gateway', port: DEFAULT_PORT }]
   return Promise.all(gateways.map(({ name, port }) => examinePort(name, port, state)))
 }
 

@@ -41,13 +41,13 @@ const LIMIT_MS = 5_000
 export function examineNats(): readonly Finding[] {
   const path = programPath('nats-server')
   if (path === undefined) return []
-  const said = execFileSync(path, ['--version'], { encoding: 'utf8', timeout: LIMIT_MS })
-  return [natsFinding(path, said)]
+  const output = execFileSync(path, ['--version'], { encoding: 'utf8', timeout: LIMIT_MS })
+  return [natsFinding(path, output)]
 }
 
-/** `said`: the program's output for `--version`. */
-export function natsFinding(path: string, said: string): Finding {
-  const release = releaseIn(said)
+/** `output`: the program's output for `--version`. */
+export function natsFinding(path: string, output: string): Finding {
+  const release = releaseIn(output)
   if (release === undefined)
     return {
       is: 'note',
@@ -63,9 +63,9 @@ export function natsFinding(path: string, said: string): Finding {
   }
 }
 
-function releaseIn(said: string): Release | undefined {
+function releaseIn(output: string): Release | undefined {
   const { major, minor, patch } =
-    /v(?<major>\d+)\.(?<minor>\d+)\.(?<patch>\d+)/.exec(said)?.groups ?? {}
+    /v(?<major>\d+)\.(?<minor>\d+)\.(?<patch>\d+)/.exec(output)?.groups ?? {}
   return major === undefined ? undefined : [Number(major), Number(minor), Number(patch)]
 }
 

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { readRelease } from '#common/release.ts'
 import { runTool } from '../packages/run-tool.ts'
-import { layTree, levelTree, releaseTime } from '../release/tree.ts'
+import { copyTree, normalizeTree, releaseTime } from '../release/tree.ts'
 
 const LIMIT_MS = 600_000
 /** All that Node needs of a Debian. */
@@ -36,17 +36,17 @@ const MS_PER_S = 1_000
  */
 export async function buildImage(layout: string, debs: string): Promise<string> {
   if (existsSync(layout))
-    throw new Failure('conflict', `${layout} is there already. Name a folder that is not.`)
+    throw new Failure('conflict', `${layout} exists already. Name one that does not exist.`)
   const epochS = await releaseTime()
   const scratch = mkdtempSync(join(tmpdir(), 'weir-image-'))
   try {
     const libraries = join(scratch, 'libraries')
     await layLibraries(libraries, debs)
-    levelTree(libraries, epochS)
+    normalizeTree(libraries, epochS)
     const programs = join(scratch, 'programs')
-    await layTree(join(programs, HOME))
+    await copyTree(join(programs, HOME))
     for (const folder of OPEN_FOLDERS) mkdirSync(join(programs, folder), { recursive: true })
-    levelTree(programs, epochS)
+    normalizeTree(programs, epochS)
     for (const folder of OPEN_FOLDERS) chmodSync(join(programs, folder), OPEN_MODE)
     return await assemble(layout, [libraries, programs], new Date(epochS * MS_PER_S))
   } finally {

@@ -47,9 +47,9 @@ export async function exchangeToken(
   const { status, answer } = answered
   if (status === 200) return { answer: answer as JoinAnswer, certificate }
   const { detail } = (answer ?? {}) as { readonly detail?: string }
-  const said =
+  const message =
     detail ?? `${gatewayUrl} answered ${status}, as no gateway of Weir does. Check the address.`
-  throw new Failure(KINDS[status] ?? 'unavailable', said)
+  throw new Failure(KINDS[status] ?? 'unavailable', message)
 }
 
 async function post(

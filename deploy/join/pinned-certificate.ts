@@ -5,14 +5,14 @@ import { Failure } from '#common/errors.ts'
 import { certificatePin } from '#common/tls/certificate.ts'
 
 const CONNECT_LIMIT_MS = 10_000
-const PORT_USUAL = 443
+const DEFAULT_PORT = 443
 
 /** The certificate that is served there, as PEM. Throws `forbidden` when its key is not the one of the pin. */
 export async function pinnedCertificate(url: URL, pin: string): Promise<string> {
   const { hostname, port } = url
   const socket = connect({
     host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? PORT_USUAL : Number(port),
+    port: port === '' ? DEFAULT_PORT : Number(port),
     // The server is recognized by its key, below, and receives nothing before that.
     rejectUnauthorized: false,
   })

@@ -51,7 +51,7 @@ export async function redeemJoinToken(
   if (known !== undefined && known.joined === undefined && known.host === undefined)
     throw new Failure(
       'conflict',
-      'This folder already has a deployment. ./weir up starts it; a cell or host that joins needs another folder: set WEIR_HOME.',
+      'This directory already has a deployment. ./weir up starts it; a cell or host that joins needs another directory: set WEIR_HOME.',
     )
   const driver = known?.driver ?? withSettings(chooseDriver(options.driver), options.set ?? {})
   progress(`Driver ${driver.name}: ${driver.why}`)
@@ -82,10 +82,10 @@ function assertSame({ cells, host }: DeploymentState, answer: JoinAnswer): void 
   if (host === undefined && answer.host === null && own?.name === other.name)
     throw new Failure(
       'conflict',
-      `This folder is a cell ${other.name} that has left, and the token was for a new one. Nothing was changed here. At the gateway, run: ./weir cell leave ${other.name} --forget --yes; then join with another token from an empty folder (set WEIR_HOME).`,
+      `This directory is a cell ${other.name} that has left, and the token was for a new one. Nothing was changed here. At the gateway, run: ./weir cell leave ${other.name} --forget --yes; then join with another token from an empty folder (set WEIR_HOME).`,
     )
   throw new Failure(
     'conflict',
-    `This token is for ${answer.host === null ? 'cell' : 'host'} ${other.name}, and this folder is ${host === undefined ? 'cell' : 'host'} ${own?.name}. Nothing was changed here; the token is used up.`,
+    `This token is for ${answer.host === null ? 'cell' : 'host'} ${other.name}, and this directory is ${host === undefined ? 'cell' : 'host'} ${own?.name}. Nothing was changed here; the token is used up.`,
   )
 }

@@ -41,7 +41,9 @@ export async function startHost(
   )
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
   const start = () => startPrograms(layout, { ...state, driver }, [program])
-  const running = state.isReady ? await start() : await hearCell(layout, host, start, caFile)
+  const running = state.isReady
+    ? await start()
+    : await awaitCellContact(layout, host, start, caFile)
   const ready = { ...running, isReady: true }
   saveState(layout, ready)
   return ready
@@ -51,7 +53,7 @@ export async function startHost(
  * Starts a host that its cell does not know yet, and waits until the cell has asked it something: a host may hear nothing
  * else of its cell, and a cell asks only hosts that it has written down.
  */
-export async function hearCell(
+export async function awaitCellContact(
   layout: Layout,
   host: JoinedHost,
   start: () => Promise<DeploymentState>,
@@ -64,16 +66,16 @@ export async function hearCell(
   const inboxPrefix = computeInboxPrefix(id)
   const log = createLogger('join', 'error')
   const bus = await connectBus({ url, credentialsFile, name: 'join', inboxPrefix }, log)
-  let isAsked = false
+  let hasContact = false
   bus.subscribe(`host.${cell.id}.${id}.>`, {
     callback: (error) => {
-      isAsked ||= error === null
+      hasContact ||= error === null
     },
   })
   try {
     await bus.flush()
     const running = await start()
-    await untilReady(layout, running, `cell ${cell.name} to know ${name}`, async () => isAsked)
+    await untilReady(layout, running, `cell ${cell.name} to know ${name}`, async () => hasContact)
     return running
   } finally {
     await bus.close()

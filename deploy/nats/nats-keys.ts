@@ -33,7 +33,7 @@ export function takeKeys(directory: string, keys: NatsKeys): void {
     else if (readFileSync(file, 'utf8').trim() !== seed)
       throw new Failure(
         'conflict',
-        `${file} is a key of another bus. To make this server a member of the cluster, use an empty folder.`,
+        `${file} is a key of another bus. To make this server a member of the cluster, use an empty directory.`,
       )
   }
 }

@@ -13,7 +13,7 @@ const BY_ID = {
   mapped_networks: { one: 'network', many: 'networks', path: '/networking/v2.0/networks' },
 } as const
 /** At most so many candidates are named. */
-const TOLD_MAX = 10
+const NAMES_MAX = 10
 
 interface Named {
   readonly id: string
@@ -76,7 +76,7 @@ async function ourId(
       `There are several ${many} called ${ours} here: name one by its id, such as ${found!.id}.`,
     )
   if (found !== undefined) return found.id
-  const some = (await list({ limit: String(TOLD_MAX) })).map(({ id, name }) => name ?? id)
+  const some = (await list({ limit: String(NAMES_MAX) })).map(({ id, name }) => name ?? id)
   throw new Failure(
     'invalid',
     `There is no ${one} ${ours} here to map. There are: ${some.join(', ') || 'none'}.`,

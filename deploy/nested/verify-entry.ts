@@ -1,9 +1,9 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '#drivers/driver.ts'
 import { type NestedSettings, nestedSettings } from '#drivers/nested/settings.ts'
-import type { OtherOutside, OurExternal } from '#drivers/nested/verify/address-clashes.ts'
+import type { LocalExternalNetwork, OtherOutside } from '#drivers/nested/verify/address-clashes.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
-import type { OurNetwork } from '#drivers/nested/verify/mapped-subnets.ts'
+import type { LocalNetwork } from '#drivers/nested/verify/mapped-subnets.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { callApi, type Session } from '../api/session.ts'
 import type { CloudEntry } from './cloud-entry.ts'
@@ -47,7 +47,7 @@ export async function verifyEntry(
   return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec), networks, outside })
 }
 
-function ourNetworks(admin: Session, ids: readonly string[]): Promise<readonly OurNetwork[]> {
+function ourNetworks(admin: Session, ids: readonly string[]): Promise<readonly LocalNetwork[]> {
   const get = <Answer>(path: string) =>
     callApi<Answer>(admin, { method: 'GET', path: `/networking/v2.0${path}` })
   return Promise.all(
@@ -72,7 +72,7 @@ interface NetworkAnswer extends Named {
   readonly 'provider:segmentation_id': number | null
 }
 
-async function ourExternals(admin: Session): Promise<readonly OurExternal[]> {
+async function ourExternals(admin: Session): Promise<readonly LocalExternalNetwork[]> {
   const path = '/networking/v2.0/networks?router:external=true'
   type Answer = { readonly networks: readonly NetworkAnswer[] }
   const { networks } = await callApi<Answer>(admin, { method: 'GET', path })

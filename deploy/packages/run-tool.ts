@@ -26,8 +26,8 @@ export async function runTool(
     return stdout
   } catch (cause) {
     const { stderr, message } = cause as Error & { stderr?: string }
-    const said = (stderr ?? '').trim().slice(-DETAIL_CHARS)
-    throw new Failure('unavailable', `${command} ${args.join(' ')} failed: ${said || message}`, {
+    const output = (stderr ?? '').trim().slice(-DETAIL_CHARS)
+    throw new Failure('unavailable', `${command} ${args.join(' ')} failed: ${output || message}`, {
       cause,
     })
   }

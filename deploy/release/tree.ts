@@ -45,7 +45,7 @@ interface LockFile {
  * Afterwards `directory` has the programs and the npm packages that they need, with Node itself: what git tracks, and of
  * node_modules what the lock file names for use and not for development only.
  */
-export async function layTree(directory: string): Promise<void> {
+export async function copyTree(directory: string): Promise<void> {
   const listed = await git('ls-files', '-z', '--', ...CONTENTS)
   for (const file of listed.split('\0').filter(isReleased)) copy(file, directory)
   for (const path of packagesInUse()) {
@@ -59,7 +59,7 @@ export async function layTree(directory: string): Promise<void> {
  * Afterwards everything in `directory` has this time, and rights that depend on neither the umask nor the checkout, so that
  * the same sources make the same archive. Programs stay programs.
  */
-export function levelTree(directory: string, epochS: number): void {
+export function normalizeTree(directory: string, epochS: number): void {
   for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' }).concat('.')) {
     const path = join(directory, entry)
     const stat = lstatSync(path)

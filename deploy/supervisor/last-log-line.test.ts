@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { lastWords } from './last-words.ts'
+import { lastLogLine } from './last-log-line.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-words-'))
 const file = join(directory, 'program.log')
@@ -37,12 +37,12 @@ test.each([
   ],
   ['a log without errors', [info, '[1] 20:00 [WRN] error checking for JetStream'], undefined],
   ['an old error', ['Error: of yesterday', ...Array(20).fill(info)], undefined],
-])('lastWords() of %s', (_what, lines, words) => {
+])('lastLogLine() of %s', (_what, lines, words) => {
   writeFileSync(file, `${lines.join('\n')}\n`)
 
-  expect(lastWords(file)).toBe(words)
+  expect(lastLogLine(file)).toBe(words)
 })
 
-test('lastWords() of a program without a log', () => {
-  expect(lastWords(join(directory, 'none'))).toBeUndefined()
+test('lastLogLine() of a program without a log', () => {
+  expect(lastLogLine(join(directory, 'none'))).toBeUndefined()
 })

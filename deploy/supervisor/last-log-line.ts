@@ -20,7 +20,7 @@ interface LogLine {
 }
 
 /** Why a program ended; undefined where the end of its log does not tell. */
-export function lastWords(logFile: string): string | undefined {
+export function lastLogLine(logFile: string): string | undefined {
   const lines = tailOf(logFile)
     .split('\n')
     .filter((line) => !OF_A_STACK.test(line))

@@ -19,7 +19,7 @@ test('a process that ends is due at once, and after each further death later, up
   }
 
   expect(pauses).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
-  expect(plan.troubles()).toEqual([
+  expect(plan.endedProcesses()).toEqual([
     expect.objectContaining({
       name: 'cell-north',
       deaths: 10,
@@ -36,7 +36,7 @@ test('a process that ran for a minute is started at once again', () => {
   plan.see([dead('nats')], 70_000, reasonOf)
 
   expect(plan.isDue(70_000)).toBe(true)
-  expect(plan.troubles()).toMatchObject([{ deaths: 1, reason: 'nats said so' }])
+  expect(plan.endedProcesses()).toMatchObject([{ deaths: 1, reason: 'nats said so' }])
 })
 
 test('a start that fails is tried later, with its reason, and another process that ends is due at once', () => {
@@ -45,7 +45,7 @@ test('a start that fails is tried later, with its reason, and another process th
   plan.tried(['mariadb'], 500, () => 'the disk is full')
 
   expect(plan.isDue(1_000)).toBe(false)
-  expect(plan.troubles()).toMatchObject([
+  expect(plan.endedProcesses()).toMatchObject([
     { name: 'mariadb', deaths: 2, isDown: true, nextTryAt: 1_500, reason: 'the disk is full' },
   ])
   plan.see([dead('mariadb'), dead('nats')], 1_000, reasonOf)
@@ -61,7 +61,7 @@ test('what ends while others are started does not count as tried', () => {
   plan.tried(names, 2_000, () => 'cell-north ended')
 
   expect(plan.isDue(2_000)).toBe(true)
-  expect(plan.troubles()).toMatchObject([
+  expect(plan.endedProcesses()).toMatchObject([
     { name: 'gateway-1', deaths: 1, isDown: false },
     { name: 'cell-north', deaths: 1, reason: expect.stringContaining('probably killed') },
   ])
@@ -71,11 +71,13 @@ test('what ended and was started between two looks has ended, unless a command w
   const plan = new RestartPlan()
   plan.see([alive('nats', 1), alive('mariadb', 2)], 0, reasonOf)
   plan.see([alive('nats', 3), alive('mariadb', 2)], 1_000, reasonOf)
-  expect(plan.troubles()).toMatchObject([{ name: 'nats', deaths: 1, isDown: false, lastAt: 1_000 }])
+  expect(plan.endedProcesses()).toMatchObject([
+    { name: 'nats', deaths: 1, isDown: false, lastAt: 1_000 },
+  ])
 
   plan.forgetPids()
   plan.see([alive('nats', 4), alive('mariadb', 5)], 2_000, reasonOf)
-  expect(plan.troubles()).toMatchObject([{ name: 'nats', deaths: 1, lastAt: 1_000 }])
+  expect(plan.endedProcesses()).toMatchObject([{ name: 'nats', deaths: 1, lastAt: 1_000 }])
   expect(plan.isDue(2_000)).toBe(false)
 })
 
@@ -85,7 +87,7 @@ test('what the deployment does not have any more, or what has run for a day, is 
   plan.see([alive('cell-north'), alive('nats')], 1_000, reasonOf)
 
   plan.see([alive('nats')], 2_000, reasonOf)
-  expect(plan.troubles().map(({ name }) => name)).toEqual(['nats'])
+  expect(plan.endedProcesses().map(({ name }) => name)).toEqual(['nats'])
   plan.see([alive('nats')], 90_000_000, reasonOf)
-  expect(plan.troubles()).toEqual([])
+  expect(plan.endedProcesses()).toEqual([])
 })

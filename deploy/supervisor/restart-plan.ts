@@ -1,5 +1,5 @@
 /** A process that has ended since the supervisor began, for people and for `./weir doctor`. */
-export interface Trouble {
+export interface EndedProcess {
   readonly name: string
   /** How often it has ended, each time within a minute of its last start. */
   readonly deaths: number
@@ -16,8 +16,8 @@ export interface Trouble {
 const WELL_AFTER_MS = 60_000
 const PAUSE_MIN_MS = 1_000
 const PAUSE_MAX_MS = 60_000
-/** For so long it is told that a process was restarted. */
-const TOLD_MS = 86_400_000
+/** The time for which a restart of a process is reported. */
+const REPORTED_FOR_MS = 86_400_000
 
 /** A process of the deployment at one moment. */
 export interface Seen {
@@ -63,7 +63,7 @@ export class RestartPlan {
     }
     const names = new Set(states.map(({ name }) => name))
     for (const [name, { isDown, lastAt }] of this.#known)
-      if (!names.has(name) || (!isDown && now - lastAt > TOLD_MS)) this.#known.delete(name)
+      if (!names.has(name) || (!isDown && now - lastAt > REPORTED_FOR_MS)) this.#known.delete(name)
   }
 
   /** A command may have stopped processes and started others in their place: those have not ended. */
@@ -94,7 +94,7 @@ export class RestartPlan {
   }
 
   /** Of processes that are down, and of those that were within the last day. */
-  troubles(): readonly Trouble[] {
+  endedProcesses(): readonly EndedProcess[] {
     return [...this.#known].map(([name, { deaths, isDown, lastAt, nextTryAt, reason }]) => {
       return { name, deaths, isDown, lastAt, nextTryAt: isDown ? nextTryAt : undefined, reason }
     })

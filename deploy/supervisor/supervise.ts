@@ -10,9 +10,9 @@ import { loadState } from '../deployment/state.ts'
 import { projectRoot } from '../paths.ts'
 import { logPath } from '../status/log-path.ts'
 import { processStates } from '../status/process-states.ts'
-import { lastWords } from './last-words.ts'
-import { type ReasonOf, RestartPlan, type Trouble } from './restart-plan.ts'
-import { writeTroubles } from './supervision.ts'
+import { lastLogLine } from './last-log-line.ts'
+import { type EndedProcess, type ReasonOf, RestartPlan } from './restart-plan.ts'
+import { writeEndedProcesses } from './supervision.ts'
 
 const LOOK_EVERY_MS = 1_000
 /** Of a repair that found a command at work. */
@@ -32,7 +32,7 @@ export async function supervise(
 ): Promise<void> {
   keepLogBounded()
   const plan = new RestartPlan()
-  let told: readonly Trouble[] = []
+  let reported: readonly EndedProcess[] = []
   let command = lastCommand(layout)
   let repair: Promise<void> | undefined
   while (!signal.aborted) {
@@ -48,11 +48,11 @@ export async function supervise(
         repair = repaired(layout, plan, clock, log).finally(() => {
           repair = undefined
         })
-      const troubles = plan.troubles()
-      if (isDeepStrictEqual(troubles, told)) continue
-      logNews(log, told, troubles)
-      writeTroubles(layout, troubles)
-      told = troubles
+      const endedProcesses = plan.endedProcesses()
+      if (isDeepStrictEqual(endedProcesses, reported)) continue
+      logNews(log, reported, endedProcesses)
+      writeEndedProcesses(layout, endedProcesses)
+      reported = endedProcesses
     } catch (error) {
       log.error(errorFields(error), 'processes not looked at')
     } finally {
@@ -61,7 +61,7 @@ export async function supervise(
   }
 }
 
-function logNews(log: Logger, before: readonly Trouble[], now: readonly Trouble[]): void {
+function logNews(log: Logger, before: readonly EndedProcess[], now: readonly EndedProcess[]): void {
   for (const trouble of now) {
     const { name, deaths, isDown, reason } = trouble
     const wasDown = before.find((each) => each.name === name)?.isDown === true
@@ -80,14 +80,15 @@ async function repaired(
   const names = plan.down()
   const args = ['--pdeathsig', 'KILL', '--', process.execPath, 'deploy/supervisor/repair.ts']
   const child = spawn('setpriv', args, { cwd: projectRoot, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let output = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = `${said}${text}`.slice(-ERROR_CHARS_MAX)
+    output = `${output}${text}`.slice(-ERROR_CHARS_MAX)
   })
   const [code] = (await once(child, 'close')) as [number | null]
   // A command that ended it will do, or undo, what it was to do.
   if (code === null || code === EXIT_BUSY) return
-  const failed = code === 0 ? undefined : said.trim().split('\n').at(-1)?.slice(0, REASON_CHARS_MAX)
+  const failed =
+    code === 0 ? undefined : output.trim().split('\n').at(-1)?.slice(0, REASON_CHARS_MAX)
   if (failed !== undefined) log.error({ error: failed }, 'processes not started')
   const state = loadState(layout)
   if (state === undefined) return
@@ -97,5 +98,5 @@ async function repaired(
 }
 
 function wordsIn(layout: Layout): ReasonOf {
-  return (name) => lastWords(logPath(layout, name))
+  return (name) => lastLogLine(logPath(layout, name))
 }

@@ -8,13 +8,13 @@ import { startProcess } from '../process/start-process.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import { logFile } from '../processes/program.ts'
-import type { Trouble } from './restart-plan.ts'
+import type { EndedProcess } from './restart-plan.ts'
 
 /** What the supervisor of a deployment does. */
 export interface Supervision {
   /** Undefined: it does not run, and nothing restarts what ends. */
   readonly pid: number | undefined
-  readonly troubles: readonly Trouble[]
+  readonly endedProcesses: readonly EndedProcess[]
 }
 
 interface Started extends ProcessIdentity {
@@ -57,25 +57,32 @@ export async function endSupervision(layout: Layout): Promise<void> {
   const known = startedOf(layout)
   if (known !== undefined) await stopProcess(known, GRACE_MS)
   rmSync(startedFile(layout), { force: true })
-  rmSync(troublesFile(layout), { force: true })
+  rmSync(endedProcessesFile(layout), { force: true })
 }
 
+/**
+ * What the supervisor of a deployment has written: its pid, undefined if it does not run, and the processes
+ * that ended.
+ */
 export function supervisionOf(layout: Layout): Supervision {
   const known = startedOf(layout)
   const pid = known !== undefined && isRunning(known) ? known.pid : undefined
-  const file = troublesFile(layout)
+  const file = endedProcessesFile(layout)
   const isTold = pid !== undefined && existsSync(file)
-  return { pid, troubles: isTold ? (JSON.parse(readFileSync(file, 'utf8')) as Trouble[]) : [] }
+  return {
+    pid,
+    endedProcesses: isTold ? (JSON.parse(readFileSync(file, 'utf8')) as EndedProcess[]) : [],
+  }
 }
 
 /** What `supervisionOf` shows from now on. */
-export function writeTroubles(layout: Layout, troubles: readonly Trouble[]): void {
-  writeFileAtomically(troublesFile(layout), JSON.stringify(troubles))
+export function writeEndedProcesses(layout: Layout, endedProcesses: readonly EndedProcess[]): void {
+  writeFileAtomically(endedProcessesFile(layout), JSON.stringify(endedProcesses))
 }
 
 /** Lines for people about processes that ended: whether and when they are started again, and why they ended. */
-export function describeTroubles(troubles: readonly Trouble[]): readonly string[] {
-  return troubles.map(({ name, deaths, isDown, lastAt, nextTryAt, reason }) => {
+export function describeEndedProcesses(endedProcesses: readonly EndedProcess[]): readonly string[] {
+  return endedProcesses.map(({ name, deaths, isDown, lastAt, nextTryAt, reason }) => {
     const times = deaths === 1 ? 'once' : `${deaths} times in a row`
     const ended = `${name} ended ${times}, last at ${timeOf(lastAt)}`
     const next = isDown ? `is started again at ${timeOf(nextTryAt ?? lastAt)}` : 'was restarted'
@@ -108,6 +115,6 @@ function startedFile({ home }: Layout): string {
   return join(home, 'supervisor.json')
 }
 
-function troublesFile({ home }: Layout): string {
-  return join(home, 'troubles.json')
+function endedProcessesFile({ home }: Layout): string {
+  return join(home, 'endedProcesses.json')
 }

@@ -7,7 +7,7 @@ import {
 } from '#common/bus/credential.ts'
 import { systemClock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
-import { AccountKeeper } from '#gateway/bus/account-keeper.ts'
+import { AccountPublisher } from '#gateway/bus/account-keeper.ts'
 import {
   type BusRights,
   computePermissions,
@@ -130,7 +130,7 @@ export async function keepAccounts(nats: Pick<Nats, 'url' | 'keys'>, db: Executo
   try {
     const operator = { system, operatorSeed: nats.keys.operatorSeed }
     const gatewayKey = keyPair(nats.keys.gatewaySeed).getPublicKey()
-    await new AccountKeeper(operator, gatewayKey, () => listKeptAccounts(db)).keep()
+    await new AccountPublisher(operator, gatewayKey, () => listKeptAccounts(db)).keep()
   } finally {
     await system.close()
   }

@@ -37,6 +37,7 @@ export function isSetName(name: string): boolean {
   return NAME.test(name)
 }
 
+/** The name of a backup's directory, such as `2026-11-24T020000Z`. */
 export function setName(at: Date): string {
   return `${at.toISOString().slice(0, 19).replaceAll(':', '')}Z`
 }

@@ -27,6 +27,7 @@ export function databasesOf(layout: Layout, state: DeploymentState): readonly Ba
   return subjects.map((of) => backedUp(layout, of))
 }
 
+/** The address of a database of the deployment, and the file with the key of its secrets. */
 export function backedUp(layout: Layout, of: BackupSubject): BackedUp {
   const { database, keyFile } = databaseOf(layout, of)
   return { of, keyFile, url: readFileSync(join(layout.secrets, `${database}.url`), 'utf8').trim() }

@@ -118,7 +118,7 @@ async function createHost(
     listeners: new Set(),
     cleans: settings.cleaning === 'zero',
     taskMs: settings.taskMinutes * MINUTE_MS,
-    silenceMs: settings.bmcSeconds * SECOND_MS,
+    retryForMs: settings.bmcSeconds * SECOND_MS,
     network: settings.network,
     provisioningNetwork: settings.provisioningNetwork,
     hostname: settings.hostname,

@@ -21,7 +21,7 @@ export interface BaremetalHost {
   /** How long a machine may take for one task in the ramdisk. */
   readonly taskMs: number
   /** How long a BMC may be silent while its machine does one. */
-  readonly silenceMs: number
+  readonly retryForMs: number
   /** How ports of servers reach their networks: as NICs on the site's, or also as ports of the cell's OVN. */
   readonly network: 'host' | 'ovn'
   /** The name of the network from which machines boot. */

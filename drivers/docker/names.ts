@@ -12,6 +12,7 @@ export function containerName(id: InstanceId): string {
   return `${PREFIX}${id}`
 }
 
+/** The server of a container by its name; undefined for a container that is not Weir's. */
 export function instanceOfContainer(name: string): InstanceId | undefined {
   // The engine puts a slash before names in lists.
   const id = name.replace(/^\//, '').slice(PREFIX.length)

@@ -15,7 +15,7 @@ import {
 } from './instance-record.ts'
 import { ownerMark } from './ownership.ts'
 import { placementInXml } from './placement/placement-in-xml.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { renderXml } from './xml/element.ts'
 import { parseXml, textAt } from './xml/parse.ts'
 

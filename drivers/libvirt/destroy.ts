@@ -26,11 +26,11 @@ export async function removeInstance(
   id: InstanceId,
   signal: AbortSignal,
 ): Promise<void> {
-  await takeOffHost(host, id, signal, () => removeInstanceFiles(filesOf(host, id)))
+  await removeFromHost(host, id, signal, () => removeInstanceFiles(filesOf(host, id)))
 }
 
 /** Afterwards the instance has no domain and no NIC here; its files are what `last` leaves of them. */
-export async function takeOffHost(
+export async function removeFromHost(
   host: LibvirtHost,
   id: InstanceId,
   signal: AbortSignal,

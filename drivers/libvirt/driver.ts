@@ -33,7 +33,7 @@ import { networkCalls } from './networks/network-calls.ts'
 import { refuseOtherNetworks } from './networks/refuse-other-networks.ts'
 import { nodeCalls } from './node-calls.ts'
 import { libvirtPassword } from './password.ts'
-import type { LentDevices } from './placement/pci-devices.ts'
+import type { PassthroughDevices } from './placement/pci-devices.ts'
 import { libvirtCrashDump, libvirtPause, libvirtSuspend, reboot, start, stop } from './power.ts'
 import { libvirtRebuild } from './rebuild.ts'
 import { libvirtRescue } from './rescue.ts'
@@ -41,7 +41,7 @@ import { libvirtResize } from './resize.ts'
 import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
-import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
+import { defaultPeerUri, parseLibvirtUri, parsePeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
 
@@ -71,7 +71,7 @@ export interface LibvirtSettings extends OvnHostSettings {
   /** CPUs that run nothing but guests that ask for CPUs of their own; absent: none. */
   readonly dedicatedCpus?: readonly number[] | undefined
   /** PCI devices that guests may be lent; absent: none. */
-  readonly pciDevices?: readonly LentDevices[] | undefined
+  readonly pciDevices?: readonly PassthroughDevices[] | undefined
   /** The host's share of the machine; absent: the whole machine. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
@@ -168,7 +168,7 @@ async function createHost(
   if (sharedFolder !== undefined && dirname(resolve(stateDirectory)) !== resolve(sharedFolder))
     throw new Failure(
       'invalid',
-      `shared_folder: ${stateDirectory} is not a folder in ${sharedFolder}.`,
+      `shared_folder: ${stateDirectory} is not a directory in ${sharedFolder}.`,
     )
   for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
     await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
@@ -181,7 +181,7 @@ async function createHost(
     stateDirectory,
     sharedFolder,
     address,
-    peer: parsePeerUri(settings.liveUri ?? usualPeerUri(settings.uri)),
+    peer: parsePeerUri(settings.liveUri ?? defaultPeerUri(settings.uri)),
     session,
     slowSession,
     domains: domainCalls(session, slowSession),
@@ -190,7 +190,7 @@ async function createHost(
     images,
     locks: new InstanceLocks(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
-    lentDevices: settings.pciDevices ?? [],
+    passthroughDevices: settings.pciDevices ?? [],
     placing: new KeyedLock(),
     leaving: new Set(),
     // A probe here would say nothing about a machine elsewhere.

@@ -16,7 +16,7 @@ import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import { type InstanceRecord, readInstanceRecord } from './instance-record.ts'
 import type { GuestNetworks } from './networks/guest-networks.ts'
 import type { CpuSettings } from './placement/cpu-settings.ts'
-import type { LentDevices } from './placement/pci-devices.ts'
+import type { PassthroughDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
@@ -39,7 +39,7 @@ export interface LibvirtHost {
   readonly images: ImageCache
   readonly locks: InstanceLocks
   readonly cpus: CpuSettings
-  readonly lentDevices: readonly LentDevices[]
+  readonly passthroughDevices: readonly PassthroughDevices[]
   /** Held while CPUs, pages and devices are given to a guest. */
   readonly placing: KeyedLock<'all'>
   /** Instances whose domain is gone and whose networks and files are being removed. */

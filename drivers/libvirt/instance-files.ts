@@ -38,6 +38,7 @@ export interface InstanceFiles {
   readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }
 }
 
+/** The paths of a server's files on its host, whether they exist or not. */
 export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceFiles {
   const folder = join(instancesFolder(stateDirectory), id)
   // Sockets are not in the folder: with the whole id in it their paths would often be too long.

@@ -43,6 +43,7 @@ export interface RescueRecord {
   readonly commandLine?: string
 }
 
+/** What the domain of a server is built from, and what its record keeps. */
 export function domainSubject({
   displayName,
   projectId,

@@ -8,7 +8,7 @@ import { filesOf, type LibvirtHost } from './host.ts'
 import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
 import { isOff } from './power.ts'
 import { getInstanceRecord } from './redefine.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { renderXml } from './xml/element.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 

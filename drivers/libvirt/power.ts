@@ -8,7 +8,7 @@ import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { startDomain } from './start-domain.ts'
 
 const POLL_MS = 200

@@ -19,7 +19,7 @@ import { cpuElement, refuseUnknownModel } from './placement/cpu-settings.ts'
 import { placeOnHost } from './placement/place-on-host.ts'
 import { seenElements } from './placement/placement-elements.ts'
 import { powerOn } from './power.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { attributeAt, elementsAt, parseXml, textAt } from './xml/parse.ts'
 
 /**
@@ -60,9 +60,9 @@ export async function defineDomain(
   const cpu = cpuElement(host.cpus.model, virtType, seenElements(asked.topology, placement))
   const interfaces = nics.map((nic) => host.networks.interfaceOf(nic))
   const guest = { id, subject: domain, options, interfaces, owner, files, virtType }
-  const usualLine = domain.imageProperties['os_command_line']
+  const defaultLine = domain.imageProperties['os_command_line']
   const start = await (rescue === undefined
-    ? startOf(files, usualLine)
+    ? startOf(files, defaultLine)
     : startOf(files.rescue, rescue.commandLine))
   const plan = { ...guest, cpu, placement, sharedCpus, start }
   const xml = domainXml({ ...plan, configDrive, rescue: rescue?.device })

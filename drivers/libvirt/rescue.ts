@@ -17,7 +17,7 @@ import {
 } from './instance-record.ts'
 import { cutPower, isOff, powerOff, powerOn } from './power.ts'
 import { defineDomain, getInstanceRecord } from './redefine.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { hideFiles } from './spawn.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 

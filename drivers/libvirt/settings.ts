@@ -2,7 +2,7 @@ import { EnvReader } from '#common/env.ts'
 import { type LibvirtSettings, NETWORKS, VIRT_TYPES } from './driver.ts'
 import { OVS_DATAPATHS } from './networks/guest-networks.ts'
 import { cpuList } from './placement/cpu-settings.ts'
-import { lentDevices } from './placement/pci-devices.ts'
+import { passthroughDevices } from './placement/pci-devices.ts'
 
 /** Settings from plain text; throws one error that names every problem. */
 export function libvirtSettings(settings: Readonly<Record<string, string>>): LibvirtSettings {
@@ -19,7 +19,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     probeKernel: reader.optionalText('probe_kernel'),
     cpuModel: reader.optionalText('cpu_model'),
     dedicatedCpus: cpuListIfSet(reader.optionalText('dedicated_cpus')),
-    pciDevices: lentDevices(reader.list('pci_devices')),
+    pciDevices: passthroughDevices(reader.list('pci_devices')),
     vcpus: optionalCount(reader, 'vcpus'),
     memoryMb: optionalCount(reader, 'memory_mb'),
     diskGb: optionalCount(reader, 'disk_gb'),

@@ -11,7 +11,7 @@ import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { OFF } from './power.ts'
 import { getInstanceRecord } from './redefine.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { element, renderXml } from './xml/element.ts'
 
 const POLL_MS = 200

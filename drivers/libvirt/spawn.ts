@@ -15,7 +15,7 @@ import type { InstanceFiles } from './instance-files.ts'
 import { domainSubject, writeInstanceRecord } from './instance-record.ts'
 import { powerOn } from './power.ts'
 import { defineDomain } from './redefine.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { startDomain } from './start-domain.ts'
 
 const CLEAN_UP_MS = 60_000

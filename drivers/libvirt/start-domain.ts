@@ -2,7 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
-import type { DomainRef } from './rpc/domain-ref.ts'
+import type { DomainRef } from './rpc/refs.ts'
 
 /** Afterwards the guest, which was off, runs. Throws `no-capacity` where the machine cannot lend the devices that it has. */
 export async function startDomain(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
+import { defaultPeerUri, parseLibvirtUri, parsePeerUri } from './uri.ts'
 
 describe('parseLibvirtUri()', () => {
   test.each([
@@ -51,7 +51,7 @@ describe('parseLibvirtUri()', () => {
   })
 })
 
-describe('usualPeerUri()', () => {
+describe('defaultPeerUri()', () => {
   test.each([
     ['qemu:///system', 'qemu+unix:///system?socket=%2Frun%2Flibvirt%2Flibvirt-sock'],
     ['qemu+unix:///system?socket=/a/b%20c', 'qemu+unix:///system?socket=%2Fa%2Fb%20c'],
@@ -59,7 +59,7 @@ describe('usualPeerUri()', () => {
     ['qemu+tls://lv.example:1/system?pkipath=/a/b', 'qemu+tls://lv.example:1/system'],
     ['qemu://lv.example/system', 'qemu+tls://lv.example/system'],
   ])('%s', (uri, peer) => {
-    expect(usualPeerUri(uri)).toBe(peer)
+    expect(defaultPeerUri(uri)).toBe(peer)
     expect(parsePeerUri(peer).uri).toBe(peer)
   })
 })

@@ -74,7 +74,7 @@ function tlsOf({ href, searchParams }: URL): TlsFiles {
  * The URI by which other hosts' daemons reach a daemon that is at `uri` for its driver: by its socket on the same machine,
  * else as it is, but for where this host's certificates lie.
  */
-export function usualPeerUri(uri: string): string {
+export function defaultPeerUri(uri: string): string {
   const { dial, driverUri, local } = parseLibvirtUri(uri)
   const [driver, path] = driverUri.split('://')
   if ('tls' in dial) return `${driver}+tls://${URL.parse(uri)!.host}${path}`

@@ -20,6 +20,7 @@ export function markerValue(owner: Owner, id: InstanceId): string {
   return `${id} ${owner.cellId}`
 }
 
+/** The server that a metadata value names; undefined for a value that is no marker. */
 export function instanceOfMarker(value: string | undefined): InstanceId | undefined {
   const [id = ''] = value?.split(' ') ?? []
   return isUuid(id) ? (id as InstanceId) : undefined

@@ -39,7 +39,7 @@ export interface OvnEngineOptions {
   /** How often hosts are asked for a sign of life, while a router has a gateway or a network has machines. */
   readonly askHostsMs?: number
   /** How long a host may give none before it counts as dead. */
-  readonly silentMs?: number
+  readonly deadAfterMs?: number
 }
 
 const REPAIR_MS = 30_000
@@ -78,8 +78,8 @@ export class OvnEngine implements AsyncDisposable {
     this.#options = options
     this.#northbound = northbound
     this.#southbound = southbound
-    const { clock, log, silentMs = SILENT_MS, askHostsMs = ASK_HOSTS_MS } = options
-    this.#hosts = new OvnHosts({ northbound, southbound }, clock, silentMs)
+    const { clock, log, deadAfterMs = SILENT_MS, askHostsMs = ASK_HOSTS_MS } = options
+    this.#hosts = new OvnHosts({ northbound, southbound }, clock, deadAfterMs)
     const repair = new RunningReconciler(
       { name: 'ovn', everyMs: REPAIR_MS, round: (signal) => this.#round(signal) },
       clock,

@@ -18,7 +18,7 @@ const QUESTIONS_MAX = 100
  */
 const REST_FACTOR = 20
 /** A host may take this many times as long as the quickest one. */
-const PATIENCE_FACTOR = 10
+const TIMEOUT_FACTOR = 10
 
 interface Replica {
   table(name: string): Table
@@ -29,7 +29,7 @@ export class OvnHosts {
   readonly #northbound: Replica
   readonly #southbound: Replica
   readonly #clock: Clock
-  readonly #silentMs: number
+  readonly #deadAfterMs: number
   /** Questions that some host has not answered, the oldest first. */
   #asked: readonly Asked[] = []
   /** The time of the quickest answer to the last question; undefined: there is none yet. */
@@ -38,12 +38,12 @@ export class OvnHosts {
   constructor(
     databases: { readonly northbound: Replica; readonly southbound: Replica },
     clock: Clock,
-    silentMs: number,
+    deadAfterMs: number,
   ) {
     this.#northbound = databases.northbound
     this.#southbound = databases.southbound
     this.#clock = clock
-    this.#silentMs = silentMs
+    this.#deadAfterMs = deadAfterMs
   }
 
   /** False while the last question is open, or if it was expensive and is recent. */
@@ -115,8 +115,8 @@ export class OvnHosts {
   /** How much longer a host with this answer may be silent; undefined if it owes none that another host gave. */
   #leftMs(answer: number, newest: number): number | undefined {
     const open = this.#asked.find(({ number }) => number > answer && number <= newest)
-    const patienceMs = Math.max(this.#silentMs, PATIENCE_FACTOR * (this.#answeredMs ?? 0))
-    return open && open.at + patienceMs - this.#clock.elapsed()
+    const timeoutMs = Math.max(this.#deadAfterMs, TIMEOUT_FACTOR * (this.#answeredMs ?? 0))
+    return open && open.at + timeoutMs - this.#clock.elapsed()
   }
 
   #answers(): ReadonlyMap<string, number> {

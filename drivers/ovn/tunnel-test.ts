@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { createLogger, type Logger } from '#common/log.ts'
-import type { TunnelQuestion, TunnelSeen, Tunnels } from '../tunnels.ts'
+import type { ReceivedProbes, TunnelQuestion, Tunnels } from '../tunnels.ts'
 import { INTEGRATION_BRIDGE, OVS_DATABASE } from './integration-bridge.ts'
 import { type FrameMatch, OpenFlowBridge } from './openflow.ts'
 import { type Operation, OvsdbDatabase } from './ovsdb/database.ts'
@@ -51,7 +51,7 @@ export async function testTunnel(
   { address, clock, log }: TunnelTestOptions,
   question: TunnelQuestion,
   signal: AbortSignal,
-): Promise<TunnelSeen> {
+): Promise<ReceivedProbes> {
   if (!address.startsWith(PROTOCOL))
     throw new Failure(
       'unsupported',
@@ -166,13 +166,13 @@ async function exchange(
   clock: Clock,
   { peer, packetBytes, forMs }: TunnelQuestion,
   signal: AbortSignal,
-): Promise<TunnelSeen> {
+): Promise<ReceivedProbes> {
   for (const kind of Object.keys(KINDS) as Kind[]) bridge.countFrames(matchOf(kind))
   const around = AROUND_FRAME[peer.includes(':') ? 6 : 4]
   const send = (kind: Kind, bytes = SMALL_FRAME_BYTES) =>
     bridge.sendFrame(frameOf(kind, bytes), TUNNEL_PORT)
   const came = async (kind: Kind) => (await bridge.framesCounted(matchOf(kind))) > 0n
-  let seen: TunnelSeen = { small: false, large: false }
+  let seen: ReceivedProbes = { small: false, large: false }
   for (const end = clock.elapsed() + forMs; clock.elapsed() < end; ) {
     signal.throwIfAborted()
     const isAll = seen.small && seen.large

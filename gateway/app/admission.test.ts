@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Admission } from './admission.ts'
-import { TooOften } from './request-limiter.ts'
+import { TooManyRequests } from './request-limiter.ts'
 
 /** Time stands still. */
 const patient = { ...systemClock, sleep: () => new Promise<never>(() => undefined) }
@@ -18,9 +18,9 @@ test('a project that fills its queue is refused, and another one has the next tu
     return place
   }
   const greedy = Array.from({ length: 16 }, () => wait('greedy'))
-  await expect(admission.take('list', 'greedy')).rejects.toThrow(TooOften)
+  await expect(admission.take('list', 'greedy')).rejects.toThrow(TooManyRequests)
   expect(() => admission.refuseIfFull('list', 'greedy')).toThrow('as many long lists as it can')
-  const turnedAway = expect(greedy[15]).rejects.toThrow(TooOften)
+  const turnedAway = expect(greedy[15]).rejects.toThrow(TooManyRequests)
   const other = wait('other')
   await turnedAway
 

@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { FairQueue } from './fair-queue.ts'
-import { TooOften } from './request-limiter.ts'
+import { TooManyRequests } from './request-limiter.ts'
 
 /**
  * Kinds of requests that cost alike: long lists take memory and the processor, boots transactions, reads a query each;
@@ -47,7 +47,7 @@ export interface Connection {
 
 /**
  * Lets each project have its turn in each kind of work. Further requests wait, in bounded number and for a bounded
- * time; the rest are refused at once with `TooOften`.
+ * time; the rest are refused at once with `TooManyRequests`.
  */
 export class Admission {
   readonly #clock: Clock
@@ -76,14 +76,14 @@ export class Admission {
     }
   }
 
-  /** Throws `TooOften` for a project whose request of this kind could not even wait now. */
+  /** Throws `TooManyRequests` for a project whose request of this kind could not even wait now. */
   refuseIfFull(kind: WorkKind, project: string): void {
     const lane = this.#lanes[kind]
     if (!lane.queue.hasPlace({ peer: project, account: project })) throw this.#refusal(lane)
   }
 
   /**
-   * A place for a project's request until it is disposed. Throws `TooOften` where no turn comes in time, and
+   * A place for a project's request until it is disposed. Throws `TooManyRequests` where no turn comes in time, and
    * `unavailable` when the connection closes before it has come: nobody would read the answer.
    */
   async take(kind: WorkKind, project: string, connection?: Connection): Promise<Disposable> {
@@ -123,10 +123,10 @@ export class Admission {
     }
   }
 
-  #refusal({ kind, queue, parallelMax, meanMs }: Lane): TooOften {
+  #refusal({ kind, queue, parallelMax, meanMs }: Lane): TooManyRequests {
     const waitMs = (meanMs * (queue.waiting + queue.running)) / parallelMax
     const retryS = Math.min(RETRY_S.max, Math.max(RETRY_S.min, Math.ceil(waitMs / 1_000)))
-    return new TooOften(
+    return new TooManyRequests(
       `This gateway already handles as many ${NAMES[kind]} as it can. Try again in ${retryS} s.`,
       retryS * 1_000,
     )

@@ -1,5 +1,5 @@
 /** Who wants something done, as far as shares go. */
-export interface Asker {
+export interface QueueClient {
   /** Takes turns with other peers. */
   readonly peer: string
   /** Of all peers together, so many may wait for one account. */
@@ -25,7 +25,7 @@ export interface Waiting {
 }
 
 interface Entry {
-  readonly asker: Asker
+  readonly asker: QueueClient
   readonly begin: (place: Disposable) => void
   readonly refuse: (error: Error) => void
 }
@@ -60,18 +60,18 @@ export class FairQueue {
   }
 
   /** The result of `work`, done in the asker's turn; rejects with the refusal when the queue is full. */
-  async run<T>(asker: Asker, work: () => Promise<T>): Promise<T> {
+  async run<T>(asker: QueueClient, work: () => Promise<T>): Promise<T> {
     using _place = this.takeNow(asker) ?? (await this.wait(asker).turn)
     return await work()
   }
 
   /** A place among the tasks that run, until it is disposed; undefined if the asker must wait. */
-  takeNow({ peer }: Asker): Disposable | undefined {
+  takeNow({ peer }: QueueClient): Disposable | undefined {
     return this.#mayRun(peer) ? this.#begun(peer) : undefined
   }
 
   /** Queues a task. Throws the refusal where the queue is full. */
-  wait(asker: Asker): Waiting {
+  wait(asker: QueueClient): Waiting {
     if (!this.hasPlace(asker)) throw this.#options.refusal()
     if (this.#waiting >= this.#options.waitingMax) this.#turnAwayOne()
     const { promise: turn, resolve: begin, reject: refuse } = Promise.withResolvers<Disposable>()
@@ -84,7 +84,7 @@ export class FairQueue {
   }
 
   /** True if a task of the asker would run or wait now. */
-  hasPlace({ peer, account }: Asker): boolean {
+  hasPlace({ peer, account }: QueueClient): boolean {
     if (this.#mayRun(peer)) return true
     const { waitingMax, waitingPerAccountMax } = this.#options
     if ((this.#byAccount.get(account) ?? 0) >= waitingPerAccountMax) return false
@@ -146,7 +146,7 @@ export class FairQueue {
     return true
   }
 
-  #count({ account }: Asker, by: 1 | -1): void {
+  #count({ account }: QueueClient, by: 1 | -1): void {
     this.#waiting += by
     const waiting = (this.#byAccount.get(account) ?? 0) + by
     if (waiting === 0) this.#byAccount.delete(account)

@@ -15,7 +15,7 @@ export async function oncePerKey<Made extends object>(
   key: IdempotencyKey | null,
   make: (tx: Tx) => Promise<Made>,
 ): Promise<Once<Made>> {
-  const first = await madeBefore<Made>(db, key)
+  const first = await findEarlierResult<Made>(db, key)
   if (first !== undefined) return first
   try {
     const made = await db.transaction(async (tx) => {
@@ -26,14 +26,14 @@ export async function oncePerKey<Made extends object>(
     return { ...made, isRepeat: false }
   } catch (error) {
     // The same request may have come twice at once, and the other one won.
-    const other = isFailure(error, 'conflict') ? await madeBefore<Made>(db, key) : undefined
+    const other = isFailure(error, 'conflict') ? await findEarlierResult<Made>(db, key) : undefined
     if (other === undefined) throw error
     return other
   }
 }
 
 /** The object that an earlier request with the key created; undefined if there was none. Throws `IdempotencyKeyReused`. */
-export async function madeBefore<Made extends object>(
+export async function findEarlierResult<Made extends object>(
   db: Executor,
   key: IdempotencyKey | null,
 ): Promise<Once<Made> | undefined> {

@@ -86,7 +86,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     operations.notify(saga.id)
     if (outcome === 'stuck')
       void recordStuckEvent(db, saga).catch((error) =>
-        log.warn(errorFields(error), 'stuck saga not told'),
+        log.warn(errorFields(error), 'event of a stuck saga not recorded'),
       )
   }
   const engine = {

@@ -4,7 +4,7 @@ import { systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
-import { Peers, type WhenAway } from './peers.ts'
+import { type AbsenceHandler, Peers } from './peers.ts'
 
 // Goal: a gateway that leaves the bus is noticed by the others at once, as often as it leaves, and no other is.
 
@@ -23,7 +23,7 @@ class Watched {
       this.told.push(`${gateway}: ${message}`),
   } as never
 
-  act(what: string, afterMs: number): WhenAway {
+  act(what: string, afterMs: number): AbsenceHandler {
     return {
       afterMs,
       act: async ({ processName }) => void this.told.push(`${processName}: ${what}`),
@@ -39,7 +39,7 @@ class Watched {
 async function join(
   processName: string,
   watched = new Watched(),
-  onAway: readonly WhenAway[] = [],
+  onAway: readonly AbsenceHandler[] = [],
 ) {
   const credentialsFile = await bus.gatewayCredentialsFile()
   const log = createLogger(processName, 'warn')

@@ -11,10 +11,10 @@ export interface PeersOptions {
   readonly processName: string
   readonly incarnation: string
   /** What is done about a gateway that has been away from the bus for so long, each once. */
-  readonly onAway: readonly WhenAway[]
+  readonly onAway: readonly AbsenceHandler[]
 }
 
-export interface WhenAway {
+export interface AbsenceHandler {
   readonly afterMs: number
   readonly act: (gone: {
     readonly processName: string

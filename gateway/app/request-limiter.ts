@@ -7,7 +7,7 @@ const ASKERS_MAX = 10_000
 const MINUTE_MS = 60_000
 
 /** A request beyond the limit; it was not carried out, and would be after `retryAfterS` seconds. */
-export class TooOften extends Failure {
+export class TooManyRequests extends Failure {
   readonly retryAfterS: number
 
   constructor(message: string, waitMs: number) {

@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { endLeasesHeldBy, endProcessLease } from '#common/saga/lease.ts'
-import type { WhenAway } from './peers.ts'
+import type { AbsenceHandler } from './peers.ts'
 
 /** Two questions without an answer: the first may have met a gateway that was just leaving one server of the bus for another. */
 const WORK_AFTER_MS = 40
@@ -12,7 +12,7 @@ export function takeOver(
   db: Executor,
   adoptWork: () => void,
   adoptSagas: () => void,
-): readonly WhenAway[] {
+): readonly AbsenceHandler[] {
   return [
     {
       afterMs: WORK_AFTER_MS,

@@ -22,7 +22,7 @@ interface Claims {
  * Keeps the accounts of the bus as they are written down. Several keepers, in as many gateways, agree in the end: each
  * reads again after what it has pushed, so that the last push of all holds what was written before it.
  */
-export class AccountKeeper {
+export class AccountPublisher {
   readonly #operator: BusOperator
   readonly #gatewayKey: string
   readonly #written: () => Promise<readonly KeptAccount[]>

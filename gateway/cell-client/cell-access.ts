@@ -3,7 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { Secrets } from '#common/secrets.ts'
-import type { AccountKeeper } from '../bus/account-keeper.ts'
+import type { AccountPublisher } from '../bus/account-keeper.ts'
 import { createCellAccount, type OwnedCellAccount } from '../bus/create-cell-account.ts'
 import { signUser } from '../bus/sign-user.ts'
 import {
@@ -16,7 +16,7 @@ import {
 export interface AccessRight {
   /** Public nkey of the gateways' account. */
   readonly gatewayKey: string
-  readonly keeper: AccountKeeper
+  readonly keeper: AccountPublisher
   /** How long signed credentials are valid, in seconds. */
   readonly credentialLifetimeS: number
 }

@@ -2,7 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { CellId } from '#common/ids.ts'
 
 /** Two heartbeats and a half: a process that missed more is not asked while others are there. */
-const SILENT_AFTER_MS = 2_500
+const SUSPECT_AFTER_MS = 2_500
 /** Of a cell. It names its processes itself: above this those are forgotten that were asked longest ago. */
 const PROCESSES_MAX = 64
 
@@ -34,7 +34,7 @@ export class LiveProcesses {
   next(cell: CellId): string | undefined {
     const processes = this.#heartbeats.get(cell)
     if (processes === undefined) return undefined
-    const since = this.#clock.elapsed() - SILENT_AFTER_MS
+    const since = this.#clock.elapsed() - SUSPECT_AFTER_MS
     for (const [id, at] of processes) {
       processes.delete(id)
       if (at < since) continue

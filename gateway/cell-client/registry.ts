@@ -77,7 +77,7 @@ export class CellRegistry implements AsyncDisposable {
     registry.#listen()
     const round = async () => {
       const cells = await registry.refresh()
-      registry.#resubscribeIfSilent()
+      registry.#resubscribeIfUnreachable()
       return { cells }
     }
     const reconciler = { name: 'cells', everyMs: REFRESH_MS, round }
@@ -159,7 +159,7 @@ export class CellRegistry implements AsyncDisposable {
    * A bus that is handed the gateways' account takes its imports away and puts them back; if they are the same as
    * before, what was subscribed in between stays deaf for ever (nats-server, updateAccountClaimsWithRefresh).
    */
-  #resubscribeIfSilent(): void {
+  #resubscribeIfUnreachable(): void {
     const { nats, clock } = this.#options
     const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return

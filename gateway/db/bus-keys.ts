@@ -20,6 +20,7 @@ export async function recordBusKey(db: Executor, key: BusKey): Promise<void> {
     .onDuplicateKeyUpdate({ set: { publicKey: sql`${busKeys.publicKey}` } })
 }
 
+/** True for a key that an operator shut out: its credentials are refused for good. */
 export async function isShutOut(db: Executor, publicKey: string): Promise<boolean> {
   const rows = await db.orm
     .select({ publicKey: busKeys.publicKey })

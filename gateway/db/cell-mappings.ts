@@ -226,6 +226,7 @@ export function queueFeedAdvance(
   })
 }
 
+/** Records the summary, and the database's time as the time of the heartbeat. */
 export async function noteHeartbeat(
   db: Executor,
   cell: CellId,

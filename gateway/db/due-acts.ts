@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { isToCome } from '#common/db/columns.ts'
+import { isInFuture } from '#common/db/columns.ts'
 import type { Executor } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
@@ -50,7 +50,7 @@ const RESIZED = sqlStatement(sql`
 const restartWait = (which: SQL) =>
   sqlStatement(sql`
   update instance_mappings m join server_index s on s.server_id = m.server_id
-  set s.updated_at = now(3) where ${which} and ${isToCome(sql`s.updated_at`)}`)
+  set s.updated_at = now(3) where ${which} and ${isInFuture(sql`s.updated_at`)}`)
 const RESTART_UNCONFIRMED = restartWait(sql`m.is_resizing = true and s.vm_state = 'resized'`)
 const RESTART_SHELVED = restartWait(sql`m.server_id in (
     select snapshot_of from images where snapshot_for = 'shelve' and status = 'active')

@@ -106,7 +106,11 @@ export async function waitingEvents(tx: Tx, max: number): Promise<readonly Waiti
 }
 
 /** Afterwards they wait no more. Fails the transaction where another has taken one of them. */
-export function takeEvents(tx: Tx, taken: readonly WaitingEvent[], otherwise: () => Error): void {
+export function queueTakeEvents(
+  tx: Tx,
+  taken: readonly WaitingEvent[],
+  otherwise: () => Error,
+): void {
   const ids = JSON.stringify(taken.map(({ id }) => id))
   tx.queue(TAKE, { ids }, { rows: taken.length, otherwise })
 }

@@ -6,7 +6,7 @@ import { Failure } from '#common/errors.ts'
 import {
   type EventDetails,
   type EventType,
-  takeEvents,
+  queueTakeEvents,
   type WaitingEvent,
   waitingEvents,
 } from './event-inbox.ts'
@@ -105,7 +105,7 @@ export async function numberEvents(db: Transactional, max: number): Promise<numb
       tx,
       waiting.map((event, index) => ({ ...event, n: last + index + 1 })),
     )
-    takeEvents(tx, waiting, otherwise)
+    queueTakeEvents(tx, waiting, otherwise)
     return waiting.length
   })
 }

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
-import { isToCome } from '#common/db/columns.ts'
+import { isInFuture } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -57,7 +57,7 @@ const FORGET_VERSIONS = sqlStatement(
 const isUp = sql`json_value(view, '$.isUp') = 1 and json_value(view, '$.isForcedDown') = 0`
 const isComingBack = sql`json_value(view, '$.isUp') = 0 and json_value(view, '$.isForcedDown') = 0
   and json_value(view, '$.isDisabled') = 0 and updated_at > now(3) - interval 60 second
-  and not ${isToCome(sql`updated_at`)}`
+  and not ${isInFuture(sql`updated_at`)}`
 const HOSTS_BY_CELL = sqlStatement(sql`
   select cell_id, sum(${isUp}) as hosts_up, sum(${isComingBack}) as coming_back,
     json_arrayagg(distinct json_value(view, '$.zone')) as zones
@@ -155,7 +155,7 @@ export interface IndexedHosts {
   readonly hostsUp: number
   readonly zones: readonly string[]
   /** Hosts that are down without being forced down, and whose state changed within the last minute. */
-  readonly comingBack: number
+  readonly recovering: number
 }
 
 /** By cell; cells without hosts are absent. */
@@ -169,7 +169,7 @@ export async function indexedHosts(db: Executor): Promise<readonly IndexedHosts[
   return rows.map(({ cell_id: cellId, hosts_up, coming_back, zones }) => ({
     cellId,
     hostsUp: Number(hosts_up),
-    comingBack: Number(coming_back),
+    recovering: Number(coming_back),
     zones: typeof zones === 'string' ? (JSON.parse(zones) as readonly string[]) : zones,
   }))
 }

@@ -15,6 +15,7 @@ const flavorSum = (...fields: readonly string[]) => {
   return sql<number>`cast(sum(${sql.join(parts, sql` + `)}) as double)`
 }
 
+/** The flavors' amounts of the servers on a host, summed up for each project. */
 export async function useByProject(db: Executor, hostId: string): Promise<readonly ProjectUse[]> {
   return db.orm
     .select({

@@ -13,7 +13,7 @@ export interface IdempotencyKey {
 }
 
 /** The servers that a request created. */
-export interface MadeServers {
+export interface CreatedServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
 }

@@ -21,6 +21,7 @@ export async function holdProject(tx: Tx, projectId: string): Promise<void> {
 
 const isUsable = sql`${images.status} in ('active', 'deactivated')`
 
+/** The images of a project: their number, bytes, bytes not usable yet, and uploads in progress. */
 export async function imageUsage(db: Executor, projectId: string): Promise<ImageUsage> {
   const [row] = await db.orm
     .select({

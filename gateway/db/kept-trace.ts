@@ -7,6 +7,7 @@ export type KeptTrace = Omit<Trace, 'filters'> & {
   readonly filters: readonly (FilterResult | string)[]
 }
 
+/** The trace as it is stored: a filter that refused nothing is only its name. */
 export function keptTrace(trace: Trace): KeptTrace {
   const filters = trace.filters.map((each) => (each.refused === 0 ? each.name : each))
   return { ...trace, filters }

@@ -59,7 +59,7 @@ export function queueMappingRemoval(tx: Tx, servers: readonly ServerAttempt[]): 
 }
 
 /** Notes that the cell gave servers up before they ran; ignored for those it was not given, or not at this attempt. */
-export function markNotBuilt(
+export function queueNotBuilt(
   tx: Tx,
   cell: CellId,
   servers: readonly (ServerAttempt & { readonly reason: string })[],

@@ -81,7 +81,7 @@ export async function countQuota(tx: Tx, count: Omit<Charge, 'defaultLimit'>): P
 }
 
 /** Lowers what the project uses. */
-export function refundQuota(
+export function queueQuotaRefund(
   tx: Tx,
   refund: Pick<Charge, 'projectId' | 'resource' | 'amount'>,
 ): void {

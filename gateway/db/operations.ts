@@ -74,6 +74,7 @@ export async function beginHostDrain(
   return running.id
 }
 
+/** The drain of that id; undefined if there is none. */
 export async function findHostDrain(db: Executor, id: string): Promise<HostDrain | undefined> {
   const rows = await db.orm.select().from(operations).where(eq(operations.id, id))
   return rows.map(drainOf)[0]

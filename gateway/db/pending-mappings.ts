@@ -1,11 +1,11 @@
 import { and, asc, eq, isNull, notInArray, or, type SQLWrapper, sql } from 'drizzle-orm'
-import { isToCome } from '#common/db/columns.ts'
+import { isInFuture } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { instanceMappings, serverActions } from './schema/servers.ts'
 
-export interface OwedBuild {
+export interface PendingBuild {
   readonly serverId: InstanceId
   readonly attempt: number
   /** Of the request that asked for the server, so that its events stay together; null when that was purged. */
@@ -15,9 +15,9 @@ export interface OwedBuild {
 /** A saga that took a server and ended without letting it go is given this long, for its last commit may be young. */
 const GRACE_S = 10
 const isOld = (changedAt: SQLWrapper) =>
-  sql`(${changedAt} < now(3) - interval ${sql.raw(String(GRACE_S))} second or ${isToCome(changedAt)})`
+  sql`(${changedAt} < now(3) - interval ${sql.raw(String(GRACE_S))} second or ${isInFuture(changedAt)})`
 
-const OWE_BUILD = statement(
+const MARK_BUILD_PENDING = statement(
   builder
     .update(instanceMappings)
     .set({ isNotBuilt: true, changedAt: sql`now(3)` })
@@ -37,11 +37,11 @@ export async function markBuildPending(
   tx: Tx,
   server: { readonly serverId: InstanceId; readonly attempt: number },
 ): Promise<boolean> {
-  return (await tx.run(OWE_BUILD, server)).affectedRows === 1
+  return (await tx.run(MARK_BUILD_PENDING, server)).affectedRows === 1
 }
 
 /** Servers given up by their cell that no saga has taken up yet, longest waiting first. */
-export async function listNotBuilt(db: Executor, max: number): Promise<readonly OwedBuild[]> {
+export async function listNotBuilt(db: Executor, max: number): Promise<readonly PendingBuild[]> {
   const rows = await db.orm
     .select({
       serverId: instanceMappings.serverId,

@@ -115,6 +115,7 @@ const UNBIND_GROUPS = statement(
   builder.delete(portSecurityGroups).where(eq(portSecurityGroups.portId, placeholder('portId'))),
 )
 
+/** Takes every security group off the port. */
 export async function unbindGroups(tx: Tx, portId: string): Promise<void> {
   await tx.run(UNBIND_GROUPS, { portId })
 }

@@ -35,7 +35,7 @@ export async function quarantineAddresses(
   await tx.run(QUARANTINE, { portId, address })
 }
 
-const LONGEST_RESTED = sqlStatement(sql`
+const LONGEST_QUARANTINED = sqlStatement(sql`
   select cast(r.address_offset as char) as free_offset from released_addresses r
   where r.subnet_id = ${placeholder('subnetId')}
     and r.address_offset between cast(${placeholder('from')} as unsigned)
@@ -45,14 +45,14 @@ const LONGEST_RESTED = sqlStatement(sql`
   order by r.released_at limit 1`)
 
 /** Of the offsets `from`..`to` that no port has and that rest, the one that has rested longest. */
-export async function longestRested(
+export async function longestQuarantined(
   tx: Tx,
   subnetId: string,
   from: bigint,
   to: bigint,
 ): Promise<bigint | undefined> {
   const values = { subnetId, from: from.toString(), to: to.toString() }
-  const [row] = await tx.rows<{ free_offset: string }>(LONGEST_RESTED, values)
+  const [row] = await tx.rows<{ free_offset: string }>(LONGEST_QUARANTINED, values)
   return row === undefined ? undefined : BigInt(row.free_offset)
 }
 

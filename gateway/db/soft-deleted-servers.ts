@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { isToCome } from '#common/db/columns.ts'
+import { isInFuture } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
@@ -36,7 +36,7 @@ const UNSETTLED = sqlStatement(sql`
 
 const BEGIN_ANEW = sqlStatement(sql`
   update instance_mappings set changed_at = now(3)
-  where is_kept = true and ${isToCome(sql`changed_at`)}`)
+  where is_kept = true and ${isInFuture(sql`changed_at`)}`)
 
 /** Notes whether the server is kept, and whether its project is charged for it; the ledger is changed beside it. */
 export async function markSoftDeleted(

@@ -24,7 +24,7 @@ export function registerDocuments(app: Hono, contracts: readonly Contract[]): vo
   for (const contract of contracts) {
     app.get(`/openapi/${contract.name}.json`, (c) => {
       try {
-        const version = versionAsked(contract, c.req.query('microversion'))
+        const version = requestedVersion(contract, c.req.query('microversion'))
         return answer(documentText(contract, version, projections), 200)
       } catch (error) {
         const { body, status } = faultOf(error, SERVICES[contract.name].faults)
@@ -38,7 +38,7 @@ function answer(body: string, status: number): Response {
   return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
 }
 
-function versionAsked({ name, versions }: Contract, asked: string | undefined): Microversion {
+function requestedVersion({ name, versions }: Contract, asked: string | undefined): Microversion {
   const newest = versions.at(-1) ?? UNVERSIONED
   if (asked === undefined || asked === 'latest') return newest
   const version = parseMicroversion(asked)

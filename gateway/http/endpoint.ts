@@ -10,7 +10,7 @@ import type { Operation } from '#openapi/projection/operation.ts'
 import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
-import { TooOften } from '../app/request-limiter.ts'
+import { TooManyRequests } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
 import { audited, READING } from './audited.ts'
 import { authenticate } from './authenticate.ts'
@@ -22,7 +22,7 @@ import { isLegacyCompute, legacyLinks, refuseForeignProject } from './normal-pat
 import type { Answer, Call, RawRequest } from './operation.ts'
 import { refuseRing } from './refuse-ring.ts'
 import { answerResponse, failureResponse, routerRefusal } from './response.ts'
-import type { ServiceFace } from './services.ts'
+import type { ServiceApi } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
 import { workKind } from './work-kind.ts'
 
@@ -40,7 +40,7 @@ export interface BoundOperation {
 
 /** One method and path: a single operation, or the actions a body chooses among. */
 export interface Endpoint {
-  readonly service: ServiceFace
+  readonly service: ServiceApi
   readonly contract: Contract
   readonly method: string
   /** As in the document. */
@@ -200,7 +200,7 @@ function refuseTooMany({ requestLimiter }: Pick<Gateway, 'requestLimiter'>, call
   const waitMs = requestLimiter?.take(projectOf(caller)) ?? 0
   if (waitMs === 0) return
   const waitS = Math.ceil(waitMs / 1_000)
-  throw new TooOften(`This project asks too often: try again in ${waitS} s.`, waitMs)
+  throw new TooManyRequests(`This project asks too often: try again in ${waitS} s.`, waitMs)
 }
 
 /** A token got with an application credential that has access rules makes those requests and no others. */

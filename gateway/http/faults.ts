@@ -4,7 +4,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
 import { NetworkFailure } from '../app/networks/network-failure.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
-import { TooOften } from '../app/request-limiter.ts'
+import { TooManyRequests } from '../app/request-limiter.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
@@ -102,7 +102,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
 function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
   if (error instanceof RevisionMismatch) return 412
-  if (error instanceof TooOften) return 429
+  if (error instanceof TooManyRequests) return 429
   if (error instanceof IdempotencyKeyReused) return 422
   // Neutron's OverQuota is a Conflict.
   if (style === 'neutron' && isFailure(error, 'over-quota')) return STATUS.conflict
@@ -112,7 +112,7 @@ function statusOf(error: unknown, style: FaultStyle): number {
 }
 
 function retryAfterOf(error: unknown, status: number): number | undefined {
-  if (error instanceof HttpRefusal || error instanceof TooOften) return error.retryAfterS
+  if (error instanceof HttpRefusal || error instanceof TooManyRequests) return error.retryAfterS
   return status === 503 ? RETRY_AFTER_S : undefined
 }
 

@@ -6,7 +6,7 @@ import { faultOf } from './faults.ts'
 import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
 import { VIA } from './refuse-ring.ts'
-import type { ServiceFace } from './services.ts'
+import type { ServiceApi } from './services.ts'
 import { longListOf, writeList } from './write-list.ts'
 
 /** The answer of an operation, pruned and written, with the headers of its service. */
@@ -14,7 +14,7 @@ export async function answerResponse(
   answer: Answer,
   status: number,
   serialize: (value: unknown) => string,
-  service: ServiceFace,
+  service: ServiceApi,
   exchange: Exchange,
 ): Promise<Response> {
   const headers = standardHeaders(service, exchange)
@@ -43,7 +43,7 @@ function bodyOf(text: string | Uint8Array<ArrayBuffer>): string | Uint8Array<Arr
 /** A refusal or failure in the words of the service; failures that Weir has to fix are logged with their whole chain. */
 export function failureResponse(
   error: unknown,
-  service: ServiceFace,
+  service: ServiceApi,
   exchange: Exchange,
   { log, refusals }: Pick<Gateway, 'log' | 'refusals'>,
 ): Response {
@@ -69,7 +69,7 @@ const NOTHING_HERE = 'There is nothing at this path with this method.'
  * The answer of Nova's router for a path without an operation: flat, not in the envelope of faults, without a version,
  * and in the type that the client accepts.
  */
-export function routerRefusal(service: ServiceFace, exchange: Exchange): Response {
+export function routerRefusal(service: ServiceApi, exchange: Exchange): Response {
   const { requestId } = exchange.work
   const accept = exchange.input.header('accept') ?? ''
   const [type, body] = accept.includes('html')
@@ -98,7 +98,7 @@ function messageKind(error: unknown): string {
   return error instanceof Error ? error.message : ''
 }
 
-function standardHeaders(service: ServiceFace, exchange: Exchange): Record<string, string> {
+function standardHeaders(service: ServiceApi, exchange: Exchange): Record<string, string> {
   const { requestId } = exchange.work
   const headers: Record<string, string> = { 'X-Openstack-Request-Id': requestId }
   const via = exchange.input.header(VIA)

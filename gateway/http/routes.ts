@@ -6,11 +6,11 @@ import type { Gateway } from '../context.ts'
 import { type BoundOperation, type Endpoint, serveEndpoint } from './endpoint.ts'
 import type { LinksSource } from './links.ts'
 import type { Handlers } from './operation.ts'
-import type { ServiceFace } from './services.ts'
+import type { ServiceApi } from './services.ts'
 
 /** What serves one document: a handler for each of its operations. */
 export interface ServiceRoutes {
-  readonly service: ServiceFace
+  readonly service: ServiceApi
   readonly contract: Contract
   readonly handlers: Handlers
   /** operationIds whose handlers read the body as a stream; such bodies have no size limit here. */

@@ -2,7 +2,7 @@ import type { DocumentName } from '#openapi/load-document.ts'
 import type { FaultStyle } from './faults.ts'
 
 /** How one of the APIs behind the port looks from outside. */
-export interface ServiceFace {
+export interface ServiceApi {
   readonly name: DocumentName
   /** Where the document's paths begin. */
   readonly prefix: string
@@ -10,7 +10,7 @@ export interface ServiceFace {
   readonly hasMicroversions: boolean
 }
 
-export const SERVICES: Readonly<Record<DocumentName, ServiceFace>> = {
+export const SERVICES: Readonly<Record<DocumentName, ServiceApi>> = {
   compute: { name: 'compute', prefix: '/compute', faults: 'nova', hasMicroversions: true },
   federation: {
     name: 'federation',
@@ -30,7 +30,7 @@ export const SERVICES: Readonly<Record<DocumentName, ServiceFace>> = {
 }
 
 /** The service whose clients call a path, whether it has the path or not; identity has the root of the port. */
-export function serviceAt(path: string): ServiceFace {
+export function serviceAt(path: string): ServiceApi {
   const service = Object.values(SERVICES).find(
     ({ prefix }) => path === prefix || path.startsWith(`${prefix}/`),
   )

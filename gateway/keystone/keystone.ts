@@ -40,7 +40,7 @@ export class Keystone implements AsyncDisposable {
   async tokenOf(token: string): Promise<KeystoneToken | undefined> {
     const first = await this.#ask(token)
     // Our own token has ended, or Keystone has lost it.
-    const answer = first.statusCode === 401 ? await this.#askAnew(first, token) : first
+    const answer = first.statusCode === 401 ? await this.#repeatRequest(first, token) : first
     if (answer.statusCode === 404) {
       await answer.body.dump()
       return undefined
@@ -64,7 +64,7 @@ export class Keystone implements AsyncDisposable {
     await this.#agent.destroy()
   }
 
-  async #askAnew(refused: Answer, token: string): Promise<Answer> {
+  async #repeatRequest(refused: Answer, token: string): Promise<Answer> {
     await refused.body.dump()
     this.#own = undefined
     return this.#ask(token)

@@ -47,13 +47,13 @@ export interface S3ClientOptions {
   readonly clock?: Pick<Clock, 'sleep'>
   readonly observe?: ObserveS3
   /** How long S3 may take to begin its answer, and between two chunks; by default 30 s. */
-  readonly silenceMaxMs?: number
+  readonly responseTimeoutMs?: number
   /** The same of work that S3 does before it answers; by default 10 min. */
   readonly slowMaxMs?: number
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
-const SILENCE_MAX_MS = 30_000
+const RESPONSE_TIMEOUT_MS = 30_000
 /** Of requests that are also made while a row of the database is held. */
 const BRIEF_MAX_MS = 5_000
 const BRIEF: ReadonlySet<S3Operation> = new Set(['show', 'remove'])
@@ -77,16 +77,16 @@ export class S3Client implements AsyncDisposable {
 
   constructor(settings: S3Settings, options: S3ClientOptions = {}) {
     const { clock = systemClock, observe = () => undefined } = options
-    const { silenceMaxMs = SILENCE_MAX_MS, slowMaxMs = SLOW_MAX_MS } = options
+    const { responseTimeoutMs = RESPONSE_TIMEOUT_MS, slowMaxMs = SLOW_MAX_MS } = options
     this.settings = settings
     this.#clock = clock
     this.#observe = observe
     this.#slowMaxMs = slowMaxMs
-    this.#briefMaxMs = Math.min(silenceMaxMs, BRIEF_MAX_MS)
+    this.#briefMaxMs = Math.min(responseTimeoutMs, BRIEF_MAX_MS)
     this.#agent = new Agent({
       connect: { timeout: CONNECT_TIMEOUT_MS },
-      headersTimeout: silenceMaxMs,
-      bodyTimeout: silenceMaxMs,
+      headersTimeout: responseTimeoutMs,
+      bodyTimeout: responseTimeoutMs,
     })
   }
 

@@ -16,7 +16,7 @@ export interface S3Settings {
 }
 
 const LOCATION = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
-const USUAL_REGION = 'us-east-1'
+const DEFAULT_REGION = 'us-east-1'
 
 /**
  * Reads the setting of this name, such as GATEWAY_IMAGES, and those of its S3, such as GATEWAY_IMAGES_S3_REGION; undefined
@@ -24,7 +24,7 @@ const USUAL_REGION = 'us-east-1'
  */
 export function readS3(read: EnvReader, name = 'IMAGES'): S3Settings | undefined {
   const location = read.optionalText(name)
-  const region = read.text(`${name}_S3_REGION`, USUAL_REGION)
+  const region = read.text(`${name}_S3_REGION`, DEFAULT_REGION)
   const endpoint = read.text(`${name}_S3_ENDPOINT`, `https://s3.${region}.amazonaws.com`)
   const isDirect = read.boolean(`${name}_S3_DIRECT`, false)
   if (location === undefined) {
@@ -48,7 +48,7 @@ export function readS3(read: EnvReader, name = 'IMAGES'): S3Settings | undefined
 export function assertS3({ bucket, endpoint }: S3Settings): void {
   if (bucket === '')
     throw new SettingsError([
-      'GATEWAY_IMAGES: s3://BUCKET or s3://BUCKET/PREFIX is needed; for a folder, set GATEWAY_IMAGE_DIRECTORY',
+      'GATEWAY_IMAGES: s3://BUCKET or s3://BUCKET/PREFIX is needed; for a directory, set GATEWAY_IMAGE_DIRECTORY',
     ])
   if (!isEndpoint(endpoint))
     throw new SettingsError([`GATEWAY_IMAGES_S3_ENDPOINT: ${endpoint} is not an http(s) URL`])

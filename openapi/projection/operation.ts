@@ -102,7 +102,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
   }
 }
 
-/** Microversions of one stretch share the compiled validators; each has its own face, which names it in messages. */
+/** Microversions of one stretch share the compiled validators; each has its own wrapper, which names it in messages. */
 function requests(
   { node, action }: OperationSource,
   compiler: Compiler,

@@ -175,8 +175,8 @@ export const HOST_PAYLOAD_MAX = 1024 * 1024
 /** Bytes of a server's files in one message of a host, before base64. */
 export const MOVE_BYTES_MAX = (HOST_PAYLOAD_MAX * 5) / 8
 /** What cells of an earlier release ask for at once. */
-const MOVE_BYTES_ASKED_MAX = 1024 * 1024
-const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_ASKED_MAX * 2 })
+const MOVE_BYTES_REQUEST_MAX = 1024 * 1024
+const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_REQUEST_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
 const UNMANAGED_GUESTS = {
@@ -233,7 +233,7 @@ export const HOST_OPERATIONS = {
       serverId: Uuid,
       name: FileName,
       offset: Type.Integer({ minimum: 0 }),
-      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_ASKED_MAX }),
+      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_REQUEST_MAX }),
     }),
     answer: Type.Object({ bytes: MoveBytes }),
   },

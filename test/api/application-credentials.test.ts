@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { IdentityClient, type Shown } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 import { textOf } from './json.ts'
 
 const CREDENTIAL_LIFE_MS = 60_000
 const CREDENTIALS_MAX = 100
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let demo: string
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  demo = await face.logIn('demo', demoPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  demo = await http.logIn('demo', demoPassword)
 })
 
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 test('an application credential logs in as its user in its project, with the roles given, and not after its deletion', async () => {
   const userId = (await tokenOf(demo)).user.id
-  const made = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+  const made = await http.ask('POST', `/v3/users/${userId}/application_credentials`, {
     token: demo,
     body: { application_credential: { name: 'ci', roles: [{ name: 'reader' }] } },
   })
@@ -33,7 +33,7 @@ test('an application credential logs in as its user in its project, with the rol
     secret: string
   }
 
-  const login = await face.ask('POST', '/v3/auth/tokens', {
+  const login = await http.ask('POST', '/v3/auth/tokens', {
     body: {
       auth: {
         identity: {
@@ -51,27 +51,27 @@ test('an application credential logs in as its user in its project, with the rol
   })
   expect(namesOf(login.body['token']?.['roles'])).toEqual(['reader'])
 
-  const another = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+  const another = await http.ask('POST', `/v3/users/${userId}/application_credentials`, {
     token,
     body: { application_credential: { name: 'more' } },
   })
-  const shown = await face.ask('GET', `/v3/users/${userId}/application_credentials/${id}`, {
+  const shown = await http.ask('GET', `/v3/users/${userId}/application_credentials/${id}`, {
     token: demo,
   })
   expect(another.status).toBe(403)
   expect(shown.body['application_credential']).not.toHaveProperty('secret')
 
-  const gone = await face.ask('DELETE', `/v3/users/${userId}/application_credentials/${id}`, {
+  const gone = await http.ask('DELETE', `/v3/users/${userId}/application_credentials/${id}`, {
     token: demo,
   })
   expect(gone.status).toBe(204)
-  expect((await face.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
+  expect((await http.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
 })
 
 test('a token got with an application credential ends with it, and no later', async () => {
   const userId = (await tokenOf(demo)).user.id
   const expiresAt = new Date(Date.now() + CREDENTIAL_LIFE_MS)
-  const made = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+  const made = await http.ask('POST', `/v3/users/${userId}/application_credentials`, {
     token: demo,
     body: { application_credential: { name: 'short', expires_at: expiresAt.toISOString() } },
   })
@@ -86,7 +86,7 @@ test('a token got with an application credential ends with it, and no later', as
     application_credential: { id, secret },
   }
 
-  const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
+  const login = await http.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
 
   expect(login.status).toBe(201)
   const ends = textOf(login.body['token']?.['expires_at'])
@@ -101,7 +101,7 @@ test.each([
 ])('an application credential with %s is refused', async (_name, credential, status) => {
   const userId = (await tokenOf(demo)).user.id
 
-  const reply = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+  const reply = await http.ask('POST', `/v3/users/${userId}/application_credentials`, {
     token: demo,
     body: { application_credential: credential },
   })
@@ -111,7 +111,7 @@ test.each([
 
 test('access rules are the only requests a token makes, and are kept for other credentials', async () => {
   const userId = (await tokenOf(demo)).user.id
-  const client = new IdentityClient(face, demo)
+  const client = new IdentityClient(http, demo)
   const path = `/v3/users/${userId}/application_credentials`
   const rules = [
     { service: 'identity', method: 'GET', path: '/v3/auth/*' },
@@ -127,8 +127,8 @@ test('access rules are the only requests a token makes, and are kept for other c
   }
   expect(access_rules).toMatchObject(rules)
   const identity = { methods: ['application_credential'], application_credential: { id, secret } }
-  const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
-  const watcher = new IdentityClient(face, login.headers.get('x-subject-token') ?? '')
+  const login = await http.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
+  const watcher = new IdentityClient(http, login.headers.get('x-subject-token') ?? '')
   expect(login.body['token']?.['application_credential']).toMatchObject({ access_rules: rules })
 
   await watcher.expect(200, 'GET', '/v3/auth/projects')
@@ -158,9 +158,9 @@ test('access rules are the only requests a token makes, and are kept for other c
 test('a user has a bounded number of credentials in a project', async () => {
   const { user } = await tokenOf(demo)
   const path = `/v3/users/${user.id}/application_credentials`
-  const client = new IdentityClient(face, demo)
+  const client = new IdentityClient(http, demo)
   await client.expect(201, 'POST', path, { application_credential: { name: 'first' } })
-  await face.gateway.db.orm.execute(
+  await http.gateway.db.orm.execute(
     "INSERT INTO application_credentials SELECT CONCAT(c.id, s.seq), user_id, project_id, CONCAT(name, s.seq), description, secret_hash, unrestricted, role_ids, access_rule_ids, expires_at, created_at FROM application_credentials c, seq_1_to_98 s WHERE name = 'first'",
   )
   const before = (await client.list(path)).length
@@ -175,7 +175,7 @@ test('a user has a bounded number of credentials in a project', async () => {
 })
 
 async function tokenOf(token: string): Promise<{ readonly user: { readonly id: string } }> {
-  const { body } = await face.ask('GET', '/v3/auth/tokens', {
+  const { body } = await http.ask('GET', '/v3/auth/tokens', {
     token,
     headers: { 'x-subject-token': token },
   })

@@ -9,13 +9,13 @@ import { registerRoutes } from '#gateway/http/routes.ts'
 import { SERVICES } from '#gateway/http/services.ts'
 import { loadContract } from '#openapi/contract.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
-import { Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
 const SERVER = '01234567-89ab-cdef-0123-456789abcdef'
 
 let world: IdentityWorld
 let app: Hono
-let face: Face
+let http: HttpApi
 let token: string
 let unscoped: string
 /** The calls that reached a handler, by operation. */
@@ -46,7 +46,7 @@ beforeAll(async () => {
   app = new Hono({ getPath: normalPath })
   const linksOf = linksSource(undefined, () => false)
   registerRoutes(app, { service: SERVICES.compute, contract, handlers }, identity.gateway, linksOf)
-  face = new Face(identity.gateway, app)
+  http = new HttpApi(identity.gateway, app)
 })
 
 afterAll(async () => {
@@ -63,7 +63,7 @@ describe('microversions', () => {
   test('the one used is echoed in both headers, and in Vary', async () => {
     answer = () => Promise.resolve({ body: { keypairs: [] } })
 
-    const { status, headers } = await face.ask('GET', '/compute/v2.1/os-keypairs', {
+    const { status, headers } = await http.ask('GET', '/compute/v2.1/os-keypairs', {
       token,
       headers: { 'openstack-api-version': 'compute 2.35' },
     })
@@ -79,7 +79,7 @@ describe('microversions', () => {
     ['2.999', 406, 'computeFault', `${MIN} to ${MAX}`],
     ['two', 400, 'badRequest', 'malformed'],
   ])('%s answers %i', async (version, status, name, text) => {
-    const reply = await face.ask('GET', '/compute/v2.1/os-keypairs', {
+    const reply = await http.ask('GET', '/compute/v2.1/os-keypairs', {
       token,
       headers: { 'x-openstack-nova-api-version': version },
     })
@@ -90,7 +90,7 @@ describe('microversions', () => {
 
   test('an operation the microversion lacks is not found', async () => {
     const at = (version: string) =>
-      face.ask('GET', `/compute/v2.1/servers/${SERVER}/tags`, {
+      http.ask('GET', `/compute/v2.1/servers/${SERVER}/tags`, {
         token,
         headers: { 'x-openstack-nova-api-version': version },
       })
@@ -102,7 +102,7 @@ describe('microversions', () => {
   test('the status of success follows the microversion', async () => {
     answer = () => Promise.resolve({})
     const at = (version: string) =>
-      face.ask('DELETE', '/compute/v2.1/os-keypairs/k', {
+      http.ask('DELETE', '/compute/v2.1/os-keypairs/k', {
         token,
         headers: { 'x-openstack-nova-api-version': version },
       })
@@ -113,7 +113,7 @@ describe('microversions', () => {
 
 describe('the way of a request', () => {
   test('without a token: 401 in keystonemiddleware’s envelope, and where to get one', async () => {
-    const { status, body, headers } = await face.ask('GET', '/compute/v2.1/servers')
+    const { status, body, headers } = await http.ask('GET', '/compute/v2.1/servers')
 
     expect(status).toBe(401)
     expect(body).toMatchObject({ error: { code: 401, title: 'Unauthorized' } })
@@ -121,15 +121,21 @@ describe('the way of a request', () => {
   })
 
   test('the rule is checked before the body is looked at', async () => {
-    const { status, body } = await face.ask('POST', '/compute/v2.1/flavors', { token, body: '{' })
+    const { status, body } = await http.ask('POST', '/compute/v2.1/flavors', {
+      token,
+      body: '{',
+    })
 
     expect(status).toBe(403)
     expect(JSON.stringify(body)).toContain('os_compute_api:os-flavor-manage:create')
   })
 
   test('a malformed body answers 400, one that is too large 413', async () => {
-    const malformed = await face.ask('POST', '/compute/v2.1/servers', { token, body: '{"server":' })
-    const large = await face.ask('POST', '/compute/v2.1/servers', {
+    const malformed = await http.ask('POST', '/compute/v2.1/servers', {
+      token,
+      body: '{"server":',
+    })
+    const large = await http.ask('POST', '/compute/v2.1/servers', {
       token,
       body: `"${'x'.repeat(1_100_000)}"`,
     })
@@ -142,7 +148,7 @@ describe('the way of a request', () => {
   })
 
   test('a wrong field is named', async () => {
-    const { status, body } = await face.ask('POST', '/compute/v2.1/os-keypairs', {
+    const { status, body } = await http.ask('POST', '/compute/v2.1/os-keypairs', {
       token,
       body: { keypair: { name: 'k', colour: 'red' } },
     })
@@ -158,8 +164,8 @@ describe('the way of a request', () => {
     answer = () => Promise.resolve({})
     const path = `/compute/v2.1/servers/${SERVER}/action`
 
-    const allowed = await face.ask('POST', path, { token, body })
-    const refused = await face.ask('POST', path, { token: unscoped, body })
+    const allowed = await http.ask('POST', path, { token, body })
+    const refused = await http.ask('POST', path, { token: unscoped, body })
 
     expect(allowed.status).toBe(202)
     expect(lastCall().call.params).toEqual({ server_id: SERVER })
@@ -171,17 +177,17 @@ describe('the way of a request', () => {
     async (body) => {
       const path = `/compute/v2.1/servers/${SERVER}/action`
 
-      expect((await face.ask('POST', path, { token, body })).status).toBe(400)
+      expect((await http.ask('POST', path, { token, body })).status).toBe(400)
     },
   )
 
   test('a project in the path is routed alike, and must be the token’s', async () => {
     answer = () => Promise.resolve({ body: { keypairs: [] } })
-    const { projectId } = (await face.gateway.identity.viewOf(token))?.caller ?? {}
+    const { projectId } = (await http.gateway.identity.viewOf(token))?.caller ?? {}
     const foreign = 'f'.repeat(32)
 
-    const own = await face.ask('GET', `/compute/v2.1/${projectId}/os-keypairs`, { token })
-    const other = await face.ask('GET', `/compute/v2.1/${foreign}/os-keypairs`, { token })
+    const own = await http.ask('GET', `/compute/v2.1/${projectId}/os-keypairs`, { token })
+    const other = await http.ask('GET', `/compute/v2.1/${foreign}/os-keypairs`, { token })
 
     expect([own.status, other.status]).toEqual([200, 400])
   })
@@ -190,7 +196,9 @@ describe('the way of a request', () => {
     const given = 'req-01234567-89ab-cdef-0123-456789abcdef'
     const ask = async (id: string) => {
       const path = '/compute/v2.1/servers'
-      const { headers } = await face.ask('GET', path, { headers: { 'x-openstack-request-id': id } })
+      const { headers } = await http.ask('GET', path, {
+        headers: { 'x-openstack-request-id': id },
+      })
       expect(headers.get('x-compute-request-id')).toBe(headers.get('x-openstack-request-id'))
       return headers.get('x-openstack-request-id')
     }
@@ -207,7 +215,7 @@ describe('the way of a request', () => {
   ] as const)('a handler’s failure of kind %s answers %i', async (kind, status) => {
     answer = () => Promise.reject(new Failure(kind, 'Text.', { detail: 'hidden' }))
 
-    // Not through the face, which takes no 500 for an answer.
+    // Not through the http, which takes no 500 for an answer.
     const path = '/compute/v2.1/os-keypairs'
     const reply = await app.request(path, { headers: { 'x-auth-token': token } })
 
@@ -218,7 +226,7 @@ describe('the way of a request', () => {
 })
 
 test('every request is counted by the path of the document', async () => {
-  const text = await face.gateway.metrics.registry.metrics()
+  const text = await http.gateway.metrics.registry.metrics()
 
   expect(text).toContain('route="/compute/v2.1/servers/{server_id}/action",status="202"')
   expect(text).not.toContain(SERVER)

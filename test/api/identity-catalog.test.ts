@@ -8,10 +8,10 @@ let admin: IdentityClient
 
 beforeAll(async () => {
   world = await identityWorld()
-  const face = await world.addGateway()
+  const http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
 })
 
 afterAll(() => world?.[Symbol.asyncDispose]())
@@ -61,8 +61,10 @@ test('a registered service with endpoints is in the catalog of every token, fill
   })
   expect(await admin.list('/v3/endpoints?region_id=Elsewhere')).toHaveLength(2)
   expect(await admin.show('regions', 'Elsewhere')).toMatchObject({ parent_region_id: null })
-  const system = await admin.face.logIn('admin', world.passwords.admin, { system: { all: true } })
-  const { body } = await admin.face.ask('GET', '/v3/auth/catalog', { token: system })
+  const system = await admin.http.logIn('admin', world.passwords.admin, {
+    system: { all: true },
+  })
+  const { body } = await admin.http.ask('GET', '/v3/auth/catalog', { token: system })
   const unfilled = (body['catalog'] as unknown as readonly Entry[]).find(
     ({ type }) => type === 'object-store',
   )

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Face, passwordAuth, type Reply } from './identity-world.ts'
+import { type HttpApi, passwordAuth, type Reply } from './identity-world.ts'
 
 /** A resource as it is shown. */
 export interface Shown {
@@ -12,16 +12,16 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The holder of a token at one gateway. */
 export class IdentityClient {
-  readonly face: Face
+  readonly http: HttpApi
   readonly token: string
 
-  constructor(face: Face, token: string) {
-    this.face = face
+  constructor(http: HttpApi, token: string) {
+    this.http = http
     this.token = token
   }
 
   send(method: Method, path: string, body?: unknown): Promise<Reply> {
-    return this.face.ask(method, path, { token: this.token, body })
+    return this.http.ask(method, path, { token: this.token, body })
   }
 
   /** Sends, and expects the status; gives the message of a fault and '' of a success. */
@@ -70,16 +70,16 @@ export class IdentityClient {
 
 /** Logs in by the user's id, which needs no domain. */
 export async function clientOf(
-  face: Face,
+  http: HttpApi,
   userId: string,
   password: string,
   scope?: unknown,
 ): Promise<IdentityClient> {
-  const reply = await face.ask('POST', '/v3/auth/tokens', {
+  const reply = await http.ask('POST', '/v3/auth/tokens', {
     body: passwordById(userId, password, scope),
   })
   expect(reply.status, JSON.stringify(reply.body)).toBe(201)
-  return new IdentityClient(face, reply.headers.get('x-subject-token') ?? '')
+  return new IdentityClient(http, reply.headers.get('x-subject-token') ?? '')
 }
 
 export function passwordById(id: string, password: string, scope?: unknown): object {
@@ -92,7 +92,9 @@ export function passwordById(id: string, password: string, scope?: unknown): obj
 }
 
 /** The first administrator, in a project of its own. */
-export async function administrator(face: Face, password: string): Promise<IdentityClient> {
-  const reply = await face.ask('POST', '/v3/auth/tokens', { body: passwordAuth('admin', password) })
-  return new IdentityClient(face, reply.headers.get('x-subject-token') ?? '')
+export async function administrator(http: HttpApi, password: string): Promise<IdentityClient> {
+  const reply = await http.ask('POST', '/v3/auth/tokens', {
+    body: passwordAuth('admin', password),
+  })
+  return new IdentityClient(http, reply.headers.get('x-subject-token') ?? '')
 }

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { credentials } from '#gateway/db/schema/identity.ts'
 import { administrator, IdentityClient, type Shown } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 let demo: IdentityClient
 /** Ids of demo, and of its project. */
@@ -15,11 +15,11 @@ let project: string
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
-  demo = new IdentityClient(face, await face.logIn('demo', demoPassword))
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
+  demo = new IdentityClient(http, await http.logIn('demo', demoPassword))
   const [own] = await admin.list('/v3/users?name=demo')
   const [home] = await admin.list('/v3/projects?name=demo')
   user = own!.id
@@ -35,7 +35,7 @@ test('a credential is made, seen, changed and deleted by its user, and sealed in
   const made = await demo.create('credentials', totp())
   expect(made).toMatchObject({ ...totp(), project_id: null })
   expect(await demo.show('credentials', made.id)).toEqual(made)
-  const kept = await face.gateway.db.orm.select().from(credentials)
+  const kept = await http.gateway.db.orm.select().from(credentials)
   expect(JSON.stringify(kept)).not.toContain(SECRET)
 
   const { id } = made
@@ -130,7 +130,7 @@ test('a restricted application credential neither sees nor makes any', async () 
     readonly id: string
     readonly secret: string
   }
-  const login = await face.ask('POST', '/v3/auth/tokens', {
+  const login = await http.ask('POST', '/v3/auth/tokens', {
     body: {
       auth: {
         identity: {
@@ -140,7 +140,7 @@ test('a restricted application credential neither sees nor makes any', async () 
       },
     },
   })
-  const lent = new IdentityClient(face, login.headers.get('x-subject-token') ?? '')
+  const lent = new IdentityClient(http, login.headers.get('x-subject-token') ?? '')
 
   await lent.expect(403, 'GET', '/v3/credentials')
   await lent.expect(403, 'POST', '/v3/credentials', { credential: totp() })

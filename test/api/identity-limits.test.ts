@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { administrator, IdentityClient, type Shown } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 let demo: IdentityClient
 let demoProject: string
@@ -12,12 +12,12 @@ let service: Shown
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  const made = await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
+  const made = await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
   demoProject = made.demoProjectId
-  admin = await administrator(face, adminPassword)
-  demo = new IdentityClient(face, await face.logIn('demo', demoPassword))
+  admin = await administrator(http, adminPassword)
+  demo = new IdentityClient(http, await http.logIn('demo', demoPassword))
   service = await admin.create('services', { type: 'object-store', name: 'swift' })
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { administrator, clientOf, IdentityClient } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
 const PASSWORD = 'a long enough password'
 /** Each with one role in one scope. `d` is the domain of the things asked for, `default` another one. */
@@ -37,15 +37,15 @@ const LISTERS: readonly CallerName[] = [...READERS, 'stranger manager']
 const ids: Record<string, string> = {}
 const callers = new Map<CallerName, IdentityClient>()
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
   const domain = await admin.create('domains', { name: 'd' })
   const within = { domain_id: domain.id }
   ids['d'] = domain.id
@@ -81,7 +81,7 @@ async function callerFor(
     none: 'unscoped',
   }
   const wanted = isDomain ? { domain: { id: ids[scope] } } : scopes[scope]
-  return clientOf(face, id, PASSWORD, wanted)
+  return clientOf(http, id, PASSWORD, wanted)
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -10,10 +10,10 @@ let admin: IdentityClient
 
 beforeAll(async () => {
   world = await identityWorld()
-  const face = await world.addGateway()
+  const http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
 })
 
 afterAll(() => world?.[Symbol.asyncDispose]())
@@ -229,7 +229,7 @@ test('no token is valid for a disabled or deleted project, and a default project
   })
   const [member] = await admin.list('/v3/roles?name=member')
   await admin.expect(204, 'PUT', `/v3/projects/${project.id}/users/${user.id}/roles/${member?.id}`)
-  const resident = await clientOf(admin.face, user.id, PASSWORD)
+  const resident = await clientOf(admin.http, user.id, PASSWORD)
   expect(await resident.list('/v3/auth/projects', 'projects')).toMatchObject([{ id: project.id }])
 
   await admin.update('projects', project.id, { enabled: false })
@@ -239,6 +239,6 @@ test('no token is valid for a disabled or deleted project, and a default project
 
   await admin.expect(204, 'DELETE', `/v3/projects/${project.id}`)
   expect(await admin.show('users', user.id)).toMatchObject({ default_project_id: null })
-  const unscoped = await clientOf(admin.face, user.id, PASSWORD)
+  const unscoped = await clientOf(admin.http, user.id, PASSWORD)
   expect(await unscoped.list('/v3/auth/projects', 'projects')).toEqual([])
 })

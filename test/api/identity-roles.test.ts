@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { administrator, clientOf, type IdentityClient, type Shown } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
 const PASSWORD = 'a long enough password'
 /** Every gateway follows a change of who may do what within this. */
 
 let world: IdentityWorld
-let face: Face
-let other: Face
+let http: HttpApi
+let other: HttpApi
 let admin: IdentityClient
 let user: Shown
 let group: Shown
@@ -17,11 +17,11 @@ const roles: Record<string, string> = {}
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   other = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
   for (const { id, name } of await admin.list('/v3/roles')) roles[name] = id
   user = await admin.create('users', { name: 'una', password: PASSWORD })
   group = await admin.create('groups', { name: 'crew' })
@@ -41,7 +41,7 @@ async function rolesIn(scope: unknown): Promise<readonly string[] | undefined> {
       scope,
     },
   }
-  const reply = await face.ask('POST', '/v3/auth/tokens', { body })
+  const reply = await http.ask('POST', '/v3/auth/tokens', { body })
   if (reply.status === 401) return undefined
   return (reply.body['token']!['roles'] as unknown as Shown[]).map(({ name }) => name).toSorted()
 }
@@ -164,7 +164,7 @@ describe('a grant is made, checked, listed, has its effect, and ends', () => {
     const child = await admin.create('projects', { name: 'annex', parent_id: project.id })
     const grant = `/v3/OS-INHERIT/projects/${project.id}/users/${user.id}/roles/${roles['member']}/inherited_to_projects`
     await admin.expect(204, 'PUT', grant)
-    const una = await clientOf(face, user.id, PASSWORD, 'unscoped')
+    const una = await clientOf(http, user.id, PASSWORD, 'unscoped')
 
     expect(await rolesIn(inProject(child.id))).toEqual(['member', 'reader'])
     expect(await rolesIn(inProject(project.id))).toBeUndefined()
@@ -242,7 +242,7 @@ describe('every gateway follows', () => {
   })
 
   async function expectRevoked(change: () => Promise<unknown>): Promise<void> {
-    una = (await clientOf(face, user.id, PASSWORD, inProject(project.id))).token
+    una = (await clientOf(http, user.id, PASSWORD, inProject(project.id))).token
     const status = async () => (await other.ask('GET', '/v3/auth/projects', { token: una })).status
     expect(await status()).toBe(200)
     await change()

@@ -11,13 +11,13 @@ import {
   passwordById,
   type Shown,
 } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
 
 const PASSWORD = 'a long enough password'
 const TRUSTS = '/v3/OS-TRUST/trusts'
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 let project: Shown
 const roles: Record<string, string> = {}
@@ -32,10 +32,10 @@ interface Person extends IdentityClient {
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
   for (const { id, name } of await admin.list('/v3/roles')) roles[name] = id
   project = await admin.create('projects', { name: 'lent' })
 })
@@ -51,7 +51,7 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 async function person(): Promise<Person> {
   users += 1
   const { id } = await admin.create('users', { name: `user-${users}`, password: PASSWORD })
-  return Object.assign(await clientOf(face, id, PASSWORD, 'unscoped'), { id })
+  return Object.assign(await clientOf(http, id, PASSWORD, 'unscoped'), { id })
 }
 
 const assignment = (who: { id: string }, role: string, on = project) =>
@@ -77,7 +77,7 @@ async function lend(fields: object = {}, from: IdentityClient = ann): Promise<Sh
 }
 
 const byTrust = (who: { id: string }, trust: { id: string }): Promise<Reply> =>
-  face.ask('POST', '/v3/auth/tokens', {
+  http.ask('POST', '/v3/auth/tokens', {
     body: passwordById(who.id, PASSWORD, { 'OS-TRUST:trust': { id: trust.id } }),
   })
 
@@ -85,12 +85,15 @@ const byTrust = (who: { id: string }, trust: { id: string }): Promise<Reply> =>
 async function lent(who: { id: string }, trust: { id: string }): Promise<IdentityClient> {
   const { status, headers, body } = await byTrust(who, trust)
   expect(status, JSON.stringify(body)).toBe(201)
-  return new IdentityClient(face, headers.get('x-subject-token') ?? '')
+  return new IdentityClient(http, headers.get('x-subject-token') ?? '')
 }
 
 async function isValid({ token }: IdentityClient): Promise<boolean> {
   const headers = { 'x-subject-token': token }
-  const { status } = await face.ask('GET', '/v3/auth/tokens', { token: admin.token, headers })
+  const { status } = await http.ask('GET', '/v3/auth/tokens', {
+    token: admin.token,
+    headers,
+  })
   return status === 200
 }
 
@@ -202,7 +205,7 @@ test('it lends to its trustee alone, and as often as it says', async () => {
   expect((await byTrust(bob, trust)).status).toBe(401)
   await bob.expect(404, 'GET', `${TRUSTS}/${trust.id}`)
   const last = answers.find(({ status }) => status === 201)
-  const token = new IdentityClient(face, last?.headers.get('x-subject-token') ?? '')
+  const token = new IdentityClient(http, last?.headers.get('x-subject-token') ?? '')
   expect(await isValid(token)).toBe(true)
 })
 
@@ -210,14 +213,14 @@ test('a trust that ended can be listed for a day, and is gone then', async () =>
   const ended = async (hours: number) => {
     const { id } = await lend({ expires_at: '2035-01-01T00:00:00' })
     const expiresAt = new Date(Date.now() - hours * 3_600_000)
-    await face.gateway.db.orm.update(trusts).set({ expiresAt }).where(eq(trusts.id, id))
+    await http.gateway.db.orm.update(trusts).set({ expiresAt }).where(eq(trusts.id, id))
     return id
   }
   const [lately, longAgo] = [await ended(23), await ended(25)]
   expect((await byTrust(bob, { id: lately })).status).toBe(401)
   await ann.expect(404, 'GET', `${TRUSTS}/${lately}`)
 
-  await purgeIdentity(face.gateway.db, systemClock, AbortSignal.timeout(30_000))
+  await purgeIdentity(http.gateway.db, systemClock, AbortSignal.timeout(30_000))
   const left = (await ann.list(`${TRUSTS}?trustor_user_id=${ann.id}`)).map(({ id }) => id)
   expect(left).toContain(lately)
   expect(left).not.toContain(longAgo)
@@ -265,7 +268,7 @@ test("delegated tokens of a domain's users end permanently when the domain is di
   const domain = await admin.create('domains', { name: 'lenders' })
   const fields = { name: 'lender', domain_id: domain.id, password: PASSWORD }
   const { id } = await admin.create('users', fields)
-  const lender = Object.assign(await clientOf(face, id, PASSWORD, 'unscoped'), { id })
+  const lender = Object.assign(await clientOf(http, id, PASSWORD, 'unscoped'), { id })
   await grant(lender, 'member')
   const token = await lent(bob, await lend({ trustor_user_id: id }, lender))
   expect(await isValid(token)).toBe(true)
@@ -282,7 +285,7 @@ test('a trust is deleted with its project', async () => {
   await lent(bob, trust)
   await admin.expect(204, 'DELETE', `/v3/projects/${home.id}`)
 
-  const { orm } = face.gateway.db
+  const { orm } = http.gateway.db
   const left = [...(await orm.select().from(trusts)), ...(await orm.select().from(tokens))]
   expect(JSON.stringify(left)).not.toContain(trust.id)
 })
@@ -296,7 +299,7 @@ test('a token of a trust leads to nothing that outlives the trust', async () => 
     },
   })
   for (const scope of [undefined, 'unscoped', { project: { id: project.id } }])
-    expect((await face.ask('POST', '/v3/auth/tokens', { body: auth(scope) })).status).toBe(403)
+    expect((await http.ask('POST', '/v3/auth/tokens', { body: auth(scope) })).status).toBe(403)
 
   const credentials = `/v3/users/${ann.id}/application_credentials`
   await token.expect(403, 'POST', credentials, { application_credential: { name: 'mine' } })
@@ -349,7 +352,7 @@ test('a trust that went a moment ago is not given on, and leads to no other role
   const first = await lend({ allow_redelegation: true })
   const holder = await lent(bob, first)
   await holder.expect(200, 'GET', `${TRUSTS}/${first.id}`)
-  await face.gateway.db.orm.delete(trusts).where(eq(trusts.id, first.id))
+  await http.gateway.db.orm.delete(trusts).where(eq(trusts.id, first.id))
 
   // No gateway has learnt of the end, so the token is still known.
   await holder.expect(404, 'POST', TRUSTS, asked({ roles: [{ name: 'manager' }] }))
@@ -371,7 +374,7 @@ test('given on without impersonation it lends the roles of the first trustor', a
 
 test('an application credential makes trusts of its own roles in its own project, if it is unrestricted', async () => {
   await grant(ann, 'manager')
-  const scoped = await clientOf(face, ann.id, PASSWORD, { project: { id: project.id } })
+  const scoped = await clientOf(http, ann.id, PASSWORD, { project: { id: project.id } })
   const program = async (fields: object) => {
     const path = `/v3/users/${ann.id}/application_credentials`
     const application_credential = { name: 'program', secret: PASSWORD, ...fields }
@@ -381,8 +384,8 @@ test('an application credential makes trusts of its own roles in its own project
       methods: ['application_credential'],
       application_credential: { id, secret: PASSWORD },
     }
-    const reply = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
-    return new IdentityClient(face, reply.headers.get('x-subject-token') ?? '')
+    const reply = await http.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
+    return new IdentityClient(http, reply.headers.get('x-subject-token') ?? '')
   }
   const restricted = await program({ name: 'restricted' })
   await restricted.expect(403, 'POST', TRUSTS, asked())

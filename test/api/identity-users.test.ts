@@ -2,28 +2,28 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { recoverAdministrator } from '#gateway/app/identity/recover-administrator.ts'
 import { administrator, clientOf, type IdentityClient, passwordById } from './identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
 const PASSWORD = 'a long enough password'
 const FAILURES_MAX = 10
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
 })
 
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function loginStatus(id: string, password: string): Promise<number> {
   const body = passwordById(id, password)
-  return (await face.ask('POST', '/v3/auth/tokens', { body })).status
+  return (await http.ask('POST', '/v3/auth/tokens', { body })).status
 }
 
 test('a user is made, shown, changed and deleted; the password is never shown', async () => {
@@ -65,7 +65,7 @@ test('a user is made, shown, changed and deleted; the password is never shown', 
 
 test('users change their passwords with the old one, which ends their tokens', async () => {
   const user = await admin.create('users', { name: 'cem', password: PASSWORD })
-  const cem = await clientOf(face, user.id, PASSWORD)
+  const cem = await clientOf(http, user.id, PASSWORD)
   const path = `/v3/users/${user.id}/password`
   const body = (original_password: string, password: string) => ({
     user: { original_password, password },
@@ -90,7 +90,7 @@ test('a user without a password, or disabled, cannot log in', async () => {
   expect(await loginStatus(user.id, '')).toBe(401)
 
   await admin.update('users', user.id, { password: PASSWORD })
-  const dora = await clientOf(face, user.id, PASSWORD)
+  const dora = await clientOf(http, user.id, PASSWORD)
   await admin.update('users', user.id, { enabled: false })
   expect(await loginStatus(user.id, PASSWORD)).toBe(401)
   await dora.expect(401, 'GET', '/v3/auth/projects')
@@ -126,10 +126,10 @@ test('the last administrator cannot be lost', async () => {
   const second = await admin.create('users', { name: 'second', password: PASSWORD })
   await admin.expect(204, 'PUT', `/v3/system/users/${second.id}/roles/${role?.id}`)
   await admin.update('users', user?.id ?? '', { enabled: false })
-  const system = await clientOf(face, second.id, PASSWORD, { system: { all: true } })
+  const system = await clientOf(http, second.id, PASSWORD, { system: { all: true } })
   await system.expect(409, 'DELETE', `/v3/system/users/${second.id}/roles/${role?.id}`)
   await system.update('users', user?.id ?? '', { enabled: true })
-  admin = await administrator(face, world.passwords.admin)
+  admin = await administrator(http, world.passwords.admin)
 })
 
 test('an administrator that the database lost is recovered from outside', async () => {
@@ -139,11 +139,11 @@ test('an administrator that the database lost is recovered from outside', async 
     'UPDATE domains SET enabled = 0',
     "DELETE FROM role_assignments WHERE target_type = 'system'",
   ])
-    await face.gateway.db.orm.execute(statement)
+    await http.gateway.db.orm.execute(statement)
 
-  await recoverAdministrator(face.gateway.db, { adminPassword, demoPassword })
+  await recoverAdministrator(http.gateway.db, { adminPassword, demoPassword })
 
-  admin = await administrator(face, adminPassword)
+  admin = await administrator(http, adminPassword)
   expect(await admin.list('/v3/auth/system', 'system')).toEqual([{ all: true }])
 })
 
@@ -157,9 +157,9 @@ test('groups have members, listed by group and by user', async () => {
   await admin.expect(204, 'PUT', membership)
   await admin.expect(204, 'PUT', membership)
   await admin.expect(204, 'GET', membership)
-  expect((await face.ask('HEAD', membership, { token: admin.token })).status).toBe(204)
+  expect((await http.ask('HEAD', membership, { token: admin.token })).status).toBe(204)
   expect(await admin.list(`/v3/groups/${group.id}/users`)).toMatchObject([{ name: 'gus' }])
-  const gus = await clientOf(face, user.id, PASSWORD)
+  const gus = await clientOf(http, user.id, PASSWORD)
   expect(await gus.list(`/v3/users/${user.id}/groups`)).toMatchObject([{ name: 'ops' }])
   await gus.expect(403, 'GET', `/v3/groups/${group.id}`)
   await gus.expect(403, 'PUT', membership)
@@ -206,7 +206,9 @@ test('names of users, projects and domains are found in any case, and taken in a
   }
   const scope = { project: { name: 'ADMIN', domain: { name: 'DEFAULT' } } }
 
-  const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity, scope } } })
+  const login = await http.ask('POST', '/v3/auth/tokens', {
+    body: { auth: { identity, scope } },
+  })
 
   expect(login.status).toBe(201)
   await admin.expect(409, 'POST', '/v3/users', { user: { name: 'ADMIN' } })

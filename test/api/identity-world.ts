@@ -26,12 +26,12 @@ export class IdentityWorld implements AsyncDisposable {
   async addGateway(
     env: Readonly<Record<string, string>> = {},
     served: readonly DocumentName[] = ['identity'],
-  ): Promise<Face> {
+  ): Promise<HttpApi> {
     this.#gateways += 1
     const name = { GATEWAY_PROCESS: `gateway-${this.#gateways}` }
     const config = configFromEnv({ ...this.#env, ...name, ...env })
     const gateway = this.#parts.use(await createGateway(config))
-    return new Face(gateway, createServer(gateway, served))
+    return new HttpApi(gateway, createServer(gateway, served))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -50,8 +50,8 @@ export interface Json {
   readonly [key: string]: Json | undefined
 }
 
-/** One gateway's HTTP face. Every answer is checked against the document of its service and microversion. */
-export class Face {
+/** One gateway's HTTP http. Every answer is checked against the document of its service and microversion. */
+export class HttpApi {
   readonly gateway: Gateway
   readonly app: Hono
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import {
-  type Face,
+  type HttpApi,
   type IdentityWorld,
   identityWorld,
   type Json,
@@ -9,19 +9,19 @@ import {
 } from './identity-world.ts'
 
 let world: IdentityWorld
-let face: Face
-let other: Face
+let http: HttpApi
+let other: HttpApi
 let admin: string
 let demo: string
 
 beforeAll(async () => {
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   other = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await face.logIn('admin', adminPassword)
-  demo = await face.logIn('demo', demoPassword)
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await http.logIn('admin', adminPassword)
+  demo = await http.logIn('demo', demoPassword)
 })
 
 afterAll(async () => {
@@ -32,7 +32,7 @@ describe('discovery', () => {
   test.each(['/', '/identity', '/identity/'])(
     'GET %s answers 300 with a double envelope',
     async (path) => {
-      const { status, body } = await face.ask('GET', path)
+      const { status, body } = await http.ask('GET', path)
 
       expect(status).toBe(300)
       expect(body['versions']!['values']).toMatchObject([
@@ -48,7 +48,7 @@ describe('discovery', () => {
   test.each(['/v3', '/v3/', '/identity/v3', '/identity/v3/'])(
     'GET %s shows the version',
     async (path) => {
-      const { status, body } = await face.ask('GET', path)
+      const { status, body } = await http.ask('GET', path)
 
       expect(status).toBe(200)
       expect(body['version']!['id']).toBe('v3.14')
@@ -58,7 +58,7 @@ describe('discovery', () => {
 
 describe('tokens', () => {
   test('a password gets a token scoped to the default project, with roles, implied ones included, and a catalog', async () => {
-    const { status, headers, body } = await face.ask('POST', '/v3/auth/tokens', {
+    const { status, headers, body } = await http.ask('POST', '/v3/auth/tokens', {
       body: passwordAuth('admin', world.passwords.admin),
     })
 
@@ -77,7 +77,7 @@ describe('tokens', () => {
   })
 
   test('the catalog has unversioned image and network URLs, and both spellings of the region', async () => {
-    const { body } = await face.ask('GET', '/v3/auth/catalog', { token: demo })
+    const { body } = await http.ask('GET', '/v3/auth/catalog', { token: demo })
 
     const catalog = body['catalog'] as unknown as readonly {
       type: string
@@ -109,7 +109,7 @@ describe('tokens', () => {
     ['unscoped', 'unscoped', { roles: undefined, catalog: undefined, project: undefined }],
     ['the system', { system: { all: true } }, { system: { all: true }, project: undefined }],
   ])('a token for %s shows that scope', async (_name, scope, expected) => {
-    const { body } = await face.ask('POST', '/v3/auth/tokens', {
+    const { body } = await http.ask('POST', '/v3/auth/tokens', {
       body: passwordAuth('admin', world.passwords.admin, scope),
     })
 
@@ -134,7 +134,7 @@ describe('tokens', () => {
         ? passwordAuth('demo', world.passwords.demo, scopes[request as keyof typeof scopes])
         : request
 
-    const reply = await face.ask('POST', '/v3/auth/tokens', { body })
+    const reply = await http.ask('POST', '/v3/auth/tokens', { body })
 
     expect(reply.status).toBe(401)
     expect(reply.body).toEqual({
@@ -150,13 +150,13 @@ describe('tokens', () => {
   })
 
   test('a token is rescoped without living longer, and keeps its audit chain', async () => {
-    const unscoped = await face.logIn('admin', world.passwords.admin, 'unscoped')
-    const before = await face.ask('GET', '/v3/auth/tokens', {
+    const unscoped = await http.logIn('admin', world.passwords.admin, 'unscoped')
+    const before = await http.ask('GET', '/v3/auth/tokens', {
       token: unscoped,
       headers: { 'x-subject-token': unscoped },
     })
 
-    const after = await face.ask('POST', '/v3/auth/tokens', {
+    const after = await http.ask('POST', '/v3/auth/tokens', {
       body: {
         auth: {
           identity: { methods: ['token'], token: { id: unscoped } },
@@ -176,7 +176,7 @@ describe('tokens', () => {
   })
 
   test('?nocatalog leaves the catalog out', async () => {
-    const { body } = await face.ask('POST', '/v3/auth/tokens?nocatalog', {
+    const { body } = await http.ask('POST', '/v3/auth/tokens?nocatalog', {
       body: passwordAuth('demo', world.passwords.demo),
     })
 
@@ -185,11 +185,11 @@ describe('tokens', () => {
   })
 
   test('HEAD distinguishes a valid token from an unknown one', async () => {
-    const valid = await face.ask('HEAD', '/v3/auth/tokens', {
+    const valid = await http.ask('HEAD', '/v3/auth/tokens', {
       token: admin,
       headers: { 'x-subject-token': demo },
     })
-    const unknown = await face.ask('HEAD', '/v3/auth/tokens', {
+    const unknown = await http.ask('HEAD', '/v3/auth/tokens', {
       token: admin,
       headers: { 'x-subject-token': 'nothing' },
     })
@@ -199,14 +199,17 @@ describe('tokens', () => {
 
   test('a user cannot look into another user’s token', async () => {
     const answers = [admin, 'nobodys'].map((subject) =>
-      face.ask('GET', '/v3/auth/tokens', { token: demo, headers: { 'x-subject-token': subject } }),
+      http.ask('GET', '/v3/auth/tokens', {
+        token: demo,
+        headers: { 'x-subject-token': subject },
+      }),
     )
 
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([403, 404])
   })
 
   test('tokens are stored by their hash only', async () => {
-    const [rows] = await face.gateway.db.orm.execute('SELECT * FROM tokens')
+    const [rows] = await http.gateway.db.orm.execute('SELECT * FROM tokens')
 
     expect(JSON.stringify(rows)).not.toContain(admin)
   })
@@ -214,16 +217,16 @@ describe('tokens', () => {
 
 describe('revocation', () => {
   test('a revoked token is refused here at once and soon at another gateway', async () => {
-    const token = await face.logIn('demo', world.passwords.demo)
+    const token = await http.logIn('demo', world.passwords.demo)
     expect((await other.ask('GET', '/v3/auth/projects', { token })).status).toBe(200)
 
-    const revoked = await face.ask('DELETE', '/v3/auth/tokens', {
+    const revoked = await http.ask('DELETE', '/v3/auth/tokens', {
       token,
       headers: { 'x-subject-token': token },
     })
 
     expect(revoked.status).toBe(204)
-    expect((await face.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
+    expect((await http.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
     await expect
       .poll(async () => (await other.ask('GET', '/v3/auth/projects', { token })).status, {
         interval: 20,
@@ -233,11 +236,11 @@ describe('revocation', () => {
 
   test('a token ends by itself', async () => {
     const token = await other.logIn('demo', world.passwords.demo)
-    await face.gateway.db.orm.execute(
+    await http.gateway.db.orm.execute(
       `UPDATE tokens SET expires_at = UTC_TIMESTAMP(3) WHERE id = SHA2('${token}', 256)`,
     )
 
-    expect((await face.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
+    expect((await http.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
   })
 })
 
@@ -258,9 +261,9 @@ describe('rules', () => {
     'GET %s answers a member %i and an administrator %i, and a stranger 401',
     async (path, member, administrator) => {
       const statuses = await Promise.all([
-        face.ask('GET', path, { token: demo }),
-        face.ask('GET', path, { token: admin }),
-        face.ask('GET', path),
+        http.ask('GET', path, { token: demo }),
+        http.ask('GET', path, { token: admin }),
+        http.ask('GET', path),
       ])
 
       expect(statuses.map(({ status }) => status)).toEqual([member, administrator, 401])
@@ -268,7 +271,7 @@ describe('rules', () => {
   )
 
   test('headers that claim an identity change nothing', async () => {
-    const { status } = await face.ask('GET', '/v3/users', {
+    const { status } = await http.ask('GET', '/v3/users', {
       token: demo,
       headers: { 'x-roles': 'admin', 'x-user-id': 'x', 'x-identity-status': 'Confirmed' },
     })
@@ -277,9 +280,9 @@ describe('rules', () => {
   })
 
   test('lists are filtered by exact name, and lists of names are as clients look them up', async () => {
-    const byName = await face.ask('GET', '/v3/users?name=demo', { token: admin })
-    const byId = await face.ask('GET', '/v3/users/demo', { token: admin })
-    const none = await face.ask('GET', '/v3/projects?name=de', { token: admin })
+    const byName = await http.ask('GET', '/v3/users?name=demo', { token: admin })
+    const byId = await http.ask('GET', '/v3/users/demo', { token: admin })
+    const none = await http.ask('GET', '/v3/projects?name=de', { token: admin })
 
     expect(namesOf(byName.body['users'])).toEqual(['demo'])
     expect(byId.status).toBe(404)
@@ -287,12 +290,12 @@ describe('rules', () => {
   })
 
   test('role assignments show names when asked, and implied roles when effective', async () => {
-    const found = await face.ask('GET', '/v3/users?name=demo', { token: admin })
+    const found = await http.ask('GET', '/v3/users?name=demo', { token: admin })
     const [user] = found.body['users'] as unknown as readonly { id: string }[]
     const path = `/v3/role_assignments?user.id=${user?.id}&include_names=True`
 
-    const plain = await face.ask('GET', path, { token: admin })
-    const effective = await face.ask('GET', `${path}&effective`, { token: admin })
+    const plain = await http.ask('GET', path, { token: admin })
+    const effective = await http.ask('GET', `${path}&effective`, { token: admin })
 
     const rolesOf = (body: unknown) =>
       (body as { role_assignments: readonly { role: { name: string } }[] }).role_assignments.map(
@@ -305,13 +308,13 @@ describe('rules', () => {
 
 describe('bootstrap', () => {
   test('a second time changes nothing, the passwords included', async () => {
-    const again = await bootstrapIdentity(face.gateway.db, {
+    const again = await bootstrapIdentity(http.gateway.db, {
       adminPassword: 'other',
       demoPassword: 'other',
     })
 
     expect(again).toMatchObject({ adminExisted: true, demoExisted: true })
-    expect(await face.logIn('admin', world.passwords.admin)).toBeTruthy()
+    expect(await http.logIn('admin', world.passwords.admin)).toBeTruthy()
   })
 })
 

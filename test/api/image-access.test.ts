@@ -45,7 +45,7 @@ describe('another project', () => {
     const headers =
       path === '/file' || path === '/stage' ? { 'content-type': 'application/octet-stream' } : {}
 
-    const reply = await api.face.ask(method, `/image/v2/images/${id}${path}`, {
+    const reply = await api.http.ask(method, `/image/v2/images/${id}${path}`, {
       token: api.demo,
       body,
       headers,
@@ -60,7 +60,7 @@ describe('another project', () => {
     expect((await api.show(api.demo, id)).status).toBe(200)
     expect(await api.listed(api.demo, `id=${id}`)).toEqual([id])
     expect(
-      (await api.face.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })).status,
+      (await api.http.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })).status,
     ).toBe(403)
     expect((await api.upload(api.demo, id, 'x')).status).toBe(403)
   })
@@ -75,12 +75,12 @@ describe('another project', () => {
   test('cannot be given an image, nor the public one, by a user', async () => {
     const draft = (more: object) => ({ token: api.demo, body: { name: 'x', ...more } })
 
-    const foreign = await api.face.ask(
+    const foreign = await api.http.ask(
       'POST',
       '/image/v2/images',
       draft({ owner: api.adminProject }),
     )
-    const open = await api.face.ask('POST', '/image/v2/images', draft({ visibility: 'public' }))
+    const open = await api.http.ask('POST', '/image/v2/images', draft({ visibility: 'public' }))
 
     expect(foreign.status).toBe(403)
     expect(open.status).toBe(403)
@@ -92,14 +92,14 @@ describe('a cell', () => {
   const internal = async (id: string, ticket: string | undefined) => {
     const url = `http://cloud.test:8774/image/internal/images/${id}/file`
     const headers = new Headers(ticket === undefined ? {} : { 'x-weir-image-ticket': ticket })
-    const response = await api.face.app.request(url, { headers })
+    const response = await api.http.app.request(url, { headers })
     return checkedStream({ method: 'GET', url, headers, body: undefined }, response)
   }
 
   test('reads a private image with a ticket and without a token', async () => {
     const id = await api.active(api.demo, Buffer.from('for a cell'), { visibility: 'private' })
     const other = await api.active(api.demo, Buffer.from('another'))
-    const ticket = ticketForCell(api.face.gateway.images, id, cellId)
+    const ticket = ticketForCell(api.http.gateway.images, id, cellId)
 
     expect(await (await internal(id, ticket)).text()).toBe('for a cell')
     expect((await internal(other, ticket)).status).toBe(401)
@@ -112,7 +112,7 @@ describe('a boot', () => {
   const flavor = { memoryMb: 128, rootGb: 1 }
   const boot = (id: string, wanted = flavor) =>
     imageForBoot(
-      api.face.gateway.images,
+      api.http.gateway.images,
       { projectId: api.demoProject, isAdmin: false },
       id,
       wanted,

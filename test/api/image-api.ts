@@ -2,14 +2,14 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { checkedStream } from '../env/api/check-response.ts'
-import { type Face, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
 import { listOf, textOf } from './json.ts'
 
 export const SIZE_MAX = 1_000_000
 
 /** The image service of a gateway, with an administrator's and a user's token. */
 export class ImageApi implements AsyncDisposable {
-  readonly face: Face
+  readonly http: HttpApi
   readonly admin: string
   readonly demo: string
   readonly adminProject: string
@@ -18,12 +18,12 @@ export class ImageApi implements AsyncDisposable {
 
   constructor(
     world: IdentityWorld,
-    face: Face,
+    http: HttpApi,
     tokens: { readonly admin: string; readonly demo: string },
     projects: { readonly admin: string; readonly demo: string },
   ) {
     this.#world = world
-    this.face = face
+    this.http = http
     this.admin = tokens.admin
     this.demo = tokens.demo
     this.adminProject = projects.admin
@@ -33,7 +33,7 @@ export class ImageApi implements AsyncDisposable {
   /** The id of a new raw image. */
   async create(token: string, draft: object = {}): Promise<string> {
     const body = { name: 'tiny', disk_format: 'raw', container_format: 'bare', ...draft }
-    const reply = await this.face.ask('POST', '/image/v2/images', { token, body })
+    const reply = await this.http.ask('POST', '/image/v2/images', { token, body })
     if (reply.status !== 201) throw new Error(`create answered ${JSON.stringify(reply.body)}`)
     return textOf(reply.body['id'])
   }
@@ -65,11 +65,11 @@ export class ImageApi implements AsyncDisposable {
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Reply> {
-    return this.face.ask(method, `/image/v2${path}`, { token, body, headers })
+    return this.http.ask(method, `/image/v2${path}`, { token, body, headers })
   }
 
   show(token: string, id: string): Promise<Reply> {
-    return this.face.ask('GET', `/image/v2/images/${id}`, { token })
+    return this.http.ask('GET', `/image/v2/images/${id}`, { token })
   }
 
   async download(
@@ -82,14 +82,14 @@ export class ImageApi implements AsyncDisposable {
 
   /** The ids of a page. */
   async listed(token: string, query: string): Promise<readonly string[]> {
-    const reply = await this.face.ask('GET', `/image/v2/images?${query}`, { token })
+    const reply = await this.http.ask('GET', `/image/v2/images?${query}`, { token })
     if (reply.status !== 200) throw new Error(`list answered ${JSON.stringify(reply.body)}`)
     return listOf(reply.body['images']).map((image) => textOf(image['id']))
   }
 
   /** Every file the store has. */
   async storedFiles(): Promise<readonly string[]> {
-    const { imageDirectory } = this.face.gateway.config
+    const { imageDirectory } = this.http.gateway.config
     const folders = ['contents', 'incoming'].map((name) => join(imageDirectory, name))
     return (await Promise.all(folders.map((folder) => readdir(folder)))).flat()
   }
@@ -103,17 +103,17 @@ export class ImageApi implements AsyncDisposable {
     const url = `http://cloud.test:8774/image/v2/images/${path}`
     const headers = new Headers(given)
     const init = { method, headers, body, duplex: 'half' } as RequestInit
-    const response = await this.face.app.request(url, init)
+    const response = await this.http.app.request(url, init)
     return checkedStream({ method, url, headers, body: undefined }, response)
   }
 
   /** The same service at another gateway of the deployment. */
   async atAnother(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {
-    const face = await this.#world.addGateway(more, ['identity', 'image'])
+    const http = await this.#world.addGateway(more, ['identity', 'image'])
     const { admin, demo, adminProject, demoProject } = this
     return new ImageApi(
       this.#world,
-      face,
+      http,
       { admin, demo },
       { admin: adminProject, demo: demoProject },
     )
@@ -132,13 +132,16 @@ function auth(token: string): Readonly<Record<string, string>> {
 export async function imageApi(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {
   const world = await identityWorld()
   const env = { GATEWAY_IMAGE_SIZE_MAX_BYTES: String(SIZE_MAX), ...more }
-  const face = await world.addGateway(env, ['identity', 'image'])
+  const http = await world.addGateway(env, ['identity', 'image'])
   const { admin, demo } = world.passwords
-  const made = await bootstrapIdentity(face.gateway.db, {
+  const made = await bootstrapIdentity(http.gateway.db, {
     adminPassword: admin,
     demoPassword: demo,
   })
-  const tokens = { admin: await face.logIn('admin', admin), demo: await face.logIn('demo', demo) }
+  const tokens = {
+    admin: await http.logIn('admin', admin),
+    demo: await http.logIn('demo', demo),
+  }
   const projects = { admin: made.adminProjectId, demo: made.demoProjectId }
-  return new ImageApi(world, face, tokens, projects)
+  return new ImageApi(world, http, tokens, projects)
 }

@@ -192,7 +192,7 @@ describe('web-download', () => {
 
   /** An import that a process was at when it died. */
   async function leaveImport(id: string, tries: number): Promise<void> {
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     await db.orm.execute(
       `update images set status = 'importing', upload_id = '${id}' where id = '${id}'`,
     )
@@ -209,7 +209,7 @@ describe('web-download', () => {
     const before = asked.length
     await leaveImport(id, 3)
 
-    api.face.gateway.images.importsDue()
+    api.http.gateway.images.importsDue()
     const task = await endedTask(id)
 
     expect(task).toMatchObject({ status: 'failure' })
@@ -245,12 +245,12 @@ describe('web-download', () => {
     const id = await api.create(api.demo)
     await leaveImport(id, 1)
 
-    expect(await collectImages(api.face.gateway.images, AbortSignal.timeout(10_000))).toMatchObject(
+    expect(await collectImages(api.http.gateway.images, AbortSignal.timeout(10_000))).toMatchObject(
       {
         uploadsAbandoned: 0,
       },
     )
-    api.face.gateway.images.importsDue()
+    api.http.gateway.images.importsDue()
 
     expect((await endedTask(id))['status']).toBe('success')
     expect((await api.show(api.demo, id)).body['status']).toBe('active')

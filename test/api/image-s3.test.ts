@@ -28,15 +28,15 @@ beforeEach(() => s3.front.heal())
 
 async function internal(api: ImageApi, id: string, more: Readonly<Record<string, string>>) {
   const url = `http://cloud.test:8774/image/internal/images/${id}/file`
-  const ticket = ticketForCell(api.face.gateway.images, id, CELL_ID)
+  const ticket = ticketForCell(api.http.gateway.images, id, CELL_ID)
   const headers = new Headers({ 'x-weir-image-ticket': ticket, ...more })
-  const response = await api.face.app.request(url, { headers })
+  const response = await api.http.app.request(url, { headers })
   return checkedStream({ method: 'GET', url, headers, body: undefined }, response)
 }
 
 const contents = async () => {
   const found: string[] = []
-  const { store } = one.face.gateway.images
+  const { store } = one.http.gateway.images
   for await (const each of store.stored(new Date(Date.now() + 3_600_000))) found.push(each)
   return found
 }
@@ -57,13 +57,13 @@ test('images of the same bytes share them, and the last one takes them along', a
   const content = randomBytes(1_000)
   const ids = await Promise.all([one, two].map((api) => api.active(api.demo, content)))
   const remove = (id: string) =>
-    one.face.ask('DELETE', `/image/v2/images/${id}`, { token: one.demo })
+    one.http.ask('DELETE', `/image/v2/images/${id}`, { token: one.demo })
 
   expect(await contents()).toHaveLength(before.length + 1)
   expect((await remove(ids[0] ?? '')).status).toBe(204)
   expect((await two.download(two.demo, ids[1] ?? '')).status).toBe(200)
   expect((await remove(ids[1] ?? '')).status).toBe(204)
-  await collectImages(one.face.gateway.images, AbortSignal.timeout(30_000))
+  await collectImages(one.http.gateway.images, AbortSignal.timeout(30_000))
   expect(await contents()).toEqual(before)
 })
 
@@ -125,8 +125,8 @@ test('images of a deployment that had a directory stay readable, and move to the
   const direct = { 'x-weir-image-direct': 'yes' }
 
   expect((await read(kept)).equals(contents[0] ?? Buffer.alloc(0))).toBe(true)
-  await api.face.ask('DELETE', `/image/v2/images/${deleted}`, { token: api.demo })
-  await collectImages(api.face.gateway.images, AbortSignal.timeout(30_000))
+  await api.http.ask('DELETE', `/image/v2/images/${deleted}`, { token: api.demo })
+  await collectImages(api.http.gateway.images, AbortSignal.timeout(30_000))
 
   await expect.poll(() => former.storedFiles()).toEqual([])
   expect((await read(kept)).equals(contents[0] ?? Buffer.alloc(0))).toBe(true)
@@ -134,7 +134,7 @@ test('images of a deployment that had a directory stay readable, and move to the
 })
 
 test('the metrics count requests to the S3', async () => {
-  const { registry } = one.face.gateway.metrics
+  const { registry } = one.http.gateway.metrics
 
   expect(await registry.metrics()).toMatch(
     /weir_image_store_requests_total\{operation="put",outcome="ok"\} [1-9]/,

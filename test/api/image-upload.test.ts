@@ -27,7 +27,7 @@ function qcow2WithBackingFile(): Buffer {
 }
 
 test('an empty image id, as after a slash behind the list, is not found', async () => {
-  const ask = (path: string) => api.face.ask('GET', path, { token: api.demo })
+  const ask = (path: string) => api.http.ask('GET', path, { token: api.demo })
 
   expect((await ask('/image/v2/images/')).status).toBe(404)
   expect((await ask('/image/v2/images')).status).toBe(200)
@@ -164,12 +164,12 @@ describe('an upload', () => {
 
   test('of a process that died is taken over when its lease is over', async () => {
     const id = await api.create(api.demo)
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     await db.orm.execute(
       `update images set status = 'saving', upload_id = '${id}', upload_expires_at = '2020-01-01' where id = '${id}'`,
     )
 
-    const report = await collectImages(api.face.gateway.images, AbortSignal.timeout(10_000))
+    const report = await collectImages(api.http.gateway.images, AbortSignal.timeout(10_000))
 
     expect(report.uploadsAbandoned).toBe(1)
     expect((await api.show(api.demo, id)).body['status']).toBe('queued')

@@ -22,7 +22,7 @@ describe('discovery', () => {
     ['/image/', 300],
     ['/image/versions', 200],
   ] as const)('GET %s lists versions without a token', async (path, status) => {
-    const reply = await api.face.ask('GET', path)
+    const reply = await api.http.ask('GET', path)
 
     expect(reply.status).toBe(status)
     expect(listOf(reply.body['versions'])[0]).toEqual({
@@ -33,7 +33,7 @@ describe('discovery', () => {
   })
 
   test('the schemas list the attributes of an image', async () => {
-    const reply = await api.face.ask('GET', '/image/v2/schemas/image', { token: api.demo })
+    const reply = await api.http.ask('GET', '/image/v2/schemas/image', { token: api.demo })
 
     expect(reply.status).toBe(200)
     expect(reply.body['properties']).toHaveProperty('os_hash_value')
@@ -87,7 +87,9 @@ describe('an image', () => {
     expect(file.headers.get('content-length')).toBe('300000')
     expect(await api.storedFiles()).toEqual([createHash('sha256').update(content).digest('hex')])
 
-    const deleted = await api.face.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })
+    const deleted = await api.http.ask('DELETE', `/image/v2/images/${id}`, {
+      token: api.demo,
+    })
 
     expect(deleted.status).toBe(204)
     expect((await api.show(api.demo, id)).status).toBe(404)
@@ -103,11 +105,11 @@ describe('an image', () => {
     ])
     expect(await api.storedFiles()).toHaveLength(1)
 
-    await api.face.ask('DELETE', `/image/v2/images/${ids[0]}`, { token: api.demo })
-    await api.face.ask('DELETE', `/image/v2/images/${ids[1]}`, { token: api.admin })
+    await api.http.ask('DELETE', `/image/v2/images/${ids[0]}`, { token: api.demo })
+    await api.http.ask('DELETE', `/image/v2/images/${ids[1]}`, { token: api.admin })
     const kept = await api.download(api.demo, ids[2])
     expect(Buffer.from(await kept.arrayBuffer()).equals(content)).toBe(true)
-    await api.face.ask('DELETE', `/image/v2/images/${ids[2]}`, { token: api.demo })
+    await api.http.ask('DELETE', `/image/v2/images/${ids[2]}`, { token: api.demo })
 
     expect(await api.storedFiles()).toEqual([])
   })
@@ -116,7 +118,9 @@ describe('an image', () => {
     const content = randomBytes(1000)
     const rounds = Array.from({ length: 10 }, async () => {
       const id = await api.active(api.demo, content)
-      const reply = await api.face.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })
+      const reply = await api.http.ask('DELETE', `/image/v2/images/${id}`, {
+        token: api.demo,
+      })
       expect(reply.status).toBe(204)
     })
 
@@ -124,14 +128,14 @@ describe('an image', () => {
     const last = await api.active(api.demo, content)
 
     expect(await api.storedFiles()).toHaveLength(1)
-    await api.face.ask('DELETE', `/image/v2/images/${last}`, { token: api.demo })
+    await api.http.ask('DELETE', `/image/v2/images/${last}`, { token: api.demo })
     expect(await api.storedFiles()).toEqual([])
   })
 
   test('is patched by attribute, property and tag', async () => {
     const id = await api.create(api.demo, { os_distro: 'debian' })
     const patch = (operations: unknown) =>
-      api.face.ask('PATCH', `/image/v2/images/${id}`, {
+      api.http.ask('PATCH', `/image/v2/images/${id}`, {
         token: api.demo,
         body: operations,
         headers: { 'content-type': PATCH },
@@ -143,10 +147,10 @@ describe('an image', () => {
       { op: 'remove', path: '/os_distro' },
     ])
     const readOnly = await patch([{ op: 'replace', path: '/status', value: 'active' }])
-    const tagged = await api.face.ask('PUT', `/image/v2/images/${id}/tags/blue`, {
+    const tagged = await api.http.ask('PUT', `/image/v2/images/${id}/tags/blue`, {
       token: api.demo,
     })
-    const untagged = await api.face.ask('DELETE', `/image/v2/images/${id}/tags/red`, {
+    const untagged = await api.http.ask('DELETE', `/image/v2/images/${id}/tags/red`, {
       token: api.demo,
     })
 
@@ -195,7 +199,7 @@ describe('an image', () => {
   test('that is protected is not deleted', async () => {
     const id = await api.create(api.demo, { protected: true })
 
-    const reply = await api.face.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })
+    const reply = await api.http.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })
 
     expect(reply.status).toBe(403)
     expect(reply.body['error']!['message']).toContain('protected')
@@ -204,18 +208,18 @@ describe('an image', () => {
   test('that is deactivated gives its content to administrators only', async () => {
     const id = await api.active(api.demo, Buffer.from('content'))
     const actions = `/image/v2/images/${id}/actions`
-    expect((await api.face.ask('POST', `${actions}/deactivate`, { token: api.demo })).status).toBe(
+    expect((await api.http.ask('POST', `${actions}/deactivate`, { token: api.demo })).status).toBe(
       204,
     )
 
     const file = `/image/v2/images/${id}/file`
-    expect((await api.face.ask('GET', file, { token: api.demo })).status).toBe(403)
-    expect((await api.face.ask('GET', file, { token: api.admin })).status).toBe(200)
+    expect((await api.http.ask('GET', file, { token: api.demo })).status).toBe(403)
+    expect((await api.http.ask('GET', file, { token: api.admin })).status).toBe(200)
 
-    expect((await api.face.ask('POST', `${actions}/reactivate`, { token: api.demo })).status).toBe(
+    expect((await api.http.ask('POST', `${actions}/reactivate`, { token: api.demo })).status).toBe(
       204,
     )
-    expect((await api.face.ask('GET', file, { token: api.demo })).status).toBe(200)
+    expect((await api.http.ask('GET', file, { token: api.demo })).status).toBe(200)
   })
 })
 
@@ -260,7 +264,7 @@ describe('a list', () => {
     const seen: string[] = []
     let path: string | undefined = `/v2/images?weir_page=${mark}&sort=name:asc&limit=2`
     for (let pages = 0; path !== undefined && pages < 5; pages += 1) {
-      const reply: Reply = await api.face.ask('GET', `/image${path}`, { token: api.demo })
+      const reply: Reply = await api.http.ask('GET', `/image${path}`, { token: api.demo })
       seen.push(...listOf(reply.body['images']).map((image) => textOf(image['id'])))
       path = textOf(reply.body['next'])
     }
@@ -283,7 +287,7 @@ describe('a list', () => {
     'size_min=-1',
     'member_status=odd',
   ])('with %s is refused', async (query) => {
-    const reply = await api.face.ask('GET', `/image/v2/images?${query}`, { token: api.demo })
+    const reply = await api.http.ask('GET', `/image/v2/images?${query}`, { token: api.demo })
 
     expect(reply.status).toBe(400)
   })
@@ -301,7 +305,7 @@ describe('a create body', () => {
     [{ os_glance_x: 'y' }, 403],
     [{ number: 3 }, 400],
   ] as const)('%j is refused with %d', async (body, status) => {
-    const reply = await api.face.ask('POST', '/image/v2/images', { token: api.demo, body })
+    const reply = await api.http.ask('POST', '/image/v2/images', { token: api.demo, body })
 
     expect(reply.status, JSON.stringify(reply.body)).toBe(status)
   })
@@ -310,7 +314,10 @@ describe('a create body', () => {
     const id = '3f1b9a52-3f59-4bd6-9bb5-0f6bd8a7ce11'
     expect(await api.create(api.demo, { id })).toBe(id)
 
-    const again = await api.face.ask('POST', '/image/v2/images', { token: api.admin, body: { id } })
+    const again = await api.http.ask('POST', '/image/v2/images', {
+      token: api.admin,
+      body: { id },
+    })
 
     expect(again.status).toBe(409)
   })

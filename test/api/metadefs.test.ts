@@ -203,9 +203,9 @@ test('tags are set at once or one by one', async () => {
   expect(await tags()).toEqual(['a', 'b'])
   const headers = { 'x-openstack-append': 'True' }
   const asked = { token: api.admin, body: { tags: [{ name: 'c' }] }, headers }
-  expect((await api.face.ask('POST', `/image/v2${path}`, asked)).status).toBe(201)
+  expect((await api.http.ask('POST', `/image/v2${path}`, asked)).status).toBe(201)
   expect(await tags()).toEqual(['a', 'b', 'c'])
-  expect((await api.face.ask('POST', `/image/v2${path}`, asked)).status).toBe(409)
+  expect((await api.http.ask('POST', `/image/v2${path}`, asked)).status).toBe(409)
 
   expect(await expectStatus(201, 'POST', `${path}/d`)).toMatchObject({ name: 'd' })
   await expectStatus(409, 'POST', `${path}/d`)

@@ -1,7 +1,7 @@
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { reportOvn } from '#test/env/network-objects.ts'
 import {
-  type Face,
+  type HttpApi,
   type IdentityWorld,
   identityWorld,
   type Json,
@@ -18,7 +18,7 @@ export interface Refusal {
 
 /** The network service of a gateway, with an administrator's and a user's token. */
 export class NetworkApi implements AsyncDisposable {
-  readonly face: Face
+  readonly http: HttpApi
   readonly admin: string
   readonly demo: string
   readonly adminProject: string
@@ -28,12 +28,12 @@ export class NetworkApi implements AsyncDisposable {
 
   constructor(
     world: IdentityWorld,
-    face: Face,
+    http: HttpApi,
     tokens: { readonly admin: string; readonly demo: string },
     projects: { readonly admin: string; readonly demo: string },
   ) {
     this.#world = world
-    this.face = face
+    this.http = http
     this.admin = tokens.admin
     this.demo = tokens.demo
     this.adminProject = projects.admin
@@ -42,17 +42,17 @@ export class NetworkApi implements AsyncDisposable {
 
   /** Afterwards a cell is known to have the network engine OVN. */
   connectOvn(): Promise<void> {
-    return reportOvn(this.face.gateway.db)
+    return reportOvn(this.http.gateway.db)
   }
 
   ask(token: string, method: string, path: string, body?: object): Promise<Reply> {
-    return this.face.ask(method, `${NET}/${path}`, { token, body })
+    return this.http.ask(method, `${NET}/${path}`, { token, body })
   }
 
   /** A request for one revision of an object. */
   askFor(revision: number, method: string, path: string, body?: object): Promise<Reply> {
     const headers = { 'if-match': `revision_number=${revision}` }
-    return this.face.ask(method, `${NET}/${path}`, { token: this.demo, body, headers })
+    return this.http.ask(method, `${NET}/${path}`, { token: this.demo, body, headers })
   }
 
   /** The new object; `path` is the collection's. */
@@ -97,19 +97,22 @@ export class NetworkApi implements AsyncDisposable {
 
 export async function networkApi(): Promise<NetworkApi> {
   const world = await identityWorld()
-  const face = await world.addGateway({ GATEWAY_DATABASE_CONNECTIONS: '8' }, [
+  const http = await world.addGateway({ GATEWAY_DATABASE_CONNECTIONS: '8' }, [
     'identity',
     'network',
     'federation',
   ])
   const { admin, demo } = world.passwords
-  const made = await bootstrapIdentity(face.gateway.db, {
+  const made = await bootstrapIdentity(http.gateway.db, {
     adminPassword: admin,
     demoPassword: demo,
   })
-  const tokens = { admin: await face.logIn('admin', admin), demo: await face.logIn('demo', demo) }
+  const tokens = {
+    admin: await http.logIn('admin', admin),
+    demo: await http.logIn('demo', demo),
+  }
   const projects = { admin: made.adminProjectId, demo: made.demoProjectId }
-  return new NetworkApi(world, face, tokens, projects)
+  return new NetworkApi(world, http, tokens, projects)
 }
 
 export function idOf(object: Json): string {

@@ -29,7 +29,7 @@ describe('a boot', () => {
     networks: RequestedNetworks,
     more: { securityGroups?: readonly string[]; serversMax?: number } = {},
   ) =>
-    planNics(api.face.gateway.networks, requester, {
+    planNics(api.http.gateway.networks, requester, {
       networks,
       securityGroups: [],
       serversMax: 1,
@@ -39,7 +39,7 @@ describe('a boot', () => {
   const demoUser = () => ({ projectId: api.demoProject, isAdmin: false })
 
   test('gets a port per network, which go with the server, and a user port, which stays', async () => {
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     const first = await api.networkWithSubnet(api.demo, { name: 'first' })
     const second = await api.networkWithSubnet(api.demo, { name: 'second' })
     const userPort = await api.make(api.demo, 'ports', { network_id: idOf(second) })
@@ -86,7 +86,7 @@ describe('a boot', () => {
   })
 
   test('does not attach a port that merely names its server as its device', async () => {
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     const own = await api.networkWithSubnet(api.demo)
     const shared = await api.networkWithSubnet(api.admin, { shared: true })
     const serverId = randomUUID()
@@ -105,7 +105,7 @@ describe('a boot', () => {
   })
 
   test('keeps its ports when their owner changes their device', async () => {
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     const own = await api.networkWithSubnet()
     const serverId = randomUUID()
     const decided = await plan(demoUser(), [{ networkId: idOf(own) }])
@@ -125,7 +125,7 @@ describe('a boot', () => {
   })
 
   test('of two that want one port is had by one', async () => {
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     const made = await api.networkWithSubnet()
     const port = await api.make(api.demo, 'ports', { network_id: idOf(made) })
     const decided = await plan(demoUser(), [{ portId: idOf(port) }])
@@ -219,7 +219,7 @@ describe('a boot', () => {
     const decided = await plan(requester, [{ networkId: idOf(made) }, { networkId: idOf(made) }])
     const serverId = randomUUID()
 
-    const boot = api.face.gateway.db.transaction((tx) =>
+    const boot = api.http.gateway.db.transaction((tx) =>
       allocatePorts(tx, { serverId, zone: '', nicsBefore: 0, now }, decided),
     )
 

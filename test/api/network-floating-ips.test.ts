@@ -53,7 +53,7 @@ test('a floating IP is refused while no cell could lead it anywhere', async () =
   await api.connectOvn()
   outside = idOf(await api.network(api.admin, { 'router:external': true }))
   outsideSubnet = idOf(await api.subnet(outside, api.admin, { cidr: '203.0.113.0/24' }))
-  const { db } = api.face.gateway
+  const { db } = api.http.gateway
   await db.orm.execute('update host_index set view = json_remove(view, "$.capabilities[0]")')
 
   expect(await refused({})).toMatchObject({

@@ -35,7 +35,7 @@ describe('a list', () => {
     )
     const [link] = listOf(firstPage.body['networks_links'])
     const href = textOf(link?.['href']).replace('http://cloud.test:8774', '')
-    const secondPage = await api.face.ask('GET', href, { token: api.demo })
+    const secondPage = await api.http.ask('GET', href, { token: api.demo })
 
     expect(some).toHaveLength(2)
     expect(some[0]).toEqual({ id: expect.any(String), name })

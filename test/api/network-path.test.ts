@@ -14,7 +14,7 @@ afterAll(async () => {
 })
 
 const explain = (query: Readonly<Record<string, string>>, token = api.admin) =>
-  api.face.ask('GET', `/federation/v1/network-path?${new URLSearchParams(query).toString()}`, {
+  api.http.ask('GET', `/federation/v1/network-path?${new URLSearchParams(query).toString()}`, {
     token,
   })
 const addressOf = (port: Json) => textOf((port['fixed_ips'] as unknown as Json[])[0]!['ip_address'])

@@ -134,7 +134,7 @@ describe('a port forwarding', () => {
     const address = textOf((await shown(ip))['floating_ip_address'])
 
     const path = `/federation/v1/network-path?from=198.51.100.7&to=${address}`
-    const { status, body } = await api.face.ask('GET', path, { token: api.admin })
+    const { status, body } = await api.http.ask('GET', path, { token: api.admin })
 
     expect(status).toBe(409)
     expect(JSON.stringify(body)).toContain(
@@ -284,7 +284,7 @@ describe('a port forwarding', () => {
 
     expect(await refused(theirs, fields)).toMatchObject({ status: 404, type: 'FloatingIPNotFound' })
     expect((await forward(ip, fields, api.admin)).status).toBe(201)
-    const { db } = api.face.gateway
+    const { db } = api.http.gateway
     await db.orm.execute('update host_index set view = json_remove(view, "$.capabilities[0]")')
     expect(await refused(ip, { ...fields, external_port: 23 })).toMatchObject({
       status: 501,

@@ -26,7 +26,7 @@ const share = (networkId: string, target: string, token = api.admin) =>
   api.make(token, POLICIES, policy(networkId, target))
 const plan = (networkId?: string) =>
   planNics(
-    api.face.gateway.networks,
+    api.http.gateway.networks,
     { projectId: api.demoProject, isAdmin: false },
     {
       networks: networkId === undefined ? undefined : [{ networkId }],

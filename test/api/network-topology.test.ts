@@ -25,7 +25,7 @@ describe('an auto-allocated topology', () => {
   const get = (query = '') => api.ask(api.demo, 'GET', `${path()}${query}`)
   const plan = () =>
     planNics(
-      api.face.gateway.networks,
+      api.http.gateway.networks,
       { projectId: api.demoProject, isAdmin: false },
       { networks: 'auto', securityGroups: [], serversMax: 1 },
     )

@@ -20,7 +20,7 @@ describe('discovery', () => {
   test.each(['/networking', '/networking/'])(
     'GET %s lists the version without a token',
     async (path) => {
-      const reply = await api.face.ask('GET', path)
+      const reply = await api.http.ask('GET', path)
 
       expect(reply.status).toBe(200)
       expect(reply.body['versions']).toEqual([
@@ -48,7 +48,7 @@ describe('discovery', () => {
       sampleHost('agent-1', { zone: 'left', capabilities: ['firewall'] }),
       sampleHost('agent-2', { zone: 'right', isDisabled: true }),
     ]
-    await api.face.gateway.db.transaction((tx) => applyHostViews(tx, newId(), [left, right]))
+    await api.http.gateway.db.transaction((tx) => applyHostViews(tx, newId(), [left, right]))
 
     // No heartbeat of their cell has come.
     expect(await api.list(api.demo, 'availability_zones')).toEqual([

@@ -5,7 +5,7 @@ import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { listen } from '#gateway/listen.ts'
 import { Relay } from '#test/env/relay.ts'
 import { testServices } from '#test/env/services.ts'
-import { type Face, type IdentityWorld, identityWorld, passwordAuth } from './identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld, passwordAuth } from './identity-world.ts'
 
 /** A way to the database that can be cut: the run's MariaDB serves other tests, too. */
 class CuttableRoute implements AsyncDisposable {
@@ -53,7 +53,7 @@ class CuttableRoute implements AsyncDisposable {
 
 let world: IdentityWorld
 let route: CuttableRoute
-let face: Face
+let http: HttpApi
 let token: string
 
 beforeAll(async () => {
@@ -62,10 +62,10 @@ beforeAll(async () => {
   route = new CuttableRoute(new URL(url))
   url.port = String(await route.listen())
   url.hostname = '127.0.0.1'
-  face = await world.addGateway({ GATEWAY_DATABASE_URL: url.href })
+  http = await world.addGateway({ GATEWAY_DATABASE_URL: url.href })
   const { admin, demo } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword: admin, demoPassword: demo })
-  token = await face.logIn('admin', admin)
+  await bootstrapIdentity(http.gateway.db, { adminPassword: admin, demoPassword: demo })
+  token = await http.logIn('admin', admin)
 })
 
 afterAll(async () => {
@@ -73,7 +73,7 @@ afterAll(async () => {
   await route?.[Symbol.asyncDispose]()
 })
 
-const statusOf = async (path: string) => (await face.ask('GET', path, { token })).status
+const statusOf = async (path: string) => (await http.ask('GET', path, { token })).status
 
 test('without its database a gateway answers 503 with Retry-After, lives, and recovers by itself', async () => {
   expect([await statusOf('/v3/regions'), await statusOf('/readyz')]).toEqual([200, 200])
@@ -83,7 +83,7 @@ test('without its database a gateway answers 503 with Retry-After, lives, and re
   await expect.poll(() => statusOf('/v3/users')).toBe(503)
   // A token known from before is honoured only while revocations can be read.
   await expect.poll(() => statusOf('/v3/regions')).toBe(503)
-  const refused = await face.ask('GET', '/v3/regions', { token })
+  const refused = await http.ask('GET', '/v3/regions', { token })
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
   expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 503])
 
@@ -94,9 +94,9 @@ test('without its database a gateway answers 503 with Retry-After, lives, and re
 })
 
 test('/version needs no token, and /metrics that of an operator', async () => {
-  const version = await face.ask('GET', '/version')
-  const strange = await face.ask('GET', '/metrics')
-  const metrics = await face.ask('GET', '/metrics', { token })
+  const version = await http.ask('GET', '/version')
+  const strange = await http.ask('GET', '/metrics')
+  const metrics = await http.ask('GET', '/metrics', { token })
 
   expect(version.body).toMatchObject({ microversions: { min: '2.1' } })
   expect([strange.status, metrics.status]).toEqual([401, 200])
@@ -104,7 +104,7 @@ test('/version needs no token, and /metrics that of an operator', async () => {
 })
 
 test('the plain document of the API is served', async () => {
-  const { status, body } = await face.ask('GET', '/openapi/identity.json')
+  const { status, body } = await http.ask('GET', '/openapi/identity.json')
 
   expect(status).toBe(200)
   expect(JSON.stringify(body)).not.toContain('x-policy')
@@ -115,7 +115,7 @@ test.each([
   ['/compute/v2.1/nothing', 'message code title'],
   ['/networking/v2.0/nothing', 'NeutronError'],
 ])('%s, which is not there, answers 404 as its service words it', async (path, envelope) => {
-  const { status, body, headers } = await face.ask('GET', path, { token })
+  const { status, body, headers } = await http.ask('GET', path, { token })
 
   expect([status, Object.keys(body)]).toEqual([404, envelope.split(' ')])
   expect(headers.get('x-openstack-request-id')).toMatch(/^req-/)
@@ -149,7 +149,7 @@ test('without the bus a gateway is not ready, and is again once it is back', asy
 })
 
 test('a peer that hangs up in the middle of a body causes no error in the log', async () => {
-  const { gateway } = face
+  const { gateway } = http
   const errors = vi.spyOn(gateway.log, 'error')
   const warnings = vi.spyOn(gateway.log, 'warn')
   await using listening = await listen(gateway)
@@ -186,7 +186,7 @@ test('a user who requests too many tokens is told when to retry', async () => {
 })
 
 test('by default a project has 60,000 requests a minute, and no more', () => {
-  const { requestLimiter } = face.gateway
+  const { requestLimiter } = http.gateway
   const taken = Array.from({ length: 60_000 }, () => requestLimiter?.take('busy'))
 
   expect(new Set(taken)).toEqual(new Set([0]))

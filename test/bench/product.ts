@@ -18,7 +18,7 @@ import { requestBytes } from './request.ts'
 import { ServerCounter } from './server-counter.ts'
 import type { Target } from './target.ts'
 
-/** The product at work, as `./weir up --driver fake` starts it, in a folder of its own. */
+/** The product at work, as `./weir up --driver fake` starts it, in a directory of its own. */
 export interface Product extends Target {
   readonly layout: Layout
   /** The request `hundred` at another microversion. */

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { whyNoClient } from '#test/env/client-program.ts'
 import { administrator, IdentityClient, type Shown } from '../api/identity-client.ts'
-import { type Face, type IdentityWorld, identityWorld } from '../api/identity-world.ts'
+import { type HttpApi, type IdentityWorld, identityWorld } from '../api/identity-world.ts'
 
 // Signatures are made by Keystone's own client, which other services use.
 
 const why = whyNoClient('python3-keystoneclient')
 
 let world: IdentityWorld
-let face: Face
+let http: HttpApi
 let admin: IdentityClient
 let demo: IdentityClient
 let user: string
@@ -22,11 +22,11 @@ let keys: { readonly access: string; readonly secret: string }
 beforeAll(async () => {
   if (why !== undefined) return
   world = await identityWorld()
-  face = await world.addGateway()
+  http = await world.addGateway()
   const { admin: adminPassword, demo: demoPassword } = world.passwords
-  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
-  admin = await administrator(face, adminPassword)
-  demo = new IdentityClient(face, await face.logIn('demo', demoPassword))
+  await bootstrapIdentity(http.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(http, adminPassword)
+  demo = new IdentityClient(http, await http.logIn('demo', demoPassword))
   user = (await admin.list('/v3/users?name=demo'))[0]!.id
   project = (await admin.list('/v3/projects?name=demo'))[0]!.id
   keys = await newKeys()
@@ -97,7 +97,7 @@ describe.skipIf(why !== undefined)(`a service gets a token (${why ?? 'installed'
       body: { token: { user: { id: user }, project: { id: project }, methods: ['ec2credential'] } },
     })
     const token = reply.headers.get('x-subject-token') ?? ''
-    const own = new IdentityClient(face, token)
+    const own = new IdentityClient(http, token)
     expect(await own.list('/v3/auth/projects', 'projects')).toMatchObject([{ id: project }])
   })
 

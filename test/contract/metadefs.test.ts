@@ -6,7 +6,7 @@ import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { rescueDevice } from '#drivers/libvirt/domains/rescue-device.ts'
 import { EXTRA_SPECS } from '#drivers/libvirt/extra-specs.ts'
 import type { DomainSubject } from '#drivers/libvirt/instance-record.ts'
-import { askedPlacement } from '#drivers/libvirt/placement/asked-placement.ts'
+import { requestedPlacement } from '#drivers/libvirt/placement/requested-placement.ts'
 import { checkExtraSpecs } from '#gateway/app/flavors/extra-spec-rules.ts'
 import { BUILT_IN } from '#gateway/app/images/metadefs/built-in.ts'
 import { isMeantForNova } from '#gateway/app/images/nova-properties.ts'
@@ -47,7 +47,7 @@ function problemOf(extraSpecs: object, imageProperties: object): string | undefi
   const subject = { flavor, imageProperties } as unknown as DomainSubject
   try {
     guestOptions(subject)
-    askedPlacement(subject)
+    requestedPlacement(subject)
     rescueDevice(imageProperties as Readonly<Record<string, string>>)
     return undefined
   } catch (error) {

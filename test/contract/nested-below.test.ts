@@ -7,7 +7,7 @@ import {
   type NetworkId,
   newId,
 } from '#common/ids.ts'
-import type { AskedOfGuest, Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, GuestConfig, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { FilterRule, PortFilter } from '#drivers/firewall.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { createServer, untilStatus } from '../env/api/servers.ts'
@@ -16,7 +16,7 @@ import { type NestedHarness, startNestedHarness } from './nested-harness.ts'
 
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
-const NOTHING_ASKED: AskedOfGuest = {
+const NOTHING_ASKED: GuestConfig = {
   metadata: {},
   keypair: null,
   userData: null,

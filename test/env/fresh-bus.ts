@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createAccount } from '@nats-io/nkeys'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectSystem } from '#deploy/nats/connect-system.ts'
-import { AccountKeeper, type KeptAccount } from '#gateway/bus/account-keeper.ts'
+import { AccountPublisher, type KeptAccount } from '#gateway/bus/account-keeper.ts'
 import {
   computePermissions,
   gatewayAccount,
@@ -29,7 +29,7 @@ export class FreshBus implements AsyncDisposable {
   readonly #system: NatsConnection
   readonly #gatewayKey: string
   readonly #gatewaySeed: string
-  readonly #keeper: AccountKeeper
+  readonly #keeper: AccountPublisher
   #accounts: readonly (OwnedCellAccount & KeptAccount)[] = []
 
   constructor(services: BusServices, system: NatsConnection) {
@@ -39,7 +39,7 @@ export class FreshBus implements AsyncDisposable {
     this.#system = system
     this.#gatewayKey = gateway.getPublicKey()
     this.#gatewaySeed = new TextDecoder().decode(gateway.getSeed())
-    this.#keeper = new AccountKeeper(
+    this.#keeper = new AccountPublisher(
       { system, operatorSeed: services.natsKeys.operatorSeed },
       this.#gatewayKey,
       async () => this.#accounts,

@@ -7,7 +7,7 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { readRelease } from '#common/release.ts'
 import { projectRoot } from '#deploy/paths.ts'
-import { layTree } from '#deploy/release/tree.ts'
+import { copyTree } from '#deploy/release/tree.ts'
 import type { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { isFullRun } from '../env/full-run.ts'
@@ -42,7 +42,7 @@ describe.skipIf(!isFullRun)('a release', () => {
   let load: SteadyLoad
 
   beforeAll(async () => {
-    await layTree(next)
+    await copyTree(next)
     const file = join(next, 'package.json')
     const text = readFileSync(file, 'utf8')
     writeFileSync(file, text.replace(/"version": "[^"]+"/, `"version": "${NEXT}"`))

@@ -220,18 +220,18 @@ describe.skipIf(why !== undefined)(
         const keeper = instanceSpec(harness.image, {
           nics: [{ ...nic, macAddress: 'fa:16:3e:00:00:14', fixedIps: nic.fixedIps }],
         })
-        const heir = instanceSpec(harness.image, { nics: [nic] })
+        const successor = instanceSpec(harness.image, { nics: [nic] })
         await driver.spawn(keeper, signal())
 
-        await driver.spawn(heir, signal())
+        await driver.spawn(successor, signal())
 
         const [network] = (await harness.virsh('net-list', '--name')).trim().split('\n')
         const dhcp = await harness.virsh('net-dumpxml', network!)
         expect(dhcp).toContain("mac='fa:16:3e:00:00:13' ip='10.92.0.10'")
         expect(dhcp).not.toContain('fa:16:3e:00:00:14')
         await driver.destroy(keeper.id, signal())
-        await driver.destroy(heir.id, signal())
-        expect(await harness.leftovers(heir.id)).toEqual([])
+        await driver.destroy(successor.id, signal())
+        expect(await harness.leftovers(successor.id)).toEqual([])
       })
 
       test('domains and networks of others are neither listed nor touched', async () => {

@@ -8,12 +8,12 @@ import { domainXml } from '#drivers/libvirt/domains/domain-xml.ts'
 import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { instanceFiles } from '#drivers/libvirt/instance-files.ts'
 import { domainSubject } from '#drivers/libvirt/instance-record.ts'
-import { askedPlacement } from '#drivers/libvirt/placement/asked-placement.ts'
 import { cpuElement } from '#drivers/libvirt/placement/cpu-settings.ts'
 import { hostNodes } from '#drivers/libvirt/placement/host-nodes.ts'
-import { lentDevices } from '#drivers/libvirt/placement/pci-devices.ts'
+import { passthroughDevices } from '#drivers/libvirt/placement/pci-devices.ts'
 import { placeGuest } from '#drivers/libvirt/placement/place-guest.ts'
 import { seenElements } from '#drivers/libvirt/placement/placement-elements.ts'
+import { requestedPlacement } from '#drivers/libvirt/placement/requested-placement.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { largePages, takeLargePages } from './large-pages.ts'
@@ -137,7 +137,7 @@ describe.skipIf(why !== undefined)(
       )
       const subject = domainSubject(spec)
       const host = { nodes, dedicated: [2, 3, 6, 7], devices: [], others: [] }
-      const placement = placeGuest(askedPlacement(subject), subject.flavor, host)
+      const placement = placeGuest(requestedPlacement(subject), subject.flavor, host)
       const { id } = spec
       const files = instanceFiles(harness.host.socketPath, id)
       const xml = domainXml({
@@ -214,7 +214,7 @@ describe.skipIf(why !== undefined)(
       const address = devices.findLast((name) => !name.endsWith('00:00.0'))
       skip(address === undefined, 'this machine has no PCI devices')
       await using lender = await harness.openAs(harness.owner, {
-        pciDevices: lentDevices([`any=${address}`]),
+        pciDevices: passthroughDevices([`any=${address}`]),
       })
       expect((await lender.inventory(signal())).resources).toMatchObject({ CUSTOM_PCI_ANY: 1 })
       // Elsewhere the device would really be taken from the machine.

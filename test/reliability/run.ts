@@ -98,7 +98,7 @@ async function settle(deployment: Deployment, setting: Setting, count: number): 
   const administrator = new Administrator(session, ids, roles[0]!.id)
   const probe = {
     admin: session,
-    doer: {
+    actor: {
       session: new Session({ ...setting, random: ownRandom(setting) }, prober!.users[0]!),
       project: prober!,
       assets,

@@ -93,7 +93,7 @@ export interface ActEffects<A extends Act> {
   /** With its last; what the instance is then. */
   readonly done?: (tx: Tx, acted: Acted<A>) => Promise<InstancePart>
   /** The same for an act that the host could not do. */
-  readonly failed?: (tx: Tx, acted: Acted<A>, isTakenBack: boolean) => Promise<InstancePart>
+  readonly failed?: (tx: Tx, acted: Acted<A>, isRolledBack: boolean) => Promise<InstancePart>
   /** What takes back on the host what was begun there; absent: nothing does, or nothing is left. */
   readonly takeBack?: (act: A) => Act
 }

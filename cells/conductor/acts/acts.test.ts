@@ -331,8 +331,8 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
         await run?.finished
       }
 
-      await using heir = await cellEngine(running, actSaga, undefined, processName)
-      await heir.recover()
+      await using successor = await cellEngine(running, actSaga, undefined, processName)
+      await successor.recover()
 
       const isPromised = dieAt > 1 || when === 'after'
       const isUntouched = undone === 'error' ? 'active' : undone

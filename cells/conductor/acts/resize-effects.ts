@@ -40,10 +40,10 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     await moveMigration(tx, acted, 'finished')
     return { flavor: acted.act.build.flavor }
   },
-  failed: async (tx, acted, isTakenBack) => {
+  failed: async (tx, acted, isRolledBack) => {
     await giveBack(tx, acted)
     await endMigration(acted.deps, tx, acted.instance.id, 'error')
-    return isTakenBack ? {} : { vmState: 'error' }
+    return isRolledBack ? {} : { vmState: 'error' }
   },
   takeBack: ({ build, previous }) => ({
     name: 'revert-resize',

@@ -52,7 +52,7 @@ function takesFrom(
 }
 
 /** Afterwards the server holds on its former host what it held there, and nothing on the other. */
-export async function giveBackClaims(
+export async function revertClaims(
   tx: Tx,
   { operation, order }: Moving,
   build: InstanceBuild,

@@ -1,5 +1,5 @@
 import type { MigrationType } from '#openapi/wire/migration.ts'
-import { claimDestination, giveBackClaims } from './claim-destination.ts'
+import { claimDestination, revertClaims } from './claim-destination.ts'
 import type { HostStep, MovePlan } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
 
@@ -28,10 +28,10 @@ export function coldMove(type: Extract<MigrationType, 'migration' | 'resize'>): 
       await markMigration(tx, moving, 'finished', { over: false })
       return { placed: dest, flavor: buildOf(moving).flavor, vmState: 'resized' }
     },
-    failed: async (tx, moving, places, { isTakenBack, status }) => {
-      await giveBackClaims(tx, moving, buildOf(moving), places)
+    failed: async (tx, moving, places, { isRolledBack, status }) => {
+      await revertClaims(tx, moving, buildOf(moving), places)
       await markMigration(tx, moving, status, { over: true })
-      return isTakenBack ? {} : { vmState: 'error' }
+      return isRolledBack ? {} : { vmState: 'error' }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
-import { giveBackClaims } from './claim-destination.ts'
+import { revertClaims } from './claim-destination.ts'
 import { leave } from './cold-move.ts'
 import type { MovePlan, Moving, Places } from './move.ts'
 import { buildOf, markMigration, sourceOf, stateByPower } from './moved.ts'
@@ -29,7 +29,7 @@ export const revertMove: MovePlan = {
   runs: ({ instance: { powerState } }) => powerState !== POWER_STATES.shutdown,
   done: async (tx, moving, places) => {
     const build = buildOf(moving)
-    await giveBackClaims(tx, moving, build, places)
+    await revertClaims(tx, moving, build, places)
     await markMigration(tx, moving, 'reverted', { over: true })
     return { placed: places.source, flavor: build.flavor, vmState: stateByPower(moving.instance) }
   },

@@ -1,4 +1,4 @@
-import { claimDestination, giveBackClaims } from './claim-destination.ts'
+import { claimDestination, revertClaims } from './claim-destination.ts'
 import { leave } from './cold-move.ts'
 import type { MovePlan, Moving } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
@@ -19,7 +19,7 @@ export const evacuation: MovePlan = {
     return { placed: dest, vmState, launchedAt: moving.at, fault: null }
   },
   failed: async (tx, moving, places, { status }) => {
-    await giveBackClaims(tx, moving, buildOf(moving), places)
+    await revertClaims(tx, moving, buildOf(moving), places)
     await markMigration(tx, moving, status, { over: true })
     return { vmState: 'error' }
   },

@@ -1,4 +1,4 @@
-import { claimDestination, giveBackClaims } from './claim-destination.ts'
+import { claimDestination, revertClaims } from './claim-destination.ts'
 import { leave } from './cold-move.ts'
 import type { MovePlan } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
@@ -25,9 +25,9 @@ export const liveMove: MovePlan = {
     await markMigration(tx, moving, 'completed', { over: true })
     return { placed: dest }
   },
-  failed: async (tx, moving, places, { isTakenBack, status }) => {
-    await giveBackClaims(tx, moving, buildOf(moving), places)
+  failed: async (tx, moving, places, { isRolledBack, status }) => {
+    await revertClaims(tx, moving, buildOf(moving), places)
     await markMigration(tx, moving, status, { over: true })
-    return isTakenBack ? {} : { vmState: 'error' }
+    return isRolledBack ? {} : { vmState: 'error' }
   },
 }

@@ -59,9 +59,9 @@ export interface HostStep {
 /** A step of a move: of one host, or the copy of files from the one host to the other. */
 export type MoveStep = HostStep | 'copy'
 
-export interface HowItFailed {
+export interface MoveFailure {
   /** True: both hosts are as they were before. */
-  readonly isTakenBack: boolean
+  readonly isRolledBack: boolean
   readonly status: MigrationStatus
 }
 
@@ -79,6 +79,6 @@ export interface MovePlan {
     tx: Tx,
     moving: Moving,
     places: Places,
-    how: HowItFailed,
+    how: MoveFailure,
   ) => Promise<InstancePart>
 }

@@ -380,8 +380,8 @@ describe.each(SAGAS)('the saga of %s', (name, before, done, undone) => {
         await run?.finished
       }
 
-      await using heir = await cellEngine(running, moveSaga, undefined, processName)
-      await heir.recover()
+      await using successor = await cellEngine(running, moveSaga, undefined, processName)
+      await successor.recover()
 
       const isPromised = dieAt > 1 || when === 'after'
       await expect.poll(() => settled(operation)).toBe(isPromised ? done : undone)

@@ -223,8 +223,8 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
       await run?.finished
     }
 
-    await using heir = await cellEngine(running, actSaga, undefined, processName)
-    await heir.recover()
+    await using successor = await cellEngine(running, actSaga, undefined, processName)
+    await successor.recover()
 
     const isPromised = dieAt > 1 || when === 'after'
     await expect

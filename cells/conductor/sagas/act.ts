@@ -135,8 +135,8 @@ const settle: LocalStep<Conductor, ActParams> = {
   name: 'settle',
   run: async (tx, call) => {
     const done = call.output<Done>('act') ?? { outcome: 'unwanted' }
-    const isTakenBack = call.output<Done>('take-back')?.outcome === 'done'
-    await end(tx, call, done, isTakenBack || !isHalfDone(done))
+    const isRolledBack = call.output<Done>('take-back')?.outcome === 'done'
+    await end(tx, call, done, isRolledBack || !isHalfDone(done))
     return null
   },
   forwardOnly: true,
@@ -187,7 +187,7 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
 }
 
 /** Once another has taken the instance only says so. */
-async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
+async function end(tx: Tx, call: ActCall, done: Done, isRolledBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
   if (done.outcome === 'unwanted') return reportPreempted(tx, call)
@@ -198,7 +198,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
   const part =
     done.outcome === 'done'
       ? await effects.done?.(tx, acted)
-      : await effects.failed?.(tx, acted, isTakenBack)
+      : await effects.failed?.(tx, acted, isRolledBack)
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   queueActionEnd(tx, deps, to, {

@@ -124,8 +124,8 @@ test.each([
       running.cell.conductor.builds.drop({ id: operation.serverId as InstanceId, attempt: 1 })
     }
 
-    await using heir = await cellEngine(running, bootSaga, undefined, processName)
-    await heir.recover()
+    await using successor = await cellEngine(running, bootSaga, undefined, processName)
+    await successor.recover()
 
     const isPromised = dieAt > 1 || when === 'after'
     await expect.poll(() => left(operation)).toEqual(isPromised ? SERVER : [])

@@ -250,7 +250,7 @@ const settle: LocalStep<Conductor, MoveParams> = {
 }
 
 /** Does nothing once a delete has taken the instance. */
-async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Promise<void> {
+async function end(tx: Tx, call: MoveCall, done: Done, isRolledBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance, name } = params
   if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance))) return
@@ -261,7 +261,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
   const part =
     done.outcome === 'done'
       ? await plan.done(tx, of, places)
-      : await plan.failed(tx, of, places, { isTakenBack, status })
+      : await plan.failed(tx, of, places, { isRolledBack, status })
   const to = afterwards(call, done, of.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   queueActionEnd(tx, deps, to, {

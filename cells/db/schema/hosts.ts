@@ -27,7 +27,7 @@ export const hosts = mysqlTable(
     /** HostNetwork; null: it is joined to no network engine. */
     network: json('network'),
     /** The database was restored since the host was last compared with it: what the host says is believed, once. */
-    isBelieved: boolean('is_believed').notNull().default(false),
+    isAuthoritative: boolean('is_believed').notNull().default(false),
     /** An operator has had it forgotten; it is back once its compute has started again. */
     isDeleted: boolean('is_deleted').notNull().default(false),
     /** The provider's generation when its usage was last put into the feed. */

@@ -5,11 +5,11 @@ import { Failure } from '#common/errors.ts'
 import { withExamples } from '#gateway/cli/examples.ts'
 import { noun } from '#gateway/cli/noun.ts'
 import {
+  DEFAULT_DIRECTORIES,
   endpointUrl,
   FILES,
   type Folders,
   PORTS,
-  USUAL_FOLDERS,
 } from '../../control-plane/control-plane.ts'
 import { readJoinTokenOption } from '../read-secret.ts'
 import { progress, say } from '../say.ts'
@@ -123,8 +123,12 @@ function addGatewayCommands(program: Command): void {
 
 export function withFolders(command: Command): Command {
   return command
-    .option('--directory <directory>', 'Directory of settings and secrets', USUAL_FOLDERS.directory)
-    .option('--state-directory <directory>', 'Directory of data', USUAL_FOLDERS.state)
+    .option(
+      '--directory <directory>',
+      'Directory of settings and secrets',
+      DEFAULT_DIRECTORIES.directory,
+    )
+    .option('--state-directory <directory>', 'Directory of data', DEFAULT_DIRECTORIES.state)
 }
 
 export function foldersOf({ directory, stateDirectory: state }: FolderFlags): Folders {

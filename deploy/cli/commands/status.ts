@@ -26,13 +26,15 @@ export function addStatusCommand(program: Command): void {
       const { processStates } = await import('../../status/process-states.ts')
       const { examineCredentials } = await import('../../doctor/examine-credentials.ts')
       const { examineMembership } = await import('../../doctor/examine-membership.ts')
-      const { describeTroubles, supervisionOf } = await import('../../supervisor/supervision.ts')
+      const { describeEndedProcesses, supervisionOf } = await import(
+        '../../supervisor/supervision.ts'
+      )
       const layout = layoutIn()
       const state = existingState(layout)
       const processes = await processStates(layout, state)
       for (const each of processes) say(lineOf(each))
-      const { pid, troubles } = supervisionOf(layout)
-      for (const line of describeTroubles(troubles)) say(line)
+      const { pid, endedProcesses } = supervisionOf(layout)
+      for (const line of describeEndedProcesses(endedProcesses)) say(line)
       const memoryMib = processes.reduce((sum, each) => sum + each.memoryMib, 0)
       say()
       say(

@@ -76,7 +76,7 @@ async function write(
   image: DiskContent,
   signal: AbortSignal,
 ): Promise<void> {
-  const machine = withRetries(machineOf(node), host.silenceMs)
+  const machine = withRetries(machineOf(node), host.retryForMs)
   const patches = await configPatches(host, node, spec, image, signal)
   await host.liveBoots.remove(spec.id)
   await withinTask(host, signal, (taskSignal) =>
@@ -92,7 +92,7 @@ async function keep(
   boot: LiveBoot,
   signal: AbortSignal,
 ): Promise<void> {
-  await withRetries(machineOf(node), host.silenceMs).power.off(signal)
+  await withRetries(machineOf(node), host.retryForMs).power.off(signal)
   await host.liveBoots.keep(id, boot)
 }
 

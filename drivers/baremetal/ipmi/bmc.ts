@@ -3,7 +3,7 @@ import { abortable } from '../../abortable.ts'
 import type { BmcSettings } from './bmc-settings.ts'
 import { CIPHER_SUITE_IDS } from './cipher-suites.ts'
 import type { Command } from './message.ts'
-import { isSilence, Session } from './session.ts'
+import { isNoAnswer, Session } from './session.ts'
 
 /** A BMC forgets a session that is silent for a minute (IPMI 2.0, 6.12.15). */
 const IDLE_MS = 20_000
@@ -36,7 +36,7 @@ export class Bmc implements AsyncDisposable {
       try {
         return await this.#send(command, signal)
       } catch (error) {
-        if (!wasOpen || !isSilence(error)) throw error
+        if (!wasOpen || !isNoAnswer(error)) throw error
         return await this.#send(command, signal)
       }
     } finally {
@@ -71,7 +71,7 @@ export class Bmc implements AsyncDisposable {
       return await session.command(command, signal)
     } catch (error) {
       signal.throwIfAborted()
-      const isLost = isSilence(error) || isFailure(error, 'unsupported')
+      const isLost = isNoAnswer(error) || isFailure(error, 'unsupported')
       if (isLost && this.#session === opening) await this.#close()
       throw error
     }

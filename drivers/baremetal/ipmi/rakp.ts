@@ -60,6 +60,7 @@ export function keyProof(handshake: Handshake): Buffer {
   return proof.subarray(0, suite.signatureBytes)
 }
 
+/** The keys K1 and K2 of IPMI 2.0, derived from the session integrity key. */
 export function sessionKeys(handshake: Handshake): SessionKeys {
   const { suite } = handshake
   const derived = (constant: number) =>

@@ -124,6 +124,6 @@ export class Session implements AsyncDisposable {
 }
 
 /** True for what a session is lost with. */
-export function isSilence(error: unknown): boolean {
+export function isNoAnswer(error: unknown): boolean {
   return error instanceof Failure && !(error instanceof BmcRefusal) && error.kind === 'unavailable'
 }

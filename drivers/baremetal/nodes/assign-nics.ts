@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import { isMadeMac } from '#common/mac-address.ts'
+import { isGeneratedMac } from '#common/mac-address.ts'
 import { inOrder, type MachineNicMap, type MachinePort } from '../../machine-nics.ts'
 import type { SegmentNic } from '../../nodes.ts'
 import { type Node, nicsOf } from './node.ts'
@@ -21,8 +21,8 @@ export function assignNics(
       nicsOf(node),
     )
   const free = [...(node.enrolled.nics ?? [])]
-  const chosen = ports.filter(({ macAddress }) => !isMadeMac(macAddress))
-  const others = ports.filter(({ macAddress }) => isMadeMac(macAddress))
+  const chosen = ports.filter(({ macAddress }) => !isGeneratedMac(macAddress))
+  const others = ports.filter(({ macAddress }) => isGeneratedMac(macAddress))
   const found = new Map([...chosen, ...others].map((port) => [port.portId, taken(port, free)]))
   return new Map(ports.map(({ portId }) => [portId, found.get(portId)!]))
 }
@@ -35,7 +35,7 @@ function taken(port: MachinePort, free: SegmentNic[]): string {
       'no-capacity',
       `Port ${portId} is on a tenant network, which no machine reaches. Use a provider network.`,
     )
-  const isChosen = !isMadeMac(macAddress)
+  const isChosen = !isGeneratedMac(macAddress)
   const position = free.findIndex(
     (nic) => nic.segment === segment && (!isChosen || nic.macAddress === macAddress),
   )

@@ -19,7 +19,7 @@ export async function cleanNode(
   try {
     if (host.cleans)
       await withinTask(host, signal, (taskSignal) =>
-        cleanMachine(withRetries(machineOf(node), host.silenceMs), host.bootServer, taskSignal),
+        cleanMachine(withRetries(machineOf(node), host.retryForMs), host.bootServer, taskSignal),
       )
   } catch (error) {
     if (!isFailure(error, 'internal', 'forbidden')) throw error

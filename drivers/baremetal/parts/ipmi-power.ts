@@ -1,6 +1,6 @@
 import type { Bmc } from '../ipmi/bmc.ts'
 import { controlPower, isPoweredOn } from '../ipmi/chassis.ts'
-import { comesTo, notSwitched, type Power } from './power.ts'
+import { notSwitched, type Power, waitForPower } from './power.ts'
 
 /** A BMC answers when it has begun; machines take seconds. */
 const SWITCH_MS = 60_000
@@ -11,7 +11,7 @@ export function ipmiPower(bmc: Bmc): Power {
   const turn = async (wanted: boolean, signal: AbortSignal) => {
     if ((await isOn(signal)) === wanted) return
     await controlPower(bmc, wanted ? 'on' : 'off', signal)
-    if (!(await comesTo({ isOn }, wanted, SWITCH_MS, signal))) throw notSwitched(wanted)
+    if (!(await waitForPower({ isOn }, wanted, SWITCH_MS, signal))) throw notSwitched(wanted)
   }
   return {
     isOn,

@@ -17,7 +17,7 @@ export interface Power {
 const ASK_EVERY_MS = 250
 
 /** Waits until the machine is on, or off; false when it is not within `limitMs`. */
-export async function comesTo(
+export async function waitForPower(
   power: Pick<Power, 'isOn'>,
   wanted: boolean,
   limitMs: number,
@@ -36,7 +36,7 @@ export async function powerDown(power: Power, graceMs: number, signal: AbortSign
   if (!(await power.isOn(signal))) return
   if (graceMs > 0) {
     await power.askToShutDown(signal)
-    if (await comesTo(power, false, graceMs, signal)) return
+    if (await waitForPower(power, false, graceMs, signal)) return
   }
   await power.off(signal)
 }

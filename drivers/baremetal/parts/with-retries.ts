@@ -4,13 +4,13 @@ import type { Machine } from '../netboot/run-in-ramdisk.ts'
 
 const ASK_AGAIN_MS = 1_000
 
-/** The same machine, asked again while its BMC is silent, each time for up to `silenceMs`. */
+/** The same machine, asked again while its BMC is silent, each time for up to `retryForMs`. */
 export function withRetries(
   { power, management, macAddress }: Machine,
-  silenceMs: number,
+  retryForMs: number,
 ): Machine {
   const ask = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const deadline = performance.now() + silenceMs
+    const deadline = performance.now() + retryForMs
     for (;;) {
       try {
         return await work()

@@ -82,7 +82,7 @@ export class OvnEndpoints implements AsyncDisposable {
       })
       await chmod(path, 0o600)
     } catch (cause) {
-      const why = `plugin_directory: no socket can be made in ${options.pluginDirectory}. Name the folder where the engine looks for plugins.`
+      const why = `plugin_directory: no socket can be made in ${options.pluginDirectory}. Name the directory where the engine looks for plugins.`
       throw new Failure('invalid', why, { cause })
     }
     return endpoints

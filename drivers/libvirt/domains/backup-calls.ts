@@ -1,5 +1,5 @@
-import type { DomainRef } from '../rpc/domain-ref.ts'
 import { PROCEDURES } from '../rpc/procedures.ts'
+import type { DomainRef } from '../rpc/refs.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
 

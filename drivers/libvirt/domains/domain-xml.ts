@@ -4,7 +4,7 @@ import type { Start } from '../disks/start-files.ts'
 import type { DomainSubject } from '../instance-record.ts'
 import { ownerStamp } from '../ownership.ts'
 import type { GuestPlacement } from '../placement/place-guest.ts'
-import { lentElements, placementElements } from '../placement/placement-elements.ts'
+import { hostdevElements, placementElements } from '../placement/placement-elements.ts'
 import { element, renderXml, type XmlElement } from '../xml/element.ts'
 import { type DiskPlan, diskElements } from './disk-elements.ts'
 import { domainName } from './domain-name.ts'
@@ -108,7 +108,7 @@ function devices(plan: DomainPlan): XmlElement[] {
   return [
     ...diskElements(plan),
     ...interfaces,
-    ...lentElements(placement),
+    ...hostdevElements(placement),
     // A second name for the same port, which older clients of libvirt look for.
     ...(['serial', 'console'] as const).map((kind) => serialPort(kind, files.consoleLog)),
     ...(options.hasAgent ? [agentChannel()] : []),

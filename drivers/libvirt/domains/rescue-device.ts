@@ -21,12 +21,14 @@ export interface RescueDevice {
  * have.
  */
 export function rescueDevice(properties: Readonly<Record<string, string>>): RescueDevice {
-  const { hw_rescue_device: askedKind, hw_rescue_bus: askedBus } = properties
-  const kind = KINDS.find((known) => known === (askedKind ?? 'disk'))
+  const { hw_rescue_device: requestedKind, hw_rescue_bus: requestedBus } = properties
+  const kind = KINDS.find((known) => known === (requestedKind ?? 'disk'))
   if (kind === undefined)
-    throw new Failure('invalid', `Requested rescue device '${askedKind}' is not supported`)
-  const bus = BUSES.find((known) => known === (askedBus ?? (kind === 'disk' ? 'virtio' : 'ide')))
+    throw new Failure('invalid', `Requested rescue device '${requestedKind}' is not supported`)
+  const bus = BUSES.find(
+    (known) => known === (requestedBus ?? (kind === 'disk' ? 'virtio' : 'ide')),
+  )
   if (bus === undefined || (kind === 'cdrom' && bus === 'virtio'))
-    throw new Failure('invalid', `Requested rescue bus '${askedBus}' is not supported`)
-  return { kind, bus, isStable: askedKind !== undefined || askedBus !== undefined }
+    throw new Failure('invalid', `Requested rescue bus '${requestedBus}' is not supported`)
+  return { kind, bus, isStable: requestedKind !== undefined || requestedBus !== undefined }
 }

@@ -1,6 +1,6 @@
 import { RpcConnection } from '../rpc/connection.ts'
-import type { DomainRef } from '../rpc/domain-ref.ts'
 import { PROCEDURES } from '../rpc/procedures.ts'
+import type { DomainRef } from '../rpc/refs.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import { greet } from '../session.ts'
 import type { LibvirtAddress } from '../uri.ts'

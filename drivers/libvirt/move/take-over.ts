@@ -7,7 +7,7 @@ import type { InstanceSpec } from '../../driver.ts'
 import { imageVirtualSize, ownDiskIsOverlay } from '../../image-header.ts'
 import { rebase } from '../../qemu-img.ts'
 import { storageFailure } from '../../storage-failure.ts'
-import { takeOffHost } from '../destroy.ts'
+import { removeFromHost } from '../destroy.ts'
 import { diskSizeIfThere, makeSwap } from '../disks/own-disks.ts'
 import { imageFormat } from '../disks/root-disk.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
@@ -69,7 +69,7 @@ async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | u
   }
   if (found.length > 1)
     throw new Failure('conflict', 'More than one host has disks of the instance.', {
-      detail: `move the stale folders among ${found.join(', ')} away`,
+      detail: `move the stale directories among ${found.join(', ')} away`,
     })
   return found[0]
 }
@@ -142,7 +142,7 @@ async function bringUp(
 async function giveBack(host: LibvirtHost, id: InstanceId, left: InstanceFiles): Promise<void> {
   const files = filesOf(host, id)
   try {
-    await takeOffHost(host, id, AbortSignal.timeout(GIVE_BACK_MS))
+    await removeFromHost(host, id, AbortSignal.timeout(GIVE_BACK_MS))
     await rm(left.folder, { recursive: true, force: true })
     await mkdir(join(left.folder, '..'), { recursive: true })
     await rename(files.folder, left.folder)

@@ -8,7 +8,7 @@ import type { FilterCalls } from '../firewall/filter-calls.ts'
 import { filterName } from '../firewall/filter-name.ts'
 import { filterXml, isBeyondLibvirt } from '../firewall/filter-xml.ts'
 import { isOwnStamp } from '../ownership.ts'
-import type { NetworkRef } from '../rpc/network-ref.ts'
+import type { NetworkRef } from '../rpc/refs.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
 import type { GuestNetworks } from './guest-networks.ts'
@@ -56,9 +56,9 @@ export class HostNetworks implements GuestNetworks {
     rules: readonly FilterRule[] | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const unsaid = rules?.filter(isBeyondLibvirt) ?? []
-    if (unsaid.length > 0)
-      this.#logger?.warn({ port: nic.portId, unsaid }, 'rules for protocols stay shut')
+    const unsupported = rules?.filter(isBeyondLibvirt) ?? []
+    if (unsupported.length > 0)
+      this.#logger?.warn({ port: nic.portId, unsupported }, 'rules for protocols stay shut')
     await this.#filters.define(filterXml(nic, rules), signal)
   }
 

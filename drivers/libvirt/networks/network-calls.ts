@@ -1,6 +1,6 @@
 import { isFailure } from '#common/errors.ts'
-import type { NetworkRef } from '../rpc/network-ref.ts'
 import { PROCEDURES } from '../rpc/procedures.ts'
+import type { NetworkRef } from '../rpc/refs.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'

@@ -8,12 +8,12 @@ import { devicesByClass, type PciDevice, pciDevices } from './pci-devices.ts'
 const KIB_PER_MIB = 1024
 
 /** The PCI devices that guests of this host may be lent, lent ones included. */
-export async function lendableDevices(
-  { session, lentDevices }: LibvirtHost,
+export async function assignableDevices(
+  { session, passthroughDevices }: LibvirtHost,
   signal: AbortSignal,
 ): Promise<readonly PciDevice[]> {
-  if (lentDevices.length === 0) return []
-  return pciDevices(await nodeCalls(session).pciDevices(signal), lentDevices)
+  if (passthroughDevices.length === 0) return []
+  return pciDevices(await nodeCalls(session).pciDevices(signal), passthroughDevices)
 }
 
 /** The total hardware of the host that flavors request by name: dedicated CPUs, large pages, devices. */
@@ -22,11 +22,11 @@ export async function hardwareInventory(
   nodes: readonly HostNode[],
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, number>>> {
-  const devices = await lendableDevices(host, signal)
+  const devices = await assignableDevices(host, signal)
   return {
     [DEDICATED_CPUS]: dedicatedCpus(host, nodes).length,
     ...largePages(nodes),
-    ...devicesByClass(devices, host.lentDevices),
+    ...devicesByClass(devices, host.passthroughDevices),
   }
 }
 

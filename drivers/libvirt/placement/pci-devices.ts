@@ -1,9 +1,9 @@
 import { Failure } from '#common/errors.ts'
-import { askedDevices, pciResourceClass } from '#common/pci-alias.ts'
+import { pciResourceClass, requestedDevices } from '#common/pci-alias.ts'
 import { attributeAt, elementsAt, parseXml, textAt } from '../xml/parse.ts'
 
 /** Which devices of a host guests may be lent, and by which alias they are asked for. */
-export interface LentDevices {
+export interface PassthroughDevices {
   readonly alias: string
   /** An address such as `0000:3b:00.0`, or vendor and product such as `10de:1db4`. */
   readonly match: string
@@ -21,10 +21,10 @@ const MATCH = /^(?:[0-9a-f]{4}:[0-9a-f]{4}|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.
 const BRIDGE = '0x06'
 
 /** Reads pairs such as `gpu=10de:1db4`. Throws `invalid`. */
-export function lentDevices(pairs: readonly string[]): readonly LentDevices[] {
+export function passthroughDevices(pairs: readonly string[]): readonly PassthroughDevices[] {
   return pairs.map((pair) => {
     const [alias = '', match = ''] = pair.toLowerCase().split('=')
-    if (askedDevices(alias) !== undefined && !alias.includes(':') && MATCH.test(match))
+    if (requestedDevices(alias) !== undefined && !alias.includes(':') && MATCH.test(match))
       return { alias, match }
     throw new Failure(
       'invalid',
@@ -36,7 +36,7 @@ export function lentDevices(pairs: readonly string[]): readonly LentDevices[] {
 /** Of the machine's devices, as libvirt describes them, those that are lent; each by the first alias that means it. */
 export function pciDevices(
   described: readonly string[],
-  lent: readonly LentDevices[],
+  lent: readonly PassthroughDevices[],
 ): readonly PciDevice[] {
   return described.flatMap((xml) => {
     const capability = elementsAt(parseXml(xml), 'device', 'capability').find(
@@ -56,7 +56,7 @@ export function pciDevices(
 /** How many there are of each class that the operator named. */
 export function devicesByClass(
   devices: readonly PciDevice[],
-  lent: readonly LentDevices[],
+  lent: readonly PassthroughDevices[],
 ): Readonly<Record<string, number>> {
   const classes = new Set(lent.map(({ alias }) => pciResourceClass(alias)))
   return Object.fromEntries(

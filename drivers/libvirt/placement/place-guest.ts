@@ -1,8 +1,8 @@
 import { Failure } from '#common/errors.ts'
 import { type PageSize, SMALL_PAGE_KIB } from '#common/page-size.ts'
-import type { AskedPlacement } from './asked-placement.ts'
 import type { HostNode } from './host-nodes.ts'
 import type { PciDevice } from './pci-devices.ts'
+import type { RequestedPlacement } from './requested-placement.ts'
 
 /** Which of the host's CPUs, memory and devices a guest has. */
 export interface GuestPlacement {
@@ -41,7 +41,7 @@ const KIB_PER_MIB = 1024
 
 /** Throws `no-capacity` with what the host lacks, `invalid` for more nodes than vCPUs. */
 export function placeGuest(
-  asked: AskedPlacement,
+  asked: RequestedPlacement,
   size: GuestSize,
   host: HostPlaces,
 ): GuestPlacement {
@@ -50,7 +50,7 @@ export function placeGuest(
 }
 
 function freeDevices(
-  { devices: wanted }: AskedPlacement,
+  { devices: wanted }: RequestedPlacement,
   { devices, others }: HostPlaces,
 ): readonly string[] {
   const taken = new Set(others.flatMap((other) => other.devices ?? []))
@@ -62,7 +62,7 @@ function freeDevices(
 }
 
 /** Its CPUs and memory. */
-function onNodes(asked: AskedPlacement, size: GuestSize, host: HostPlaces): GuestPlacement {
+function onNodes(asked: RequestedPlacement, size: GuestSize, host: HostPlaces): GuestPlacement {
   if (asked.isDedicated && host.dedicated.length === 0)
     throw lacks('sets no CPUs apart for guests that ask for their own (dedicated_cpus)')
   const taken = new Set(host.others.flatMap(({ pins = [] }) => pins))

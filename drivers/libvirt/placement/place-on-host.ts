@@ -7,26 +7,26 @@ import {
   writeInstanceRecord,
 } from '../instance-record.ts'
 import { nodeCalls } from '../node-calls.ts'
-import { type AskedPlacement, askedPlacement } from './asked-placement.ts'
-import { dedicatedCpus, lendableDevices } from './host-hardware.ts'
+import { assignableDevices, dedicatedCpus } from './host-hardware.ts'
 import { hostNodes } from './host-nodes.ts'
 import { type GuestPlacement, placeGuest } from './place-guest.ts'
+import { type RequestedPlacement, requestedPlacement } from './requested-placement.ts'
 
 export interface PlacedGuest {
-  readonly asked: AskedPlacement
+  readonly asked: RequestedPlacement
   readonly placement: GuestPlacement
   /** CPUs of the host for guests without ones of their own; empty: all. */
   readonly sharedCpus: readonly number[]
 }
 
-/** Where the instance would have its place now. Throws what `askedPlacement` and `placeGuest` do. */
+/** Where the instance would have its place now. Throws what `requestedPlacement` and `placeGuest` do. */
 export async function placeFor(
   host: LibvirtHost,
   id: InstanceId,
   domain: DomainSubject,
   signal: AbortSignal,
 ): Promise<PlacedGuest> {
-  const asked = askedPlacement(domain)
+  const asked = requestedPlacement(domain)
   const isAnywhere = !asked.isDedicated && asked.nodes === null && asked.page === null
   const hasDevices = Object.keys(asked.devices).length > 0
   if (isAnywhere && !hasDevices && host.cpus.dedicated.length === 0)
@@ -35,7 +35,7 @@ export async function placeFor(
   const cpus = nodes.flatMap((node) => node.cpus)
   const dedicated = dedicatedCpus(host, nodes)
   const sharedCpus = dedicated.length === 0 ? [] : cpus.filter((cpu) => !dedicated.includes(cpu))
-  const devices = hasDevices ? await lendableDevices(host, signal) : []
+  const devices = hasDevices ? await assignableDevices(host, signal) : []
   const others = await placementsOfOthers(host, id)
   const placement = placeGuest(asked, domain.flavor, { nodes, dedicated, devices, others })
   return { asked, placement, sharedCpus }

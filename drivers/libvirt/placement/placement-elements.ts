@@ -1,6 +1,6 @@
 import { element, type XmlElement } from '../xml/element.ts'
-import type { CpuTopology } from './asked-placement.ts'
 import type { GuestNode, GuestPlacement } from './place-guest.ts'
+import type { CpuTopology } from './requested-placement.ts'
 
 const KIB_PER_MIB = 1024
 
@@ -25,7 +25,7 @@ export function seenElements(
 }
 
 /** Parts of the `devices` element: the host's devices that the guest has; their own drivers let go of them meanwhile. */
-export function lentElements({ devices = [] }: GuestPlacement): readonly XmlElement[] {
+export function hostdevElements({ devices = [] }: GuestPlacement): readonly XmlElement[] {
   return devices.map((device) => {
     const [domain, bus, slot, fn] = device.split(/[:.]/).map((part) => `0x${part}`)
     const address = element('address', { domain, bus, slot, function: fn })

@@ -4,13 +4,13 @@ import { TestImages } from '../../testing/test-images.ts'
 import { domainSubject } from '../instance-record.ts'
 import { element, renderXml } from '../xml/element.ts'
 import { parseXml } from '../xml/parse.ts'
-import { askedPlacement } from './asked-placement.ts'
 import { cpuElement, cpuList, refuseUnknownModel } from './cpu-settings.ts'
 import { hostNodes } from './host-nodes.ts'
-import { devicesByClass, lentDevices, pciDevices } from './pci-devices.ts'
+import { devicesByClass, passthroughDevices, pciDevices } from './pci-devices.ts'
 import { type HostPlaces, placeGuest } from './place-guest.ts'
-import { lentElements, placementElements, seenElements } from './placement-elements.ts'
+import { hostdevElements, placementElements, seenElements } from './placement-elements.ts'
 import { placementInXml } from './placement-in-xml.ts'
+import { requestedPlacement } from './requested-placement.ts'
 
 const image = new TestImages().add(Buffer.alloc(1))
 const node = (id: number, cpus: readonly number[], large: number) =>
@@ -32,7 +32,7 @@ function asked(extraSpecs: Texts, vcpus = 2, memoryMb = 129, properties: Texts =
   const { flavor } = instanceSpec(image)
   const sized = { ...flavor, vcpus, memoryMb, extraSpecs }
   const spec = instanceSpec({ ...image, properties }, { flavor: sized })
-  return askedPlacement(domainSubject(spec))
+  return requestedPlacement(domainSubject(spec))
 }
 
 const placed = (extraSpecs: Texts, host: Partial<HostPlaces> = {}, vcpus = 2, memoryMb = 129) =>
@@ -121,7 +121,7 @@ describe('a guest', () => {
 test('the CPUs that a foreign domain is pinned to are read from its XML', () => {
   const devices = ['0000:3b:00.1']
   const ours = [
-    element('devices', {}, ...lentElements({ devices })),
+    element('devices', {}, ...hostdevElements({ devices })),
     ...placementElements({ pins: [1, 4] }),
   ]
   const xml = renderXml(element('domain', {}, ...ours))
@@ -132,7 +132,7 @@ test('the CPUs that a foreign domain is pinned to are read from its XML', () => 
 })
 
 test('its XML names the devices it is lent', () => {
-  const [lent] = lentElements({ devices: ['0000:3b:00.1'] })
+  const [lent] = hostdevElements({ devices: ['0000:3b:00.1'] })
   expect(renderXml(lent!)).toBe(
     '<hostdev mode="subsystem" type="pci" managed="yes"><source>' +
       '<address domain="0x0000" bus="0x3b" slot="0x00" function="0x1"></address></source></hostdev>',
@@ -146,7 +146,7 @@ describe('devices that are lent', () => {
   const described = [device(59, '0x10de'), device(60, '0x10de'), device(4, '0x8086')]
 
   test('are found by vendor and product or by address, never bridges', () => {
-    const lent = lentDevices(['gpu=10DE:1db4', 'my-nic=0000:04:00.1', 'none=1234:5678'])
+    const lent = passthroughDevices(['gpu=10DE:1db4', 'my-nic=0000:04:00.1', 'none=1234:5678'])
     const devices = pciDevices([...described, device(1, '0x10de', '0x060400')], lent)
     expect(devices).toEqual([
       { address: '0000:3b:00.1', resourceClass: 'CUSTOM_PCI_GPU' },
@@ -163,7 +163,7 @@ describe('devices that are lent', () => {
   test.each(['gpu', 'gpu=10de', '=10de:1db4', 'gpu:1=10de:1db4', 'nic=04:00.1'])(
     '%s names none',
     (pair) => {
-      expect(() => lentDevices([pair])).toThrow(/pci_devices/)
+      expect(() => passthroughDevices([pair])).toThrow(/pci_devices/)
     },
   )
 })

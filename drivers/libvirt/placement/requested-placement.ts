@@ -1,11 +1,11 @@
 import { Failure } from '#common/errors.ts'
 import { asksForDedicatedCpus } from '#common/hardware-resources.ts'
-import { askedPageSize, type PageSize, readPageSize } from '#common/page-size.ts'
-import { askedDevices } from '#common/pci-alias.ts'
+import { type PageSize, readPageSize, requestedPageSize } from '#common/page-size.ts'
+import { requestedDevices } from '#common/pci-alias.ts'
 import type { DomainSubject } from '../instance-record.ts'
 
 /** What flavor and image say of a guest's CPUs and memory (nova: user/flavors, extra specs `hw:*`). */
-export interface AskedPlacement {
+export interface RequestedPlacement {
   /** True: each vCPU has a CPU of the host to itself. */
   readonly isDedicated: boolean
   /** Memory nodes that the guest sees, each within one of the host's; null: it sees none. */
@@ -27,17 +27,17 @@ export interface CpuTopology {
 const NODES_MAX = 64
 
 /** Throws `invalid`, naming the property, for what no guest can have. */
-export function askedPlacement({
+export function requestedPlacement({
   flavor: { extraSpecs, vcpus },
   imageProperties,
-}: DomainSubject): AskedPlacement {
+}: DomainSubject): RequestedPlacement {
   // The flavor's word is the operator's, so it goes before the image's.
   const propertyOf = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
   refuseUnknownPolicy(propertyOf('cpu_policy'))
   return {
     isDedicated: asksForDedicatedCpus(extraSpecs, imageProperties),
     nodes: count('hw:numa_nodes', propertyOf('numa_nodes'), NODES_MAX),
-    page: pageSize(askedPageSize(extraSpecs, imageProperties)),
+    page: pageSize(requestedPageSize(extraSpecs, imageProperties)),
     topology: topology(propertyOf, vcpus),
     devices: devices(extraSpecs['pci_passthrough:alias']),
   }
@@ -48,8 +48,8 @@ function refuseUnknownPolicy(policy = 'shared'): void {
     throw new Failure('invalid', `hw:cpu_policy is ${policy}; it can be shared or dedicated.`)
 }
 
-function devices(asked: string | undefined): AskedPlacement['devices'] {
-  const amounts = asked === undefined ? {} : askedDevices(asked)
+function devices(asked: string | undefined): RequestedPlacement['devices'] {
+  const amounts = asked === undefined ? {} : requestedDevices(asked)
   if (amounts !== undefined) return amounts
   throw new Failure(
     'invalid',

@@ -23,7 +23,7 @@ const WAITING_MAX = 1_000
 /** Longer than libvirt waits for a busy domain (30 s) or for a guest that will not die (about 15 s). */
 const CALL_TIMEOUT_MS = 60_000
 /** The daemon pings after 5 s without traffic, so this much silence means that it is gone. */
-const SILENCE_MAX_MS = 30_000
+const RESPONSE_TIMEOUT_MS = 30_000
 
 interface Pending {
   readonly resolve: (answer: XdrReader) => void
@@ -32,7 +32,7 @@ interface Pending {
 
 interface ConnectionOptions {
   /** Null where the daemon is not asked to ping, so that silence means nothing. */
-  readonly silenceMaxMs?: number | null
+  readonly responseTimeoutMs?: number | null
   readonly callTimeoutMs?: number
 }
 
@@ -58,13 +58,13 @@ export class RpcConnection implements Disposable {
   private constructor(
     socket: Socket,
     onMessage: MessageListener,
-    { silenceMaxMs = SILENCE_MAX_MS, callTimeoutMs = CALL_TIMEOUT_MS }: ConnectionOptions,
+    { responseTimeoutMs = RESPONSE_TIMEOUT_MS, callTimeoutMs = CALL_TIMEOUT_MS }: ConnectionOptions,
   ) {
     this.#callTimeoutMs = callTimeoutMs
     this.#socket = socket
     this.#onMessage = onMessage
-    if (silenceMaxMs !== null)
-      this.#silence = setTimeout(() => this.#close('it is silent'), silenceMaxMs).unref()
+    if (responseTimeoutMs !== null)
+      this.#silence = setTimeout(() => this.#close('it is silent'), responseTimeoutMs).unref()
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', (error) => this.#close(error.message))
     socket.on('close', () => this.#close('it hung up'))

@@ -28,7 +28,7 @@ export async function dial(target: DialTarget): Promise<Socket> {
   const timer = setTimeout(() => socket.destroy(new Error('timed out')), TIMEOUT_MS)
   try {
     await first(socket, tls === undefined ? 'connect' : 'readable')
-    if (tls !== undefined) refuseSilence(socket, tls)
+    if (tls !== undefined) failOnRefusedCertificate(socket, tls)
     return socket
   } catch (error) {
     socket.destroy()
@@ -48,7 +48,7 @@ function pem(path: string): Promise<string> {
 }
 
 /** A daemon that does not like the client hangs up without a word. */
-function refuseSilence(socket: Socket, { cert }: TlsFiles): void {
+function failOnRefusedCertificate(socket: Socket, { cert }: TlsFiles): void {
   const byte = socket.read(1) as Buffer | null
   if (byte?.[0] !== ACCEPTED)
     throw new Error(`the daemon refuses the certificate ${cert}, or the name in it`)

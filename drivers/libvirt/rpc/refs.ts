@@ -4,3 +4,9 @@ export interface DomainRef {
   readonly uuid: Uint8Array
   readonly id: number
 }
+
+/** How libvirt names a network in a call. */
+export interface NetworkRef {
+  readonly name: string
+  readonly uuid: Uint8Array
+}

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { LibvirtAddress } from '../uri.ts'
 import { RpcConnection } from './connection.ts'
-import type { DomainRef } from './domain-ref.ts'
 import { PROCEDURES } from './procedures.ts'
+import type { DomainRef } from './refs.ts'
 import { XdrWriter } from './xdr-writer.ts'
 
 /** virDomainConsoleFlags: another client that has the console open loses it. */
@@ -17,7 +17,7 @@ export async function openSerialConsole(
   domain: DomainRef,
   signal: AbortSignal,
 ): Promise<Duplex> {
-  const connection = await RpcConnection.open(address.dial, () => {}, { silenceMaxMs: null })
+  const connection = await RpcConnection.open(address.dial, () => {}, { responseTimeoutMs: null })
   try {
     await connection.call(PROCEDURES.authList, Buffer.alloc(0), signal)
     const open = new XdrWriter().optionalText(address.driverUri).uint(0)

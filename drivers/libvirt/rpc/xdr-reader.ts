@@ -1,5 +1,4 @@
-import type { DomainRef } from './domain-ref.ts'
-import type { NetworkRef } from './network-ref.ts'
+import type { DomainRef, NetworkRef } from './refs.ts'
 
 /** remote_protocol.x REMOTE_DOMAIN_LIST_MAX: no list in an answer is longer. */
 const ITEMS_MAX = 16_384

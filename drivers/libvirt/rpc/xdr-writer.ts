@@ -1,5 +1,4 @@
-import type { DomainRef } from './domain-ref.ts'
-import type { NetworkRef } from './network-ref.ts'
+import type { DomainRef, NetworkRef } from './refs.ts'
 
 /** virTypedParameterType. */
 const TYPE_TEXT = 7

@@ -50,9 +50,12 @@ export function endpointsOf(
   const found = NEEDED_SERVICES.map((service) => {
     const url = endpointOf(catalog, service, settings)
     if (url !== undefined) return [service, urlOf(service, url)]
-    const { interface: face, region } = settings
+    const { interface: interfaceName, region } = settings
     const where = region === undefined ? '' : ` in region ${region}`
-    throw new Failure('unavailable', `The cloud below has no ${face} ${service} endpoint${where}.`)
+    throw new Failure(
+      'unavailable',
+      `The cloud below has no ${interfaceName} ${service} endpoint${where}.`,
+    )
   })
   const federation = endpointOf(catalog, 'federation', settings)
   return {
@@ -70,10 +73,12 @@ function withoutProject(url: string, projectId: string): string {
 function endpointOf(
   catalog: Catalog,
   service: CloudService,
-  { region, interface: face }: NestedSettings,
+  { region, interface: interfaceName }: NestedSettings,
 ): string | undefined {
   return catalog
     .filter(({ type }) => type === service)
     .flatMap(({ endpoints }) => endpoints)
-    .find((each) => each.interface === face && (region ?? each.region_id) === each.region_id)?.url
+    .find(
+      (each) => each.interface === interfaceName && (region ?? each.region_id) === each.region_id,
+    )?.url
 }

@@ -10,10 +10,10 @@ import type { NestedSettings } from '../settings.ts'
 import type { CloudService } from './catalog.ts'
 import { checkedLookup } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
+import { noAnswer } from './no-answer.ts'
 import { RateLimit } from './rate-limit.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { type Access, type Message, type ProjectCheck, type Sent, Session } from './session.ts'
-import { silence } from './silence.ts'
 
 export interface CloudRequest {
   readonly query?: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export interface CloudRequest {
   /** Once it is being sent the signal does not cut it off: it may be done all the same, and its answer is needed. */
   readonly isUncut?: boolean
   /** How long the answer's body may pause; absent: as long as any answer may take. */
-  readonly silenceMs?: number
+  readonly idleTimeoutMs?: number
 }
 
 export interface CloudAnswer<T> {
@@ -210,7 +210,7 @@ export class Cloud implements AsyncDisposable {
         ...request.headers,
       },
       body: content === undefined ? jsonOf(body) : Readable.from(content),
-      ...(request.silenceMs === undefined ? {} : { silenceMs: request.silenceMs }),
+      ...(request.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: request.idleTimeoutMs }),
     }
   }
 
@@ -220,7 +220,7 @@ export class Cloud implements AsyncDisposable {
   }
 
   async #begin(
-    { url, method, headers, body, silenceMs }: Message,
+    { url, method, headers, body, idleTimeoutMs }: Message,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted()
@@ -233,14 +233,14 @@ export class Cloud implements AsyncDisposable {
         body,
         signal,
         headersTimeout: this.#settings.requestTimeoutMs,
-        bodyTimeout: silenceMs ?? this.#settings.requestTimeoutMs,
+        bodyTimeout: idleTimeoutMs ?? this.#settings.requestTimeoutMs,
       })
       if (answer.headers[VIA] !== undefined) this.#isWeir = true
       return answer
     } catch (cause) {
       signal.throwIfAborted()
       // A failure that the content itself reports while it is read is rethrown unchanged.
-      throw isFailure(cause) ? cause : silence(cause, url.origin)
+      throw isFailure(cause) ? cause : noAnswer(cause, url.origin)
     }
   }
 }
@@ -254,7 +254,7 @@ async function* chunksOf(
     yield* body
   } catch (cause) {
     signal.throwIfAborted()
-    throw silence(cause, where)
+    throw noAnswer(cause, where)
   }
 }
 
@@ -267,7 +267,7 @@ async function textOf(
     return await body.text()
   } catch (cause) {
     signal.throwIfAborted()
-    throw silence(cause, where)
+    throw noAnswer(cause, where)
   }
 }
 

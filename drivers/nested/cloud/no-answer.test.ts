@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { silence } from './silence.ts'
+import { noAnswer } from './no-answer.ts'
 
 test.each([
   ['CERT_HAS_EXPIRED', 'The certificate of the cloud below is not trusted.', 'it has expired'],
   ['CERT_NOT_YET_VALID', 'The certificate of the cloud below is not trusted.', 'not valid yet'],
   ['UND_ERR_HEADERS_TIMEOUT', 'The cloud below does not answer.', 'in time'],
   ['SOMETHING_NEW', 'The cloud below does not answer.', 'what it says itself'],
-])('silence() of %s', (code, message, why) => {
+])('noAnswer() of %s', (code, message, why) => {
   const cause = Object.assign(new Error('what it says itself'), { code })
-  const failure = silence(cause, 'https://cloud.example')
+  const failure = noAnswer(cause, 'https://cloud.example')
 
   expect(failure).toMatchObject({ kind: 'unavailable', message, cause })
   expect(failure.detail).toContain(`https://cloud.example: `)

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 
 const UNSIGNED = 'no trusted CA has signed it: ca_file names a further CA bundle'
 /** By the codes of Node and OpenSSL. */
-const DISBELIEVED: Readonly<Record<string, string>> = {
+const CONTRADICTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet',
   CERT_REVOKED: 'it was revoked',
@@ -27,9 +27,9 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Of a cloud at `where` that gave no whole answer: `unavailable`, and for its operators why. */
-export function silence(cause: unknown, where: string): Failure {
+export function noAnswer(cause: unknown, where: string): Failure {
   const { code = '', message = String(cause) } = cause as { code?: string; message?: string }
-  const disbelieved = DISBELIEVED[code]
+  const disbelieved = CONTRADICTED[code]
   if (disbelieved !== undefined)
     return new Failure('unavailable', 'The certificate of the cloud below is not trusted.', {
       cause,

@@ -29,7 +29,7 @@ export interface Message {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Readable | null
-  readonly silenceMs?: number
+  readonly idleTimeoutMs?: number
 }
 
 export interface Sent {

@@ -11,7 +11,7 @@ export interface EventListener {
 }
 
 /** A Weir gives a sign of life every ten seconds. */
-const SILENCE_MS = 30_000
+const IDLE_TIMEOUT_MS = 30_000
 const LINE_MAX = 65_536
 
 /**
@@ -31,7 +31,7 @@ export async function readServerEvents(
       accept: 'text/event-stream',
       ...(after === undefined ? {} : { 'last-event-id': after }),
     },
-    silenceMs: SILENCE_MS,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
     signal,
   })
   const parser = createParser({

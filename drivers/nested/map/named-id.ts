@@ -10,7 +10,7 @@ const Lists = {
 } as const
 const SERVICE = { images: 'image', networks: 'network' } as const
 /** At most so many candidates are named. */
-const TOLD_MAX = 10
+const NAMES_MAX = 10
 
 /**
  * The id of an image or network that an operator named by its id or its name. Throws `invalid` for one that is not there,
@@ -48,7 +48,7 @@ export async function namedId(
       },
     )
   if (isThere) return named
-  const some = (await list({ limit: String(TOLD_MAX) })).map(({ id, name }) => name ?? id)
+  const some = (await list({ limit: String(NAMES_MAX) })).map(({ id, name }) => name ?? id)
   throw new Failure(
     'invalid',
     `The cloud below has no ${one} ${named}. It has: ${some.join(', ') || 'none'}.`,

@@ -16,6 +16,7 @@ export const CloudPort = Type.Object({
 })
 export type CloudPort = Static<typeof CloudPort>
 
+/** True if the port in the cloud has exactly the addresses of the NIC. */
 export function hasAddresses({ fixed_ips: ips }: CloudPort, { fixedIps }: NicSpec): boolean {
   return isSame(
     ips.map(({ ip_address }) => ip_address),

@@ -13,11 +13,13 @@ export interface Mark {
   readonly before: string | undefined
 }
 
+/** The mark in a description in the cloud; undefined for an object that is not Weir's. */
 export function markOf(description: string): Mark | undefined {
   const [, before, id = '', hostId = ''] = MARK.exec(description) ?? []
   return isUuid(id) && isUuid(hostId) ? { id, hostId, before } : undefined
 }
 
+/** The description with the mark, and as much of the former description as fits. */
 export function marked({ id, hostId, before }: Mark): string {
   const own = `weir-${id} ${hostId}`
   return before === undefined ? own : `${before.slice(0, DESCRIPTION_MAX - MARK_LENGTH)} | ${own}`

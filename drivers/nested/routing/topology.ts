@@ -44,6 +44,7 @@ export interface Topology {
   readonly ports: readonly ListedPort[]
 }
 
+/** The networks, ports, routers and floating IPs of the project in the cloud, as it reports them now. */
 export async function readTopology(cloud: Cloud, signal: AbortSignal): Promise<Topology> {
   const { projectId } = await cloud.access(signal)
   const asked = { query: { project_id: projectId }, signal }

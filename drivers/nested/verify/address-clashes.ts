@@ -7,7 +7,7 @@ export interface Ranges {
 }
 
 /** An external network here, and the physical network that it is on; null: none. */
-export interface OurExternal extends Ranges {
+export interface LocalExternalNetwork extends Ranges {
   readonly physicalNetwork: string | null
 }
 
@@ -18,15 +18,15 @@ export interface OtherOutside extends Ranges {
 }
 
 /** An external network of the cloud: `name` is that of a physical network here, `called` its own there. */
-export interface TheirExternal extends Ranges {
+export interface RemoteExternalNetwork extends Ranges {
   readonly called: string
 }
 
 export interface AddressPlan {
-  readonly theirs: readonly TheirExternal[]
+  readonly theirs: readonly RemoteExternalNetwork[]
   /** Networks of guests there that are not ours. */
   readonly tenants: readonly Ranges[]
-  readonly ours: readonly OurExternal[]
+  readonly ours: readonly LocalExternalNetwork[]
   readonly others: readonly OtherOutside[]
 }
 
@@ -42,7 +42,7 @@ export function addressClashes(plan: AddressPlan): readonly string[] {
   ]
 }
 
-function external(theirs: TheirExternal, ours: OurExternal): readonly string[] {
+function external(theirs: RemoteExternalNetwork, ours: LocalExternalNetwork): readonly string[] {
   if (ours.physicalNetwork === theirs.name) return outside(theirs, ours)
   return pairs(theirs, ours).map(
     ([there, here]) =>
@@ -55,7 +55,7 @@ function external(theirs: TheirExternal, ours: OurExternal): readonly string[] {
 }
 
 /** Subnets of ours that the network there, which is the same one, lacks. */
-function outside(theirs: TheirExternal, ours: OurExternal): readonly string[] {
+function outside(theirs: RemoteExternalNetwork, ours: LocalExternalNetwork): readonly string[] {
   if (theirs.cidrs.length === 0) return []
   return ours.cidrs
     .filter((cidr) => !theirs.cidrs.some((each) => within(cidr, each)))
@@ -66,7 +66,7 @@ function outside(theirs: TheirExternal, ours: OurExternal): readonly string[] {
     )
 }
 
-function tenant(theirs: Ranges, ours: OurExternal): readonly string[] {
+function tenant(theirs: Ranges, ours: LocalExternalNetwork): readonly string[] {
   return pairs(theirs, ours).map(
     ([there, here]) =>
       `Network ${theirs.name} there has ${there}, which overlaps ${here} of external network ${ours.name} here: ` +
@@ -74,7 +74,7 @@ function tenant(theirs: Ranges, ours: OurExternal): readonly string[] {
   )
 }
 
-function between(theirs: TheirExternal, other: OtherOutside): readonly string[] {
+function between(theirs: RemoteExternalNetwork, other: OtherOutside): readonly string[] {
   const isOne = theirs.name === other.name
   const clashes = pairs(theirs, other)
   if (isOne && clashes.length === 0 && theirs.cidrs.length > 0 && other.cidrs.length > 0)

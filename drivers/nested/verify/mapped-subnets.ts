@@ -1,14 +1,14 @@
 import { BlockList, isIPv6 } from 'node:net'
 
 /** A network of ours that the operator says is one there, with its subnets in CIDR notation. */
-export interface OurNetwork {
+export interface LocalNetwork {
   readonly id: string
   readonly name: string
   readonly cidrs: readonly string[]
 }
 
 /** The same, with what it is there. */
-export interface MappedNetwork extends OurNetwork {
+export interface MappedNetwork extends LocalNetwork {
   readonly there: { readonly id: string; readonly name: string; readonly cidrs: readonly string[] }
 }
 

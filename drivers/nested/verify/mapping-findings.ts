@@ -8,7 +8,7 @@ import { listFlavors, matchFlavor, namedFlavor } from '../map/match-flavor.ts'
 import { namedId } from '../map/named-id.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
-import { type MappedNetwork, type OurNetwork, subnetProblems } from './mapped-subnets.ts'
+import { type LocalNetwork, type MappedNetwork, subnetProblems } from './mapped-subnets.ts'
 
 /** Which flavor there each of ours is, and which of ours none is. */
 export function findFlavors(
@@ -69,7 +69,7 @@ const Subnets = Type.Object({ subnets: Type.Array(Type.Object({ cidr: Type.Strin
 export function findNetworks(
   cloud: Cloud,
   { mappedNetworks }: NestedSettings,
-  ours: readonly OurNetwork[],
+  ours: readonly LocalNetwork[],
   signal: AbortSignal,
 ): Promise<Finding> {
   return finding('networks', async () => {

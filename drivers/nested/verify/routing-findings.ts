@@ -7,15 +7,15 @@ import { type Outside, Outsides } from '../routing/outside.ts'
 import type { NestedSettings } from '../settings.ts'
 import {
   addressClashes,
+  type LocalExternalNetwork,
   type OtherOutside,
-  type OurExternal,
   type Ranges,
 } from './address-clashes.ts'
 import { type Finding, finding, warning } from './finding.ts'
 
 /** What is outside of this cloud, and of the other clouds that are hosts of it. */
 export interface OutsideHere {
-  readonly networks: readonly OurExternal[]
+  readonly networks: readonly LocalExternalNetwork[]
   readonly clouds: readonly OtherOutside[]
 }
 

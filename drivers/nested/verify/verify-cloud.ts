@@ -5,7 +5,7 @@ import { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { findClock, findLimits, findVersions, findZone } from './compute-findings.ts'
 import { type Finding, finding, warning } from './finding.ts'
-import type { OurNetwork } from './mapped-subnets.ts'
+import type { LocalNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 import { findRouting, type OutsideHere } from './routing-findings.ts'
 
@@ -15,7 +15,7 @@ export interface VerifiedFor {
   readonly cells: readonly string[]
   readonly flavors: readonly FlavorSpec[]
   /** Those that are mapped. */
-  readonly networks: readonly OurNetwork[]
+  readonly networks: readonly LocalNetwork[]
   readonly outside: OutsideHere
 }
 

@@ -76,6 +76,7 @@ function portsOfMachines(index: NetworkIndex): readonly WirePort[] {
   return known
 }
 
+/** The networks with ports of bare-metal machines. */
 export function networksOfMachines(index: NetworkIndex): ReadonlySet<string> {
   return new Set(portsOfMachines(index).map(({ networkId }) => networkId))
 }

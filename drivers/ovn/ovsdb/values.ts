@@ -103,6 +103,7 @@ export function encode(value: Value, { kind, isReference }: Column): unknown {
   return ['set', atoms.map(atom)]
 }
 
+/** A reference in OVSDB's JSON: to a row by its UUID, or by its name in the same transaction. */
 export function encodeReference(id: string): readonly [string, string] {
   return UUID.test(id) ? ['uuid', id] : ['named-uuid', id]
 }

@@ -7,7 +7,7 @@ import {
   updateCell as update,
 } from '../../app/cells/operated-cells.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
-import { madeBefore } from '../../app/once-per-key.ts'
+import { findEarlierResult } from '../../app/once-per-key.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
 import { cellTag, cellView } from '../../views/federation/cell.ts'
@@ -19,7 +19,7 @@ export const declareCellLost: Handler<operations['declareCellLost']> = async (ca
   const found = await findOperatedCell(app.db, cells, params.cell)
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
   // A repeat names the cell as it was before.
-  if ((await madeBefore(app.db, key)) === undefined)
+  if ((await findEarlierResult(app.db, key)) === undefined)
     requireMatch(raw.header('if-match'), cellTag(found))
   const { db, access } = app
   const loss = { by: context.userId, statement: body.statement }

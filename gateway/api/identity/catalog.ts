@@ -22,9 +22,17 @@ export async function createEndpoint({
   body,
   links,
 }: Call<operations['createEndpoint']>): Promise<Answer<operations['createEndpoint']>> {
-  const { interface: face, url, service_id, region_id, region, enabled, ...extra } = body.endpoint
+  const {
+    interface: interfaceName,
+    url,
+    service_id,
+    region_id,
+    region,
+    enabled,
+    ...extra
+  } = body.endpoint
   const made = await makeEndpoint(app.identity, {
-    interface: face,
+    interface: interfaceName,
     url,
     serviceId: service_id,
     regionId: region_id ?? null,
@@ -183,9 +191,17 @@ export async function updateEndpoint(
   call: Call<operations['updateEndpoint']>,
 ): Promise<Answer<operations['updateEndpoint']>> {
   const { app, params, body, links } = call
-  const { interface: face, url, service_id, region_id, region, enabled, ...extra } = body.endpoint
+  const {
+    interface: interfaceName,
+    url,
+    service_id,
+    region_id,
+    region,
+    enabled,
+    ...extra
+  } = body.endpoint
   const changed = await changeEndpoint(app.identity, params.endpoint_id, {
-    ...(face !== undefined && { interface: face }),
+    ...(interfaceName !== undefined && { interface: interfaceName }),
     ...(url !== undefined && { url }),
     ...(service_id !== undefined && { serviceId: service_id }),
     ...(region_id !== undefined && { regionId: region_id }),

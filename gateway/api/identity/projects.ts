@@ -94,8 +94,8 @@ export async function showProject(
     parents: formOf(query.parents_as_list, query.parents_as_ids),
     subtree: formOf(query.subtree_as_list, query.subtree_as_ids),
   }
-  const isAsked = asked.parents !== undefined || asked.subtree !== undefined
-  if (!isAsked || !isProject(project)) return { body: { project: view } }
+  const hasRelatives = asked.parents !== undefined || asked.subtree !== undefined
+  if (!hasRelatives || !isProject(project)) return { body: { project: view } }
   const relatives = await relativesOf(app.identity, project)
   return { body: { project: { ...view, ...relativesView(project, relatives, asked, links) } } }
 }
@@ -127,7 +127,7 @@ export async function updateProject(
 }
 
 /** Which relatives are asked for, and how. */
-interface RelativesAsked {
+interface RequestedRelatives {
   readonly parents: 'list' | 'ids' | undefined
   readonly subtree: 'list' | 'ids' | undefined
 }
@@ -136,7 +136,7 @@ interface RelativesAsked {
 function relativesView(
   project: Project,
   { above, below }: { readonly above: readonly Project[]; readonly below: readonly Project[] },
-  { parents, subtree }: RelativesAsked,
+  { parents, subtree }: RequestedRelatives,
   links: Links,
 ): Pick<ProjectShown, 'parents' | 'subtree'> {
   const listOf = (all: readonly Project[]) => all.map((it) => ({ project: projectView(it, links) }))

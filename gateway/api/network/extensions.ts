@@ -10,7 +10,7 @@ import type { HostRecord } from '../../db/host-list.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { extensionNamed, servedExtensions } from '../../views/network/extensions.ts'
-import { pick } from './pick.ts'
+import { pick } from './request.ts'
 
 const AGENT_FILTERS: FilterKinds = {
   id: 'text',

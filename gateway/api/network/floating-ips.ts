@@ -13,10 +13,8 @@ import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { unnamedView } from '../../views/network/described.ts'
 import { portForwardingView } from '../../views/network/port-forwarding.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 type List = operations['listNetworkFloatingIps']
 type Create = operations['createNetworkFloatingIp']

@@ -1,7 +1,7 @@
 import type { Listed } from '../../app/networks/list-query.ts'
 import type { Links } from '../../http/links.ts'
 import type { PageLink } from '../../http/pagination.ts'
-import { pick } from './pick.ts'
+import { pick } from './request.ts'
 
 interface ListCall {
   readonly links: Links

@@ -10,7 +10,7 @@ import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { portForwardingView } from '../../views/network/port-forwarding.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
+import { pick } from './request.ts'
 
 type List = operations['listPortForwardings']
 type Create = operations['createPortForwarding']

@@ -12,10 +12,8 @@ import type { Port } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 /** POST /v2.0/ports */
 export const createPort: Handler<operations['createPort']> = async ({ app, context, body }) => {

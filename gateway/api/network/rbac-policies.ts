@@ -10,7 +10,7 @@ import type { RbacPolicy } from '../../db/rbac-policies.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
+import { pick } from './request.ts'
 
 type List = operations['listRbacPolicies']
 type Create = operations['createRbacPolicy']

@@ -15,10 +15,8 @@ import type { Router, RouterCellGateway } from '../../db/routers.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 type List = operations['listRouters']
 type Create = operations['createRouter']

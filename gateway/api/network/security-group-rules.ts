@@ -8,9 +8,8 @@ import {
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { ruleView } from '../../views/network/security-group-rule.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
+import { oneOrSeveral, pick } from './request.ts'
 
 /** POST /v2.0/security-group-rules */
 export const createSecurityGroupRule: Handler<operations['createSecurityGroupRule']> = async ({

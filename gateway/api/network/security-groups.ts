@@ -11,10 +11,8 @@ import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
 import { ruleView } from '../../views/network/security-group-rule.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 /** POST /v2.0/security-groups */
 export const createSecurityGroup: Handler<operations['createSecurityGroup']> = async ({

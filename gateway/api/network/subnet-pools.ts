@@ -9,10 +9,8 @@ import type { SubnetPool } from '../../db/subnet-pools.ts'
 import type { Answer, Call } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 type List = operations['listSubnetPools']
 type Create = operations['createSubnetPool']

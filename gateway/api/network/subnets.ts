@@ -10,10 +10,8 @@ import type { Subnet } from '../../db/network.ts'
 import type { Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
 import { describedView } from '../../views/network/described.ts'
-import { oneOrSeveral } from './one-or-several.ts'
 import { pageBody } from './page-body.ts'
-import { pick } from './pick.ts'
-import { wantedRevision } from './wanted-revision.ts'
+import { oneOrSeveral, pick, wantedRevision } from './request.ts'
 
 /** POST /v2.0/subnets */
 export const createSubnet: Handler<operations['createSubnet']> = async ({ app, context, body }) => {

@@ -13,7 +13,7 @@ import {
 } from '../../app/networks/ip-availability.ts'
 import type { Answer, Call, Handler } from '../../http/operation.ts'
 import { queryPairs } from '../../http/query-pairs.ts'
-import { pick } from './pick.ts'
+import { pick } from './request.ts'
 
 type ShowTopology = operations['showAutoAllocatedTopology']
 type DeleteTopology = operations['deleteAutoAllocatedTopology']

@@ -4,12 +4,12 @@ import type { InstanceId, ProjectId } from '#common/ids.ts'
 import type { UnmanagedGuest } from '#openapi/wire/host.ts'
 import { findServer } from '../../db/find-server.ts'
 import type { HostRecord } from '../../db/host-list.ts'
-import type { IdempotencyKey, MadeServers } from '../../db/idempotency-keys.ts'
+import type { CreatedServers, IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { purgeDeletedServer } from '../../db/purges.ts'
 import { explainPlacement } from '../federation/explain-placement.ts'
 import { idOf } from '../federation/named.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
-import { madeBefore } from '../once-per-key.ts'
+import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Boot } from '../servers/boot/boot.ts'
 import { planServers } from '../servers/boot/plan-servers.ts'
@@ -48,7 +48,7 @@ export async function adoptGuest(
 ): Promise<string> {
   const { compute } = boot
   const { db } = compute
-  const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
+  const [before] = (await findEarlierResult<CreatedServers>(db, key))?.serverIds ?? []
   if (before !== undefined) return before
   const guests = await listUnmanagedGuests(compute, context, host)
   const guest = guestNamed(guests, adoption.guest, host.view.name)

@@ -50,6 +50,7 @@ export function zoneByAggregates(all: readonly Aggregate[], hostId: string): str
   return zones.find((zone) => zone !== undefined) ?? null
 }
 
+/** The aggregates but that one. */
 export function without(all: readonly Aggregate[], aggregate: Aggregate): readonly Aggregate[] {
   return all.filter(({ id }) => id !== aggregate.id)
 }

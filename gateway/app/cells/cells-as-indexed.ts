@@ -18,10 +18,10 @@ export async function cellsAsIndexed(
 }
 
 /** Whether a cell that cannot be chosen now has hosts that were up a short while ago, and that no operator removed. */
-export async function areHostsComingBack(db: Executor, cells: readonly Cell[]): Promise<boolean> {
+export async function areHostsRecovering(db: Executor, cells: readonly Cell[]): Promise<boolean> {
   const enabled = new Set(cells.filter(({ isEnabled }) => isEnabled).map(({ id }) => id))
   return (await indexedHosts(db)).some(
-    ({ cellId, comingBack }) => comingBack > 0 && enabled.has(cellId),
+    ({ cellId, recovering }) => recovering > 0 && enabled.has(cellId),
   )
 }
 

@@ -93,7 +93,7 @@ export function separationReason(spans: NetworkSpans, cell: Tunnelling): string 
 }
 
 /** Afterwards no other transaction puts servers onto these networks before this one ends, if they cannot be everywhere. */
-export async function holdTogether(
+export async function lockSpanningNetworks(
   tx: Tx,
   cells: readonly Cell[],
   networks: readonly Network[],
@@ -110,13 +110,13 @@ export async function holdTogether(
  * Afterwards no other transaction puts servers onto these networks before this one ends, and these cells may have them.
  * Throws `conflict` (`NetworkPlacedElsewhere`) where one may not.
  */
-export async function keepTogether(
+export async function assertNetworksSpan(
   tx: Tx,
   cells: readonly Cell[],
   networks: readonly Network[],
   cellIds: readonly (string | null)[],
 ): Promise<void> {
-  if (!(await holdTogether(tx, cells, networks))) return
+  if (!(await lockSpanningNetworks(tx, cells, networks))) return
   let spans = await networkSpans(tx, cells, networks)
   for (const cellId of cellIds) {
     const cell = cells.find(({ id }) => id === cellId)

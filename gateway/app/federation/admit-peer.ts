@@ -6,8 +6,8 @@ import { isShutOut } from '../../db/bus-keys.ts'
 import { findAccountByKey } from '../../db/cell-accounts.ts'
 
 /** What brings back a peer whose credential is good no more. */
-export const COME_BACK =
-  'An administrator makes a token with which it joins again, in the same folder: ./weir cell token create CELL [--host HOST] --renew'
+export const HOW_TO_REJOIN =
+  'An administrator makes a token with which it joins again, in the same directory: ./weir cell token create CELL [--host HOST] --renew'
 
 /** A holder of a credential of a cell's account, who has just shown that the private key is theirs. */
 export interface BusPeer {
@@ -59,7 +59,7 @@ export function readCredential(jwt: string, now: number): UserClaims {
     throw refused('the credential is not signed by its account')
   if (claims.exp !== undefined && claims.exp * 1_000 <= now)
     throw refused(
-      `the credential ended at ${new Date(claims.exp * 1_000).toISOString()}. ${COME_BACK}`,
+      `the credential ended at ${new Date(claims.exp * 1_000).toISOString()}. ${HOW_TO_REJOIN}`,
     )
   return claims
 }

@@ -8,7 +8,7 @@ import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
 import { findAccountByKey, findRevokedCell } from '../../db/cell-accounts.ts'
 import { listCellMappings } from '../../db/cell-mappings.ts'
-import { COME_BACK, readCredential } from './admit-peer.ts'
+import { HOW_TO_REJOIN, readCredential } from './admit-peer.ts'
 
 export interface RenewalRequest {
   /** The present one, a JWT. */
@@ -35,7 +35,7 @@ export async function renewCredential(
     throw refused('the signature is not that of the key of the credential')
   const account = await findAccountByKey(db, claims.iss)
   if (account === undefined) throw refused(await whyNoCell(db, claims.iss))
-  if (await isShutOut(db, publicKey)) throw refused(`it was shut out. ${COME_BACK}`)
+  if (await isShutOut(db, publicKey)) throw refused(`it was shut out. ${HOW_TO_REJOIN}`)
   const { cellId } = account
   const hostId = hostOf(claims, cellId)
   await recordBusKey(db, { publicKey, cellId, hostId })
@@ -47,12 +47,12 @@ export async function renewCredential(
 async function whyNoCell(db: Executor, publicKey: string): Promise<string> {
   const cellId = await findRevokedCell(db, publicKey)
   if (cellId === undefined)
-    return 'no cell that this deployment knows has signed it. Its database may be of a time before that cell joined: join again, in a folder of its own'
+    return 'no cell that this deployment knows has signed it. Its database may be of a time before that cell joined: join again, in a directory of its own'
   const cell = (await listCellMappings(db)).find(({ id }) => id === cellId)
   if (cell === undefined)
-    return 'the cell has left this deployment. Stop its programs with ./weir down. To join again as a new cell, use an empty folder'
-  if (cell.loss === null) return `cell ${cell.name} has joined again since. ${COME_BACK}`
-  return `cell ${cell.name} was declared lost at ${cell.loss.at.toISOString()}, and its servers were taken from it. What its hosts still have of them is destroyed once it joins again. ${COME_BACK}`
+    return 'the cell has left this deployment. Stop its programs with ./weir down. To join again as a new cell, use an empty directory'
+  if (cell.loss === null) return `cell ${cell.name} has joined again since. ${HOW_TO_REJOIN}`
+  return `cell ${cell.name} was declared lost at ${cell.loss.at.toISOString()}, and its servers were taken from it. What its hosts still have of them is destroyed once it joins again. ${HOW_TO_REJOIN}`
 }
 
 /** The host to which a credential of the cell belongs; null for a credential of the cell itself. */

@@ -9,7 +9,7 @@ import { queueFloatingIpStatus } from '../../db/floating-ips.ts'
 import { queueGuestPasswords } from '../../db/guest-passwords.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
-import { markNotBuilt } from '../../db/mapping-batches.ts'
+import { queueNotBuilt } from '../../db/mapping-batches.ts'
 import { queuePasswordErasure } from '../../db/request-specs.ts'
 import { queueActionEvents, queueActions, type ServerAction } from '../../db/server-actions.ts'
 import { ownServers, queueViews } from '../../db/server-index.ts'
@@ -54,7 +54,7 @@ export async function applyRows(
   const batch = newest(rows)
   const own = await ownServers(tx, cell, spokenOf(batch))
   await recordDeleted(tx, deps, cell, batch.deleted)
-  markNotBuilt(tx, cell, batch.notBuilt)
+  queueNotBuilt(tx, cell, batch.notBuilt)
   queueViews(tx, cell, batch.views)
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)

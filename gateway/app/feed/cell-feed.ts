@@ -107,7 +107,7 @@ export class CellFeed implements AsyncDisposable {
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
       const queued = await this.#applyQueue()
       const missing = await this.#readMissing()
-      if (missing > 0) this.#resubscribeIfSilent()
+      if (missing > 0) this.#resubscribeIfUnreachable()
       return { holder: 1, rows: queued + missing }
     } catch (error) {
       this.#at = undefined
@@ -186,7 +186,7 @@ export class CellFeed implements AsyncDisposable {
   }
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
-  #resubscribeIfSilent(): void {
+  #resubscribeIfUnreachable(): void {
     this.#heartbeatsWithoutBatch += 1
     if (this.#heartbeatsWithoutBatch < HEARTBEATS_WITHOUT_BATCH_MAX) return
     const former = this.#subscription

@@ -59,9 +59,9 @@ export async function listServingHosts(
 export async function hostedServers(
   db: Executor,
   hosts: readonly HostRecord[],
-  isAsked: boolean | undefined,
+  isRequested: boolean | undefined,
 ): Promise<{ readonly servers?: ReadonlyMap<string, readonly HostedServer[]> }> {
-  if (isAsked !== true) return {}
+  if (isRequested !== true) return {}
   const ids = hosts.map(({ view }) => view.hostId)
   return { servers: await serversOnHosts(db, ids) }
 }

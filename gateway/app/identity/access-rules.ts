@@ -4,7 +4,7 @@ import { isRuleUsed } from '../../db/identity/application-credentials.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import type { AccessRule } from './access-rule.ts'
-import { refuseLent } from './application-credentials.ts'
+import { refuseDelegated } from './application-credentials.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, listed, readLimit } from './listed.ts'
 import { noSuch } from './model.ts'
@@ -17,7 +17,7 @@ export async function accessRulesOf(
   { limit, marker }: { readonly limit?: number | undefined; readonly marker?: string | undefined },
 ): Promise<Listed<AccessRule>> {
   if (userId !== caller.userId) enforce(caller, 'identity:list_access_rules:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   return listed(await listAccessRules(db, userId, { marker }, readLimit(limit)), limit)
 }
 
@@ -29,7 +29,7 @@ export async function oneAccessRule(
   id: string,
 ): Promise<AccessRule> {
   if (userId !== caller.userId) enforce(caller, 'identity:get_access_rule:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   const [rule] = await listAccessRules(db, userId, { ids: [id] }, 1)
   if (rule === undefined) throw noSuch('access rule', id)
   return rule
@@ -43,7 +43,7 @@ export async function removeAccessRule(
   id: string,
 ): Promise<void> {
   if (userId !== caller.userId) enforce(caller, 'identity:delete_access_rule:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   await db.transaction(async (tx) => {
     if (await isRuleUsed(tx, userId, id))
       throw new Failure('forbidden', 'The access rule is in use by an application credential.')

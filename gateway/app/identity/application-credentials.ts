@@ -61,7 +61,7 @@ export async function createCredential(
   asked: NewCredential,
 ): Promise<{ readonly credential: CredentialView; readonly secret: string }> {
   requireSelf(caller, userId)
-  refuseLent(caller)
+  refuseDelegated(caller)
   requireDelegation(caller)
   const { projectId } = caller
   if (projectId === null)
@@ -108,7 +108,7 @@ export async function credentialsOf(
   { limit, ...filter }: CredentialFilter & { readonly limit?: number | undefined },
 ): Promise<Listed<CredentialView>> {
   if (userId !== caller.userId) enforce(caller, 'identity:list_application_credentials:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   const found = await listApplicationCredentials(db, userId, filter, readLimit(limit))
   return listed(await views(db, userId, found), limit)
 }
@@ -121,7 +121,7 @@ export async function oneCredential(
   id: string,
 ): Promise<CredentialView> {
   if (userId !== caller.userId) enforce(caller, 'identity:get_application_credential:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   const credential = await findApplicationCredential(db, id)
   const [view] = credential?.userId === userId ? await views(db, userId, [credential]) : []
   if (view === undefined) throw noSuch('application credential', id)
@@ -136,7 +136,7 @@ export async function removeCredential(
   id: string,
 ): Promise<void> {
   if (userId !== caller.userId) enforce(caller, 'identity:delete_application_credential:other')
-  refuseLent(caller)
+  refuseDelegated(caller)
   requireDelegation(caller)
   const credential = await findApplicationCredential(identity.db, id)
   if (credential?.userId !== userId) throw noSuch('application credential', id)
@@ -198,7 +198,7 @@ function requireSelf(caller: Caller, userId: string): void {
 }
 
 /** Throws `forbidden` for a delegated token: an application credential would outlive the trust or the access key. */
-export function refuseLent({ mayDelegate, applicationCredentialId }: Caller): void {
+export function refuseDelegated({ mayDelegate, applicationCredentialId }: Caller): void {
   if (!mayDelegate && applicationCredentialId === null)
     throw new Failure(
       'forbidden',

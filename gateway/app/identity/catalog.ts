@@ -42,10 +42,10 @@ export function catalogAt(root: string, region: string): CatalogEntries {
       extra: {},
     })),
     endpoints: SERVICES.flatMap(({ type, path }) =>
-      INTERFACES.map((face) => ({
-        id: derivedId(`endpoint ${region} ${type} ${face}`),
+      INTERFACES.map((interfaceName) => ({
+        id: derivedId(`endpoint ${region} ${type} ${interfaceName}`),
         serviceId: derivedId(`service ${type}`),
-        interface: face,
+        interface: interfaceName,
         regionId: region,
         url: root + path,
         enabled: true,

@@ -8,7 +8,7 @@ import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'
 import type { ApplicationCredential } from './model.ts'
-import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
+import { DUMMY_HASH, verifyPassword } from './password-hash.ts'
 import { refuseExhausted } from './password-method.ts'
 import { userReference } from './user-reference.ts'
 
@@ -36,11 +36,7 @@ export async function proveCredential(
   const asker = { peer, account }
   refuseExhausted(identity, asker)
 
-  const isRight = await verifyPassword(
-    request.secret,
-    credential?.secretHash ?? NOBODYS_HASH,
-    asker,
-  )
+  const isRight = await verifyPassword(request.secret, credential?.secretHash ?? DUMMY_HASH, asker)
   if (credential === undefined || !isRight) {
     identity.throttle.failed(asker)
     throw loginRefused(`application credential login of ${account}`)

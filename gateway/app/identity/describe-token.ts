@@ -33,7 +33,7 @@ export async function describeToken(
   now: Date,
 ): Promise<TokenView | undefined> {
   const { scope, userId, applicationCredentialId, trustId } = record
-  const lent = trustId === null ? null : await lentRights(db, trustId)
+  const lent = trustId === null ? null : await delegatedRights(db, trustId)
   if (lent === undefined) return undefined
   const [user, project, domain, assigned, model, credential] = await Promise.all([
     findUser(db, userId),
@@ -88,7 +88,7 @@ function grantedBy(
   return all.filter(({ id }) => given.has(id))
 }
 
-interface LentRights {
+interface DelegatedRights {
   readonly trust: Trust
   /** Whose name a token by it is in; undefined: its own holder's. */
   readonly impersonated: User | undefined
@@ -97,7 +97,7 @@ interface LentRights {
 }
 
 /** The rights that a trust delegates; undefined when it is gone, or a user in its chain is gone or disabled. */
-async function lentRights(db: Executor, id: string): Promise<LentRights | undefined> {
+async function delegatedRights(db: Executor, id: string): Promise<DelegatedRights | undefined> {
   const chain = await trustChain(db, id)
   const [trust, first] = [chain[0], chain.at(-1)]
   if (trust === undefined || first === undefined) return undefined

@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import { insertToken } from '../../db/identity/tokens.ts'
 import { useTrust } from '../../db/identity/trusts.ts'
 import { findUser } from '../../db/identity/users.ts'
-import { TooOften } from '../request-limiter.ts'
+import { TooManyRequests } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
 import { type Identity, tokenId } from './identity.ts'
 import type { UserOptions } from './model.ts'
@@ -56,7 +56,10 @@ export async function issueToken(
   if (view === undefined) return undefined
   const waitMs = identity.tokenLimiter?.take(proof.userId) ?? 0
   if (waitMs > 0)
-    throw new TooOften('This user asks for too many tokens: use one until it expires.', waitMs)
+    throw new TooManyRequests(
+      'This user asks for too many tokens: use one until it expires.',
+      waitMs,
+    )
   await keepToken(identity.db, record)
   identity.cache.put(view, mark)
   return { token, view }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
-import type { Asker } from '../fair-queue.ts'
+import type { QueueClient } from '../fair-queue.ts'
 
 /** How many failures an account has from one peer, in which time, before that peer is refused for the rest of that time. */
 export interface Lockout {
@@ -28,27 +28,27 @@ export class LoginThrottle {
   }
 
   /** True while the peer has had its failures of the current window. */
-  isExhausted(asker: Asker): boolean {
+  isExhausted(asker: QueueClient): boolean {
     return (this.#current(asker)?.count ?? 0) >= this.#lockout.failuresMax
   }
 
-  failed(asker: Asker): void {
+  failed(asker: QueueClient): void {
     const current = this.#current(asker)
     if (current !== undefined) current.count += 1
     else this.#failures.set(keyOf(asker), { count: 1, since: this.#clock.elapsed() })
   }
 
-  succeeded(asker: Asker): void {
+  succeeded(asker: QueueClient): void {
     this.#failures.delete(keyOf(asker))
   }
 
-  #current(asker: Asker) {
+  #current(asker: QueueClient) {
     const entry = this.#failures.get(keyOf(asker))
     if (entry === undefined) return undefined
     return this.#clock.elapsed() - entry.since < this.#lockout.windowMs ? entry : undefined
   }
 }
 
-function keyOf({ peer, account }: Asker): string {
+function keyOf({ peer, account }: QueueClient): string {
   return `${peer}\0${account}`
 }

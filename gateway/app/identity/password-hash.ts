@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Asker, FairQueue } from '../fair-queue.ts'
-import { TooOften } from '../request-limiter.ts'
+import { FairQueue, type QueueClient } from '../fair-queue.ts'
+import { TooManyRequests } from '../request-limiter.ts'
 
 /** OWASP's minimum for scrypt at r=8, p=1 with 16 MiB; about 40 ms of one core. */
 const COST = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const
@@ -29,10 +29,13 @@ const queue = new FairQueue({
   waitingMax: WAITING_MAX,
   waitingPerAccountMax: WAITING_PER_ACCOUNT_MAX,
   refusal: () =>
-    new TooOften('Too many logins at once. Please try again in some seconds.', RETRY_AFTER_MS),
+    new TooManyRequests(
+      'Too many logins at once. Please try again in some seconds.',
+      RETRY_AFTER_MS,
+    ),
 })
 /** Users with a token, who set passwords and secrets, share one place among the peers. */
-const KNOWN_USERS: Asker = { peer: 'users', account: 'users' }
+const KNOWN_USERS: QueueClient = { peer: 'users', account: 'users' }
 
 /** The hash to store for a secret: parameters, a fresh salt and the key. */
 export async function hashPassword(password: string): Promise<string> {
@@ -41,11 +44,11 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64')}$${key.toString('base64')}`
 }
 
-/** True if the secret has this hash. Takes the same time for either result; throws `TooOften` when too many checks wait. */
+/** True if the secret has this hash. Takes the same time for either result; throws `TooManyRequests` when too many checks wait. */
 export async function verifyPassword(
   password: string,
   stored: string,
-  asker: Asker,
+  asker: QueueClient,
 ): Promise<boolean> {
   const [, scheme, n, , , salt, key] = stored.split('$')
   if (scheme !== 'scrypt' || Number(n) !== COST.N || salt === undefined || key === undefined)
@@ -55,8 +58,8 @@ export async function verifyPassword(
 }
 
 /** A hash no password has, to be verified against for users that do not exist. */
-export const NOBODYS_HASH = `$scrypt$${COST.N}$${COST.r}$${COST.p}$${Buffer.alloc(SALT_BYTES).toString('base64')}$${Buffer.alloc(KEY_BYTES).toString('base64')}`
+export const DUMMY_HASH = `$scrypt$${COST.N}$${COST.r}$${COST.p}$${Buffer.alloc(SALT_BYTES).toString('base64')}$${Buffer.alloc(KEY_BYTES).toString('base64')}`
 
-async function derive(password: string, salt: Buffer, asker: Asker): Promise<Buffer> {
+async function derive(password: string, salt: Buffer, asker: QueueClient): Promise<Buffer> {
   return queue.run(asker, () => scryptAsync(password.normalize('NFC'), salt, KEY_BYTES, COST))
 }

@@ -1,11 +1,11 @@
 import { Failure } from '#common/errors.ts'
 import { findLogin, type UserReference } from '../../db/identity/users.ts'
-import type { Asker } from '../fair-queue.ts'
+import type { QueueClient } from '../fair-queue.ts'
 import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'
 import type { User } from './model.ts'
-import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
+import { DUMMY_HASH, verifyPassword } from './password-hash.ts'
 import { userReference } from './user-reference.ts'
 
 /** Proves a user by password; throws `unauthenticated`, after the same work whether or not the user exists. */
@@ -41,7 +41,7 @@ export async function verifyLogin(
   const asker = { peer, account }
   if (isCounted) refuseExhausted(identity, asker)
 
-  const passwordHash = login?.passwordHash ?? NOBODYS_HASH
+  const passwordHash = login?.passwordHash ?? DUMMY_HASH
   const isRight = await verifyPassword(password, passwordHash, asker)
   if (login === undefined || !isRight || !login.user.isActive) {
     identity.throttle.failed(asker)
@@ -52,7 +52,7 @@ export async function verifyLogin(
 }
 
 /** Throws `unauthenticated` after too many failures of late from this peer; for what does not exist, too, so it tells nothing. */
-export function refuseExhausted({ throttle }: Identity, asker: Asker): void {
+export function refuseExhausted({ throttle }: Identity, asker: QueueClient): void {
   if (!throttle.isExhausted(asker)) return
   throw new Failure(
     'unauthenticated',

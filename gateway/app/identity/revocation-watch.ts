@@ -35,22 +35,22 @@ export function watchRevocations(deps: WatchDeps): AsyncDisposable {
 
 async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): Promise<void> {
   let seen: number | undefined
-  let isBlind = false
+  let areRevocationsStale = false
   while (!signal.aborted) {
     const asOf = clock.elapsed()
-    const asked = cache.nextAsked(signal)
+    const asked = cache.nextRequest(signal)
     try {
       seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
       cache.recordRead(asOf)
-      if (isBlind) log.info('revocations arrive again')
-      isBlind = false
+      if (areRevocationsStale) log.info('revocations arrive again')
+      areRevocationsStale = false
     } catch (error) {
-      if (!isBlind)
+      if (!areRevocationsStale)
         log.warn(
           errorFields(error),
           'revocations cannot be read: tokens are checked in the database',
         )
-      isBlind = true
+      areRevocationsStale = true
     }
     await clock.sleep(POLL_MS, signal).catch(() => undefined)
     await asked

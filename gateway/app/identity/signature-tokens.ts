@@ -54,8 +54,10 @@ async function keysOf(deps: CredentialDeps, access: string): Promise<Keys> {
     throw refused('EC2 access key not found.')
   const blob = JSON.parse(openedCredential(deps, row).blob) as Readonly<Record<string, unknown>>
   const { secret } = blob
-  const isLent = ['trust_id', 'app_cred_id', 'access_token_id'].some((name) => blob[name] != null)
-  if (isLent || typeof secret !== 'string' || secret === '')
+  const isDelegated = ['trust_id', 'app_cred_id', 'access_token_id'].some(
+    (name) => blob[name] != null,
+  )
+  if (isDelegated || typeof secret !== 'string' || secret === '')
     throw refused('EC2 access key not found.')
   return { userId: row.userId, projectId: row.projectId, secret }
 }

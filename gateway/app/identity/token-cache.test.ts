@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { BLIND_MAX_MS, TokenCache } from './token-cache.ts'
+import { REVOCATIONS_STALE_MAX_MS, TokenCache } from './token-cache.ts'
 import type { TokenView } from './token-view.ts'
 
 let now: number
@@ -26,7 +26,7 @@ test('a kept token is given out until it expires', () => {
 test('no token is given out while revocations cannot be read', () => {
   cache.put(view('a'), cache.mark)
 
-  now += BLIND_MAX_MS + 1
+  now += REVOCATIONS_STALE_MAX_MS + 1
   expect(cache.get('a')).toBeUndefined()
 
   cache.recordRead(now)
@@ -43,7 +43,7 @@ test('a dropped token is gone, and others stay', () => {
 
 test('the reader of revocations wakes when a token is asked for again', async () => {
   let isAsked = false
-  const asked = cache.nextAsked(new AbortController().signal).then(() => {
+  const asked = cache.nextRequest(new AbortController().signal).then(() => {
     isAsked = true
   })
   await Promise.resolve()

@@ -4,7 +4,7 @@ import type { TokenView } from './token-view.ts'
 
 const TOKENS_MAX = 10_000
 /** Without word of revocations for this long, a cached token may have been revoked: the database decides again. */
-export const BLIND_MAX_MS = 800
+export const REVOCATIONS_STALE_MAX_MS = 800
 
 /**
  * Verified tokens by their hash. A revoked token is gone as soon as `apply` has received the revocation; while
@@ -24,7 +24,7 @@ export class TokenCache {
   /** A token that is valid now; undefined when only the database can tell. */
   get(id: string): TokenView | undefined {
     this.#asked.resolve()
-    if (this.#clock.elapsed() - this.#readAt > BLIND_MAX_MS) return undefined
+    if (this.#clock.elapsed() - this.#readAt > REVOCATIONS_STALE_MAX_MS) return undefined
     const view = this.#views.get(id)
     return view !== undefined && view.record.expiresAt.getTime() > this.#clock.now()
       ? view
@@ -32,7 +32,7 @@ export class TokenCache {
   }
 
   /** Resolves at the next request for a token, or on a signal: until then revocations need not be read. */
-  nextAsked(signal: AbortSignal): Promise<void> {
+  nextRequest(signal: AbortSignal): Promise<void> {
     const asked = Promise.withResolvers<void>()
     const end = () => asked.resolve()
     signal.addEventListener('abort', end, { once: true })

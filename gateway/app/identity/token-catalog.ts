@@ -33,12 +33,12 @@ export async function tokenCatalog(
       name,
       endpoints: enabled
         .filter(({ serviceId }) => serviceId === id)
-        .flatMap(({ id: endpointId, interface: face, regionId, url }) => {
+        .flatMap(({ id: endpointId, interface: interfaceName, regionId, url }) => {
           const filled = filledIn(url, caller)
           const region = { region: regionId, region_id: regionId }
           return filled === undefined
             ? []
-            : [{ id: endpointId, interface: face, ...region, url: filled }]
+            : [{ id: endpointId, interface: interfaceName, ...region, url: filled }]
         }),
     }))
 }

@@ -26,7 +26,7 @@ import { firstRedelegations, isUsable, type NewTrust, redelegated, type Trust } 
 /** A program that makes one per run must not fill the table. */
 const OF_A_USER_MAX = 1_000
 
-export interface AskedTrust extends Omit<NewTrust, 'id' | 'roleIds'> {
+export interface TrustRequest extends Omit<NewTrust, 'id' | 'roleIds'> {
   readonly roles: readonly RoleChoice[]
 }
 
@@ -43,11 +43,11 @@ export interface FullTrust extends Trust {
 export async function createTrust(
   identity: Identity,
   caller: Caller,
-  asked: AskedTrust,
+  asked: TrustRequest,
 ): Promise<FullTrust> {
   if (asked.trustorUserId !== caller.userId)
     throw new Failure('forbidden', 'The authenticated user should match the trustor')
-  refuseLent(caller)
+  refuseDelegated(caller)
   if (asked.projectId !== null && asked.roles.length === 0)
     throw new Failure('forbidden', 'At least one role should be specified')
   if (!isUsable(asked, new Date(identity.clock.now())))
@@ -60,7 +60,7 @@ export async function createTrust(
     if ((await countTrusts(tx, asked.trustorUserId)) >= OF_A_USER_MAX)
       throw new Failure('over-quota', `A user gives at most ${OF_A_USER_MAX} trusts.`)
     const chain = await givenOn(tx, caller)
-    const roles = await lentRoles(tx, caller, asked, chain.at(-1)?.trustorUserId)
+    const roles = await delegatedRoles(tx, caller, asked, chain.at(-1)?.trustorUserId)
     const wanted = { ...asked, id: newKeystoneId(), roleIds: roles.map(({ id }) => id) }
     const { roles: _, allowRedelegation: __, ...rest } = wanted
     const trust: Trust = {
@@ -91,10 +91,10 @@ function limitsOf(
 }
 
 /** The roles chosen, which the first trustor must have in the project, and an application credential's token, too. */
-async function lentRoles(
+async function delegatedRoles(
   tx: Tx,
   caller: Caller,
-  { projectId, roles: chosen, trustorUserId }: AskedTrust,
+  { projectId, roles: chosen, trustorUserId }: TrustRequest,
   firstTrustor = trustorUserId,
 ): Promise<readonly Role[]> {
   if (projectId !== null && (await lockProject(tx, projectId)) === undefined)
@@ -108,7 +108,7 @@ async function lentRoles(
       id === undefined ? it.name === name && it.domainId === '' : it.id === id,
     )
     const role = meant.find((it) => owned.has(it.id))
-    if (role === undefined || !isLendable(caller, projectId, role))
+    if (role === undefined || !isDelegable(caller, projectId, role))
       throw noSuch('role', id ?? name ?? '')
     return role
   })
@@ -116,7 +116,7 @@ async function lentRoles(
 }
 
 /** An application credential leads to no more than its own roles in its own project. */
-function isLendable(caller: Caller, projectId: string | null, { name }: Role): boolean {
+function isDelegable(caller: Caller, projectId: string | null, { name }: Role): boolean {
   if (caller.applicationCredentialId === null) return true
   return projectId === caller.projectId && caller.roles.has(name)
 }
@@ -127,7 +127,7 @@ export async function trustsSeenBy(
   caller: Caller,
   { limit, ...filter }: TrustFilter & { readonly limit?: number | undefined },
 ): Promise<Listed<Trust>> {
-  refuseLent(caller)
+  refuseDelegated(caller)
   const whose = filter.trustorUserId ?? filter.trusteeUserId
   if (whose !== caller.userId) enforce(caller, 'identity:list_trusts:other')
   return listed(await listTrusts(db, filter, readLimit(limit)), limit)
@@ -140,7 +140,7 @@ export async function oneTrust(
   id: string,
   othersRule = 'identity:get_trust:other',
 ): Promise<FullTrust> {
-  refuseLent(caller)
+  refuseDelegated(caller)
   const trust = await findTrust(db, id)
   const isParty = caller.userId === trust?.trustorUserId || caller.userId === trust?.trusteeUserId
   const isSeen = isParty || isAllowed(caller, othersRule)
@@ -173,7 +173,7 @@ async function rolesOf(db: Executor, { roleIds }: Trust): Promise<readonly Role[
   return listRoles(db, { ids: roleIds }, READ_MAX)
 }
 
-function refuseLent({ mayDelegate, trustId }: Caller): void {
+function refuseDelegated({ mayDelegate, trustId }: Caller): void {
   if (!mayDelegate && trustId === null)
     throw new Failure(
       'forbidden',

@@ -14,13 +14,13 @@ export interface PatchOperation {
 const OPERATIONS = ['add', 'replace', 'remove'] as const
 
 /** An operation as the v2.0 media type writes it: its name is the key of the path. */
-export type OldPatchOperation = Readonly<Partial<Record<PatchOperation['op'], string>>> & {
+export type LegacyPatchOperation = Readonly<Partial<Record<PatchOperation['op'], string>>> & {
   readonly value?: unknown
 }
 
 /** The operations in the newer form. Throws `invalid` for one that is none, or several. */
 export function patchOperations(
-  given: readonly (PatchOperation | OldPatchOperation)[],
+  given: readonly (PatchOperation | LegacyPatchOperation)[],
 ): readonly PatchOperation[] {
   return given.map((operation) => {
     if ('op' in operation) return operation

@@ -7,7 +7,7 @@ import { CONTAINER_FORMATS, DISK_FORMATS } from './formats/format.ts'
 import { checkFields } from './image-fields.ts'
 import type { Images } from './images.ts'
 import {
-  type OldPatchOperation,
+  type LegacyPatchOperation,
   type PatchOperation,
   patchImage,
   patchOperations,
@@ -19,7 +19,7 @@ export function updateImage(
   images: Images,
   requester: Requester,
   id: string,
-  given: readonly (PatchOperation | OldPatchOperation)[],
+  given: readonly (PatchOperation | LegacyPatchOperation)[],
 ): Promise<Image> {
   const operations = patchOperations(given)
   return changeImage(images, requester, id, (image) => patchImage(image, operations))

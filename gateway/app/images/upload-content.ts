@@ -32,7 +32,7 @@ export interface ContentUpload {
 /**
  * Afterwards the image is active with the content. On any failure it is `queued` again and nothing of the upload
  * is left. Throws `too-large`, `over-quota`, `conflict` unless the image waits for content, `invalid` for what its
- * format forbids, `TooOften` while too many uploads are under way.
+ * format forbids, `TooManyRequests` while too many uploads are under way.
  */
 export async function uploadContent(
   images: Images,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
-import { TooOften } from '../request-limiter.ts'
+import { TooManyRequests } from '../request-limiter.ts'
 import { UploadSlots } from './upload-slots.ts'
 
 /** Time passes at once. */
@@ -18,7 +18,7 @@ test('a project has no more uploads than its share, and all of them no more than
 
   one[Symbol.dispose]()
   const third = await slots.take('c')
-  await expect(slots.take('a')).rejects.toThrow(TooOften)
+  await expect(slots.take('a')).rejects.toThrow(TooManyRequests)
   for (const each of [two, other, third]) each[Symbol.dispose]()
   await expect(Promise.all(['a', 'a', 'b'].map((each) => slots.take(each)))).resolves.toBeDefined()
 })
@@ -47,6 +47,6 @@ test('only so many wait', async () => {
   await slots.take('a')
   const waiting = Array.from({ length: 4 }, () => slots.take('a'))
 
-  await expect(slots.take('a')).rejects.toThrow(TooOften)
+  await expect(slots.take('a')).rejects.toThrow(TooManyRequests)
   expect(waiting).toHaveLength(4)
 })

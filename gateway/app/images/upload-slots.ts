@@ -1,6 +1,6 @@
 import type { Clock } from '#common/clock.ts'
 import { settledWithin } from '#common/settled-within.ts'
-import { TooOften } from '../request-limiter.ts'
+import { TooManyRequests } from '../request-limiter.ts'
 
 export interface UploadLimits {
   /** Of this gateway at a time. */
@@ -38,7 +38,7 @@ export class UploadSlots {
     this.#clock = clock
   }
 
-  /** Takes a slot for a project until the result is disposed. Throws `TooOften` where none gets free soon. */
+  /** Takes a slot for a project until the result is disposed. Throws `TooManyRequests` where none gets free soon. */
   async take(projectId: string): Promise<Disposable> {
     if (this.#hasRoom(projectId)) this.#count(projectId, 1)
     else if (!(await this.#isAdmitted(projectId))) throw this.#refusal(projectId)
@@ -83,11 +83,11 @@ export class UploadSlots {
     else this.#taken.delete(projectId)
   }
 
-  #refusal(projectId: string): TooOften {
+  #refusal(projectId: string): TooManyRequests {
     const { max, projectMax } = this.#limits
     const isOwn = (this.#taken.get(projectId) ?? 0) >= projectMax
     const taken = isOwn ? `${projectMax} uploads of this project` : `${max} uploads`
     const message = `This gateway already takes ${taken}. Please try again when one has ended.`
-    return new TooOften(message, RETRY_AFTER_MS)
+    return new TooManyRequests(message, RETRY_AFTER_MS)
   }
 }

@@ -3,7 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { FixedIp, Subnet } from '../../db/network.ts'
 import { firstFreeOffset, lockSubnet, type TakeMode, takeAddress } from '../../db/port-addresses.ts'
-import { longestRested } from '../../db/released-addresses.ts'
+import { longestQuarantined } from '../../db/released-addresses.ts'
 import { type Cidr, contains, formatIp, parseCidr, parseIp } from './ip.ts'
 import { NetworkFailure } from './network-failure.ts'
 import { type Pool, poolOf, usableRange } from './pools.ts'
@@ -122,7 +122,7 @@ async function takeResting(
   const { subnet, cidr } = claim
   for (const { first, last } of pools)
     for (let search = 0; search < SEARCHES_MAX; search += 1) {
-      const offset = await longestRested(tx, subnet.id, first - cidr.first, last - cidr.first)
+      const offset = await longestQuarantined(tx, subnet.id, first - cidr.first, last - cidr.first)
       if (offset === undefined) break
       const taken = await tryToTake(tx, claim, cidr.first + offset, 'any')
       if (taken !== undefined) return taken

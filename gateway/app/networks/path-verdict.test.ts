@@ -244,7 +244,7 @@ test('servers on two hosts need OVN, and in two cells tunnels between the hosts'
     expect.stringMatching(/^host: Host two has bridges of its own/),
   ])
   expect(missing({ from, to: at('south', true, null) })).toEqual([
-    expect.stringMatching(/^host: The cell of host two has not said where its tunnels end/),
+    expect.stringMatching(/^host: The cell of host two has not reported where its tunnels end/),
   ])
   expect(missing({ from, to: end(portOf(BLUE, 12, { place: edge })) })).toEqual([
     "host: Hosts one and two do not tunnel: north is in no named transport zone, and edge is in transport zone 'far'.",

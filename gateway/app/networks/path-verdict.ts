@@ -128,7 +128,7 @@ function hostCheck(from: PathEnd, to: PathEnd): readonly PathCheck[] {
       : check(
           'host',
           false,
-          `The cell of host ${silent.host} has not said where its tunnels end: other cells send it nothing.`,
+          `The cell of host ${silent.host} has not reported where its tunnels end, so other cells send it no packets.`,
         ),
   ]
 }

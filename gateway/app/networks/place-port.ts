@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { MADE_MAC_PREFIX } from '#common/mac-address.ts'
+import { GENERATED_MAC_PREFIX } from '#common/mac-address.ts'
 import { isMachineMac } from '../../db/machine-nics.ts'
 import type { FixedIp, Port, Subnet, UnplacedPort } from '../../db/network.ts'
 import { holdNetwork, insertPort, queueGroupBindings } from '../../db/port-inserts.ts'
@@ -42,7 +42,7 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
   const placed = await insertWithKeys(tx, port, macAddress)
   const fixedIps =
     requests === undefined
-      ? await usualAddresses(tx, draft, placed)
+      ? await defaultAddresses(tx, draft, placed)
       : await allocateRequested(tx, placed, requests)
   queueGroupBindings(tx, draft.id, draft.securityGroupIds)
   if (draft.projectId !== NO_PROJECT) await charge(tx, draft.projectId, 'port')
@@ -68,7 +68,7 @@ export async function allocateRequested(
 }
 
 /** One address per IP version, and one on every subnet whose guests configure their addresses themselves. */
-async function usualAddresses(
+async function defaultAddresses(
   tx: Tx,
   { subnets }: PortDraft,
   port: Placed,
@@ -137,5 +137,5 @@ function macInUse({ networkId }: UnplacedPort, macAddress: string): Failure {
 
 export function newMacAddress(): string {
   const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return [MADE_MAC_PREFIX, ...tail].join(':')
+  return [GENERATED_MAC_PREFIX, ...tail].join(':')
 }

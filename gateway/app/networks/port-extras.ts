@@ -29,7 +29,7 @@ export async function extrasOf(
   fields: PortFields,
 ): Promise<PortExtras> {
   const { allowed_address_pairs: pairs, extra_dhcp_opts: options, dns_name: dnsName } = fields
-  const isAsked = [pairs?.length, options?.length, dnsName?.length].some((length) => length)
+  const hasExtras = [pairs?.length, options?.length, dnsName?.length].some((length) => length)
   if ((pairs ?? []).length > 0 && !isOwner(requester, network))
     throw new Failure(
       'forbidden',
@@ -46,7 +46,7 @@ export async function extrasOf(
       'AddressPairAndPortSecurityRequired',
       'Port Security must be enabled in order to have allowed address pairs on a port.',
     )
-  if (isAsked)
+  if (hasExtras)
     await requireNetworkEngine(db, 'allowed_address_pairs, extra_dhcp_opts or dns_name of a port')
   return after
 }

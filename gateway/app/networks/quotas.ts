@@ -5,8 +5,8 @@ import {
   clearQuotaLimits,
   projectsWithLimits,
   type QuotaRow,
+  queueQuotaRefund,
   quotaRows,
-  refundQuota,
   setQuotaLimits,
 } from '../../db/network-quotas.ts'
 import type { Requester } from '../requester.ts'
@@ -47,7 +47,7 @@ export async function charge(
 
 /** Counts `amount` less for the project. */
 export function refund(tx: Tx, projectId: string, resource: NetworkResource, amount = 1): void {
-  if (amount > 0) refundQuota(tx, { projectId, resource, amount })
+  if (amount > 0) queueQuotaRefund(tx, { projectId, resource, amount })
 }
 
 export type Quotas = Readonly<Record<NetworkResource, QuotaState>>

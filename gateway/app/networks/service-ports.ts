@@ -22,6 +22,7 @@ const NOT_PLUGGED = 'N/A'
 /** The prefix of `device_owner` for devices of the network service. */
 const OF_NETWORK = 'network:'
 
+/** True for a port of the network service itself, such as a router's interface. */
 export function isNetworkOwned({ deviceOwner }: Pick<Port, 'deviceOwner'>): boolean {
   return deviceOwner.startsWith(OF_NETWORK)
 }

@@ -74,12 +74,14 @@ export function gatewayOf(cidr: Cidr, given: string | null | undefined): Ip | nu
   )
 }
 
+/** The addresses in canonical form, each once. Throws `invalid` for too many, and for text that is no address. */
 export function dnsServersOf(given: readonly string[]): readonly string[] {
   refuseMore('dns_nameservers', given, SERVERS_MAX)
   const servers = given.map((text) => parseIp(text, 'dns_nameservers'))
   return [...new Set(servers.map(({ version, value }) => formatIp(version, value)))]
 }
 
+/** The routes in canonical form. Throws `invalid` for too many, and for those of the other IP version. */
 export function hostRoutesOf(given: readonly HostRoute[], version: 4 | 6): readonly HostRoute[] {
   refuseMore('host_routes', given, ROUTES_MAX)
   return given.map(({ destination, nexthop }) => {

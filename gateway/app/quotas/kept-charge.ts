@@ -10,7 +10,7 @@ import type { QuotaDeltas } from './resources.ts'
 // Nova counts no server that is deleted softly (nova/objects/instance.py `_get_counts_in_db`).
 
 /** Afterwards the server is kept, and its project not charged for it. */
-export async function keepUncharged(tx: Tx, serverId: string): Promise<void> {
+export async function softDeleteUncharged(tx: Tx, serverId: string): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined) return
   await markSoftDeleted(tx, serverId, { isKept: true, isCharged: false })

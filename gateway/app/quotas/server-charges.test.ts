@@ -8,7 +8,7 @@ import { usagesOf } from '../../db/quota-usages.ts'
 import { quotaLimits, userQuotaLimits } from '../../db/schema/resources.ts'
 import { instanceMappings } from '../../db/schema/servers.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from './charge-quota.ts'
-import { chargeKept, endKeeping, keepUncharged } from './kept-charge.ts'
+import { chargeKept, endKeeping, softDeleteUncharged } from './kept-charge.ts'
 import { reserveResize, settleResize } from './resize-charge.ts'
 
 // Goal: what a project is charged for is what its servers have, through every change of them.
@@ -117,7 +117,7 @@ test('nothing is changed for a server that is gone', async () => {
 
   await reserve(4, 4_096)
   await settle(1, 1)
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   await change((tx) => chargeKept(tx, server))
   await change((tx) => endKeeping(tx, server))
 
@@ -125,25 +125,25 @@ test('nothing is changed for a server that is gone', async () => {
 })
 
 test('a kept server is charged for no more, once', async () => {
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   expect(await used()).toEqual(NONE)
   expect(await findMapping(db, server)).toMatchObject({ isCharged: false })
   expect(await isKept()).toBe(true)
 
   // Another server's, which must not be given back.
   await db.transaction((tx) => chargeQuota(tx, owner, WHOLE))
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   expect(await used()).toEqual(WHOLE)
 })
 
 test('a kept server that is to come back is charged for once, within the limits', async () => {
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   await change((tx) => chargeKept(tx, server))
   await change((tx) => chargeKept(tx, server))
   expect(await used()).toEqual(WHOLE)
   expect(await isKept()).toBe(true)
 
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   await limit('ram', 511)
   await expect(change((tx) => chargeKept(tx, server))).rejects.toMatchObject({
     message: 'Quota exceeded for ram: Requested 512, but already used 0 of 511 ram',
@@ -152,7 +152,7 @@ test('a kept server that is to come back is charged for once, within the limits'
 })
 
 test('a kept server that is to come back is held against the limits of its user', async () => {
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'cores', hardLimit: 1 })
 
   await expect(change((tx) => chargeKept(tx, server))).rejects.toMatchObject({
@@ -173,7 +173,7 @@ test('where the project has no room, only its limit is named', async () => {
 
 test('a restored soft-deleted server is charged once, regardless of limits', async () => {
   await limit('cores', 1)
-  await change((tx) => keepUncharged(tx, server))
+  await change((tx) => softDeleteUncharged(tx, server))
   await change((tx) => endKeeping(tx, server))
   expect(await used()).toEqual(WHOLE)
   expect(await isKept()).toBe(false)

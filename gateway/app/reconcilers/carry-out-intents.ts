@@ -123,7 +123,7 @@ async function recordEnd(compute: Compute, intent: DueIntent, run: SagaRun): Pro
   try {
     if ((await run.finished) === 'unwound') await recordFailure(compute, intent, run)
   } catch (error) {
-    compute.log.warn(errorFields(error), 'end of an intent not told')
+    compute.log.warn(errorFields(error), 'event for the end of an intent not recorded')
   }
 }
 

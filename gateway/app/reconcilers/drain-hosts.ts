@@ -42,8 +42,7 @@ async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
   const host = await findHost(db, drain.subjectId)
   if (host === undefined) return end(deps, drain, 'done', 'The host is gone.')
   if (!host.view.isDisabled) {
-    if (drain.isCordoned)
-      return end(deps, drain, 'cancelled', 'The host was told to take new servers again.')
+    if (drain.isCordoned) return end(deps, drain, 'cancelled', 'The host was uncordoned.')
     const disabledReason = drain.reason ?? 'It is being drained.'
     const change = { isDisabled: true, disabledReason }
     await setService(deps, workContext({ requestId: drain.requestId ?? undefined }), host, change)

@@ -3,7 +3,7 @@ import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { type UnsettledServer, unsettledServers } from '../../db/soft-deleted-servers.ts'
 import type { Compute } from '../compute.ts'
-import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
+import { endKeeping, softDeleteUncharged } from '../quotas/kept-charge.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
@@ -32,7 +32,7 @@ async function settle(
   const { db } = compute
   if (!isDeleted) return db.transaction((tx) => endKeeping(tx, serverId))
   // Its host could not bring it back.
-  if (isCharged) return db.transaction((tx) => keepUncharged(tx, serverId))
+  if (isCharged) return db.transaction((tx) => softDeleteUncharged(tx, serverId))
   const params = { serverId, operationId: newId<string>(), requester: null }
   try {
     await compute.sagas.start(deleteServerSaga, {

@@ -1,5 +1,5 @@
 import { workContext } from '#common/context.ts'
-import { listNotBuilt, type OwedBuild } from '../../db/pending-mappings.ts'
+import { listNotBuilt, type PendingBuild } from '../../db/pending-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'
@@ -9,7 +9,7 @@ const EVERY_MS = 5_000
 const BATCH_MAX = 100
 
 /** Servers that their cell gave up before the guest ran are built in the next cell, or shown in ERROR. */
-export function retryBuilds(compute: Compute): RowReconciler<OwedBuild> {
+export function retryBuilds(compute: Compute): RowReconciler<PendingBuild> {
   return {
     name: 'retry builds',
     everyMs: EVERY_MS,

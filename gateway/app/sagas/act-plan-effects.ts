@@ -5,7 +5,7 @@ import type { Act, SavingAct } from '#openapi/wire/act.ts'
 import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { chargeKept, keepUncharged } from '../quotas/kept-charge.ts'
+import { chargeKept, softDeleteUncharged } from '../quotas/kept-charge.ts'
 import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
@@ -41,7 +41,7 @@ export async function withdrawPlan(
 ): Promise<void> {
   if (plan.kind === 'save') await images.withdraw(tx, plan.order.imageId)
   if (plan.kind === 'resize') await settleResize(tx, serverId, plan.previous)
-  if (plan.kind === 'restore') await keepUncharged(tx, serverId)
+  if (plan.kind === 'restore') await softDeleteUncharged(tx, serverId)
 }
 
 /** With the cell's word that it has begun: what the server is from now on. */
@@ -63,7 +63,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await changeSpec(tx, serverId, { flavor: plan.previous })
     await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
   }
-  if (plan.kind === 'keep') await keepUncharged(tx, serverId)
+  if (plan.kind === 'keep') await softDeleteUncharged(tx, serverId)
   if (plan.kind === 'unshelve' && plan.zone !== undefined)
     await changeSpec(tx, serverId, { zone: plan.zone })
 }

@@ -11,7 +11,7 @@ import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
-import { holdTogether } from '../cells/tunnels.ts'
+import { lockSpanningNetworks } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
@@ -50,16 +50,16 @@ export async function assignNextCell(
   const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
   const { hints = {} } = request.spec.remarks ?? {}
   const networks = await deps.network.networksOf(tx, serverId)
-  const isAnew = cellId === null
-  const tried = isAnew ? [] : [...mapping.triedCells, cellId]
-  const mayLeave = isAnew || (await mayLeaveCell(tx, group, serverId))
+  const isUnassigned = cellId === null
+  const tried = isUnassigned ? [] : [...mapping.triedCells, cellId]
+  const mayLeave = isUnassigned || (await mayLeaveCell(tx, group, serverId))
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
-  const near = isAnew ? await placeOfGroup(tx, group) : null
+  const near = isUnassigned ? await placeOfGroup(tx, group) : null
   const where = { flavor, image, zone, requestedHost, networks, serverId }
   const required = { ...where, group: near, sameHost, cellHints: request.spec, hints }
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
-  await holdTogether(tx, cells, networks)
+  await lockSpanningNetworks(tx, cells, networks)
   const choice = chooseCell(cells, await cellRequest(tx, required, cells, tried), sources)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
@@ -71,7 +71,7 @@ export async function assignNextCell(
     nextSagaId: chosen === null ? null : round.next,
   })
   if (!isMine) return undefined
-  if (mayGo && !(isAnew && chosen === null)) await moveServerGroup(tx, group, chosen)
+  if (mayGo && !(isUnassigned && chosen === null)) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
   const fault = isLast ? await faultOf(tx, deps, mapping, choice.trace, round.reason) : null
   queueIndexReassignment(tx, {

@@ -149,6 +149,6 @@ export async function loseCell(
   await federation.ask('post', '/v1/cells/{cell}/lost', { path: { cell: cell.id }, body })
   await operator.retireCell(cell.id)
   operator.err.write(
-    `Cell ${cell.name} is lost: the gateways now take its servers from it. If its machines come back, join it again in its folder with a token of ./weir cell token create ${cell.name} --renew. Its hosts then destroy the guests of servers that it has lost.\n`,
+    `Cell ${cell.name} is lost: the gateways now take its servers from it. If its machines come back, join it again in its directory with a token of ./weir cell token create ${cell.name} --renew. Its hosts then destroy the guests of servers that it has lost.\n`,
   )
 }

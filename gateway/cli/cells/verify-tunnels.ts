@@ -21,11 +21,11 @@ export async function verifyTunnels(operator: Operator, name: string | undefined
       'not-found',
       `There is no cell ${name}. There are: ${cells.map((cell) => cell.name).join(', ')}.`,
     )
-  const isAsked = (cell: (typeof cells)[number]) => cell.name === name || cell.id === name
+  const isNamed = (cell: (typeof cells)[number]) => cell.name === name || cell.id === name
   const findings: Finding[] = []
   for (const [index, one] of cells.entries())
     for (const other of cells.slice(index + 1)) {
-      if (name !== undefined && !isAsked(one) && !isAsked(other)) continue
+      if (name !== undefined && !isNamed(one) && !isNamed(other)) continue
       // Whether packets pass between two zones changes nothing.
       if (one.transport_zone !== other.transport_zone) continue
       const path = { cell: one.id }

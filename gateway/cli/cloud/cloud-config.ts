@@ -91,7 +91,7 @@ function meantCloud(
   if (named === undefined)
     throw new Failure(
       'invalid',
-      `Which cloud? Set OS_CLOUD, or give --os-cloud. ${known} Without gateways in this folder there is no default; ./weir up creates a deployment in an empty folder.`,
+      `Which cloud? Set OS_CLOUD, or give --os-cloud. ${known} Without gateways in this directory there is no default; ./weir up creates a deployment in an empty directory.`,
     )
   throw new Failure('not-found', `There is no cloud ${name}. ${known}`)
 }

@@ -8,7 +8,7 @@ export interface ReadEvents {
 }
 
 /** A gateway gives a sign of life every ten seconds. */
-const SILENCE_MS = 30_000
+const IDLE_TIMEOUT_MS = 30_000
 const BROKEN_OFF = { done: true, value: undefined } as const
 
 /**
@@ -34,7 +34,7 @@ export async function* readEvents(
     },
   })
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
-  const silence = setTimeout(() => void reader.cancel(), SILENCE_MS)
+  const silence = setTimeout(() => void reader.cancel(), IDLE_TIMEOUT_MS)
   try {
     for (;;) {
       const { value, done } = await reader.read().catch(() => BROKEN_OFF)

@@ -38,7 +38,7 @@ export async function createToken(
     const line = `WEIR_JOIN_TOKEN=${token} ./weir ${what} join --gateway ${join_token.gateway}`
     const where =
       renew === true
-        ? `in the folder of ${what} ${host ?? cell}`
+        ? `in the directory of ${what} ${host ?? cell}`
         : `on the machine of the new ${what}`
     operator.err.write(
       `Run this ${where}, before ${join_token.expires_at}; it is not shown again:\n`,

@@ -98,6 +98,7 @@ export async function ensureRole(
     .values({ ...role, domainId: '', immutable: true, extra: {} })
 }
 
+/** Afterwards the first role implies the second; no error if it did before. */
 export async function ensureImplication(
   db: Executor,
   priorRoleId: string,

@@ -113,7 +113,7 @@ export async function purgeTokens(db: Executor, before: Date, limit: number): Pr
 export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void> {
   const idsIn = (table: typeof users | typeof projects) =>
     tx.orm.select({ id: table.id }).from(table).where(eq(table.domainId, domainId))
-  const lentByDomain = tx.orm
+  const delegatedByDomain = tx.orm
     .select({ id: trusts.id })
     .from(trusts)
     .where(inArray(trusts.trustorUserId, idsIn(users)))
@@ -122,7 +122,7 @@ export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void
     .where(
       or(
         inArray(tokens.userId, idsIn(users)),
-        inArray(tokens.trustId, lentByDomain),
+        inArray(tokens.trustId, delegatedByDomain),
         and(eq(tokens.scopeType, 'project'), inArray(tokens.scopeId, idsIn(projects))),
         and(eq(tokens.scopeType, 'domain'), eq(tokens.scopeId, domainId)),
       ),

@@ -24,12 +24,12 @@ export function serviceView(service: RegisteredService, links: Links): Service {
 }
 
 export function endpointView(endpoint: RegisteredEndpoint, links: Links): Endpoint {
-  const { id, serviceId, interface: face, regionId, url, enabled, extra } = endpoint
+  const { id, serviceId, interface: interfaceName, regionId, url, enabled, extra } = endpoint
   return {
     ...extra,
     id,
     service_id: serviceId,
-    interface: face,
+    interface: interfaceName,
     region: regionId,
     region_id: regionId,
     url,

@@ -5,7 +5,7 @@ import { Hono } from 'hono'
 import { LRUCache } from 'lru-cache'
 import { newId } from '#common/ids.ts'
 import { untilSignal } from '#common/until-signal.ts'
-import { NOBODYS_HASH, verifyPassword } from '#gateway/app/identity/password-hash.ts'
+import { DUMMY_HASH, verifyPassword } from '#gateway/app/identity/password-hash.ts'
 import { applyFeed } from './feed.ts'
 import { env, openBus, openDatabase } from './parts.ts'
 import { READ_SQL } from './reads.ts'
@@ -33,7 +33,7 @@ app.get('/ready', (c) => c.body(null, 200))
 
 app.post('/tokens', async (c) => {
   const { password } = await c.req.json<{ readonly password: string }>()
-  await verifyPassword(password, NOBODYS_HASH, { peer: 'bench', account: 'bench' })
+  await verifyPassword(password, DUMMY_HASH, { peer: 'bench', account: 'bench' })
   const token = randomBytes(32).toString('base64url')
   const id = digest(token)
   await db.run(GATEWAY_SQL.insertToken, { id, project: PROJECT })

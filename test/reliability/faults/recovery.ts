@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { boot, type Doer, destroy, show } from '../users/server-steps.ts'
+import { type Actor, boot, destroy, show } from '../users/server-steps.ts'
 import type { GatewayAddress, Session } from '../users/session.ts'
 
 export interface Probe {
   readonly admin: Session
-  readonly doer: Doer
+  readonly actor: Actor
   readonly gateways: readonly GatewayAddress[]
   /** Availability zones, one per cell. */
   readonly zones: readonly string[]
@@ -22,7 +22,7 @@ export async function whenServing(probe: Probe, signal: AbortSignal): Promise<vo
   await Promise.all([
     ...gateways.map((gateway) => untilHostsUp(probe, gateway, signal)),
     ...zones.map((zone, nth) =>
-      untilBooted(probe.doer, zone, gateways[nth % gateways.length]!, signal),
+      untilBooted(probe.actor, zone, gateways[nth % gateways.length]!, signal),
     ),
   ])
 }
@@ -42,24 +42,24 @@ async function untilHostsUp(
 }
 
 async function untilBooted(
-  doer: Doer,
+  actor: Actor,
   zone: string,
   gateway: GatewayAddress,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const id = await boot(doer, { zone, gateway })
-    const isActive = id !== undefined && (await untilActive(doer, id, signal))
-    if (id !== undefined) await destroy(doer, id)
+    const id = await boot(actor, { zone, gateway })
+    const isActive = id !== undefined && (await untilActive(actor, id, signal))
+    if (id !== undefined) await destroy(actor, id)
     if (isActive) return
     await sleep(EVERY_MS)
   }
 }
 
 /** False where it ended in another way. */
-async function untilActive(doer: Doer, id: string, signal: AbortSignal): Promise<boolean> {
+async function untilActive(actor: Actor, id: string, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
-    const status = (await show(doer, id))?.status
+    const status = (await show(actor, id))?.status
     if (status === 'ACTIVE') return true
     if (status !== undefined && status !== 'BUILD') return false
     await sleep(EVERY_MS)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { pickKnown } from './project.ts'
-import { type Doer, destroy, SERVERS, show } from './server-steps.ts'
+import { type Actor, destroy, SERVERS, show } from './server-steps.ts'
 
 type ActBody = Readonly<Record<string, unknown>>
 
@@ -22,22 +22,22 @@ const ACTS: Readonly<Record<string, readonly string[]>> = {
 const RECORDED: Readonly<Record<string, string>> = { 'os-stop': 'stop', 'os-start': 'start' }
 
 /** Looks at a server and asks it to do something that it can. */
-export async function act(doer: Doer, id: string): Promise<void> {
-  const { random } = doer.session.setting
-  const server = await show(doer, id)
+export async function act(actor: Actor, id: string): Promise<void> {
+  const { random } = actor.session.setting
+  const server = await show(actor, id)
   if (server === undefined) return
-  if (server.status === 'ERROR') return destroy(doer, id)
+  if (server.status === 'ERROR') return destroy(actor, id)
   const possible = ACTS[server.status]
-  if (server.locked) return ask(doer, id, { unlock: null })
+  if (server.locked) return ask(actor, id, { unlock: null })
   if (possible === undefined) return
   const chosen = random.pick(possible)
-  if (chosen === 'attach') return attach(doer, id)
-  if (chosen === 'detach') return detach(doer, id)
-  if (chosen === 'createImage') return snapshot(doer, id)
-  await ask(doer, id, bodyOf(doer, chosen))
+  if (chosen === 'attach') return attach(actor, id)
+  if (chosen === 'detach') return detach(actor, id)
+  if (chosen === 'createImage') return snapshot(actor, id)
+  await ask(actor, id, bodyOf(actor, chosen))
 }
 
-function bodyOf({ session, assets }: Doer, name: string): ActBody {
+function bodyOf({ session, assets }: Actor, name: string): ActBody {
   const { random } = session.setting
   if (name === 'reboot') return { reboot: { type: random.pick(['SOFT', 'HARD']) } }
   if (name === 'rebuild') return { rebuild: { imageRef: assets.image } }
@@ -45,7 +45,7 @@ function bodyOf({ session, assets }: Doer, name: string): ActBody {
   return { [name]: null }
 }
 
-async function ask({ session }: Doer, id: string, body: ActBody): Promise<void> {
+async function ask({ session }: Actor, id: string, body: ActBody): Promise<void> {
   const [name = ''] = Object.keys(body)
   await session.call({
     method: 'POST',
@@ -55,7 +55,7 @@ async function ask({ session }: Doer, id: string, body: ActBody): Promise<void> 
   })
 }
 
-async function attach({ session, project, assets }: Doer, id: string): Promise<void> {
+async function attach({ session, project, assets }: Actor, id: string): Promise<void> {
   const { random } = session.setting
   const port = random.next() < 0.3 ? pickKnown(random, project.ports) : undefined
   const what = port === undefined ? { net_id: assets.network } : { port_id: port }
@@ -67,7 +67,7 @@ async function attach({ session, project, assets }: Doer, id: string): Promise<v
   })
 }
 
-async function detach({ session }: Doer, id: string): Promise<void> {
+async function detach({ session }: Actor, id: string): Promise<void> {
   const { status, body } = await session.call({
     method: 'GET',
     path: `${SERVERS}/${id}/os-interface`,
@@ -86,7 +86,7 @@ async function detach({ session }: Doer, id: string): Promise<void> {
 }
 
 /** The image is its server's to fill, and is taken back where that fails: it is not promised. */
-async function snapshot({ session, project }: Doer, id: string): Promise<void> {
+async function snapshot({ session, project }: Actor, id: string): Promise<void> {
   const { status, body } = await session.call({
     method: 'POST',
     path: `${SERVERS}/${id}/action`,

@@ -4,7 +4,7 @@ import { act } from './act-steps.ts'
 import { Administrator } from './identity-steps.ts'
 import { type Assets, type Project, pickKnown } from './project.ts'
 import { changeImage, changeKeypair, changeResource } from './resource-steps.ts'
-import { boot, type Doer, destroy, edit, list, show } from './server-steps.ts'
+import { type Actor, boot, destroy, edit, list, show } from './server-steps.ts'
 import { Session, type Setting } from './session.ts'
 
 const SEEDS = 2 ** 31
@@ -28,9 +28,9 @@ export async function useUntil(
   const users = projects.flatMap((project) =>
     project.users.map((user) => {
       const random = ownRandom(setting)
-      const doer: Doer = { session: new Session({ ...setting, random }, user), project, assets }
+      const actor: Actor = { session: new Session({ ...setting, random }, user), project, assets }
       const keypairs = new Set<string>()
-      return repeat(setting, () => step(doer, keypairs), isOver)
+      return repeat(setting, () => step(actor, keypairs), isOver)
     }),
   )
   await Promise.all([...users, repeat(setting, () => administrator.step(), isOver)])
@@ -53,21 +53,21 @@ async function repeat(
   }
 }
 
-async function step(doer: Doer, keypairs: Set<string>): Promise<void> {
-  const { session, project } = doer
+async function step(actor: Actor, keypairs: Set<string>): Promise<void> {
+  const { session, project } = actor
   const { random } = session.setting
   const dice = random.next()
   const id = pickKnown(random, project.servers)
   if (id === undefined || dice < 0.5) {
     if (id === undefined || project.servers.size < SERVERS_MEANT * (0.5 + random.next()))
-      await boot(doer)
-    else await destroy(doer, id)
-  } else if (dice < 0.56) await destroy(doer, id)
-  else if (dice < 0.74) await act(doer, id)
-  else if (dice < 0.82) await edit(doer, id)
-  else if (dice < 0.85) await show(doer, id)
-  else if (dice < 0.87) await list(doer)
-  else if (dice < 0.94) await changeResource(doer)
-  else if (dice < 0.97) await changeKeypair(doer, keypairs)
-  else await changeImage(doer)
+      await boot(actor)
+    else await destroy(actor, id)
+  } else if (dice < 0.56) await destroy(actor, id)
+  else if (dice < 0.74) await act(actor, id)
+  else if (dice < 0.82) await edit(actor, id)
+  else if (dice < 0.85) await show(actor, id)
+  else if (dice < 0.87) await list(actor)
+  else if (dice < 0.94) await changeResource(actor)
+  else if (dice < 0.97) await changeKeypair(actor, keypairs)
+  else await changeImage(actor)
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { ThingType, Value, Write } from '../record/record.ts'
 import { pickKnown } from './project.ts'
-import type { Doer } from './server-steps.ts'
+import type { Actor } from './server-steps.ts'
 
 /** Of each kind a project keeps so many at most; beyond that one is deleted. */
 const KEPT = 8
@@ -16,8 +16,8 @@ interface Resource {
 }
 
 /** Makes, renames or deletes a network, port, security group or server group. */
-export async function changeResource(doer: Doer): Promise<void> {
-  const { session, project, assets } = doer
+export async function changeResource(actor: Actor): Promise<void> {
+  const { session, project, assets } = actor
   const { random } = session.setting
   const network = '/networking/v2.0'
   const of = (type: ThingType, path: string, key: string, known: Set<string>): Resource => ({
@@ -37,26 +37,26 @@ export async function changeResource(doer: Doer): Promise<void> {
   const dice = random.next()
   const one = pickKnown(random, resource.known)
   if (one !== undefined && (resource.known.size >= KEPT || dice < 0.25))
-    return remove(doer, resource, one)
+    return remove(actor, resource, one)
   if (one !== undefined && dice < 0.6 && resource.update !== undefined)
-    return rename(doer, resource, one)
+    return rename(actor, resource, one)
   const more = { port: { network_id: pickKnown(random, project.networks) ?? assets.network } }
   const group = { 'server-group': { policy: 'soft-affinity' } }
   const fields: Readonly<Record<string, object>> = { ...more, ...group }
-  if (resource.type === 'network') return makeNetwork(doer, resource)
-  await make(doer, resource, fields[resource.type] ?? {})
+  if (resource.type === 'network') return makeNetwork(actor, resource)
+  await make(actor, resource, fields[resource.type] ?? {})
 }
 
 /** Others may delete it once it is known what goes with it. */
-async function makeNetwork(doer: Doer, resource: Resource): Promise<void> {
-  const id = await make(doer, { ...resource, known: new Set() }, {})
+async function makeNetwork(actor: Actor, resource: Resource): Promise<void> {
+  const id = await make(actor, { ...resource, known: new Set() }, {})
   if (id === undefined) return
-  await makeSubnet(doer, id)
+  await makeSubnet(actor, id)
   resource.known.add(id)
 }
 
 async function make(
-  { session, project }: Doer,
+  { session, project }: Actor,
   { type, path, key, known }: Resource,
   more: object,
 ): Promise<string | undefined> {
@@ -76,20 +76,20 @@ async function make(
 }
 
 /** Without one no port of the network has an address. */
-async function makeSubnet(doer: Doer, network: string): Promise<void> {
-  const { random } = doer.session.setting
+async function makeSubnet(actor: Actor, network: string): Promise<void> {
+  const { random } = actor.session.setting
   const cidr = `10.${Math.floor(random.next() * 200) + 20}.${Math.floor(random.next() * 250)}.0/24`
   const path = '/networking/v2.0/subnets'
   const subnets = new Set<string>()
   await make(
-    doer,
+    actor,
     { type: 'subnet', path, key: 'subnet', known: subnets },
     { network_id: network, cidr, ip_version: 4 },
   )
-  doer.project.subnetsOf.set(network, [...subnets])
+  actor.project.subnetsOf.set(network, [...subnets])
 }
 
-async function rename({ session }: Doer, resource: Resource, id: string): Promise<void> {
+async function rename({ session }: Actor, resource: Resource, id: string): Promise<void> {
   const { type, path, key } = resource
   const name = randomUUID()
   const { status } = await session.call({
@@ -103,7 +103,7 @@ async function rename({ session }: Doer, resource: Resource, id: string): Promis
 
 /** A network's subnets go with it. */
 async function remove(
-  { session, project }: Doer,
+  { session, project }: Actor,
   { type, path, known }: Resource,
   id: string,
 ): Promise<void> {
@@ -121,7 +121,7 @@ async function remove(
 }
 
 /** Key pairs are a user's own, and have no id but their name. */
-export async function changeKeypair({ session }: Doer, known: Set<string>): Promise<void> {
+export async function changeKeypair({ session }: Actor, known: Set<string>): Promise<void> {
   const { random } = session.setting
   const path = '/compute/v2.1/os-keypairs'
   const thing = (name: string) => `keypair:${session.user.userId}/${name}`
@@ -143,7 +143,7 @@ export async function changeKeypair({ session }: Doer, known: Set<string>): Prom
 }
 
 /** Makes an image with content, looks whether it is kept as it was sent, or deletes one. */
-export async function changeImage({ session, project }: Doer): Promise<void> {
+export async function changeImage({ session, project }: Actor): Promise<void> {
   const { random } = session.setting
   const path = '/image/v2/images'
   const one = pickKnown(random, project.images)

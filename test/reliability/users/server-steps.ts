@@ -18,7 +18,7 @@ export interface Server {
 }
 
 /** Who does something, and in which project. */
-export interface Doer {
+export interface Actor {
   readonly session: Session
   readonly project: Project
   readonly assets: Assets
@@ -30,9 +30,9 @@ export interface BootRequest {
 }
 
 /** Asks for a server; returns its id, or undefined where none was promised. */
-export async function boot(doer: Doer, request: BootRequest = {}): Promise<string | undefined> {
-  const { session, project } = doer
-  const call = bootCall(doer, request)
+export async function boot(actor: Actor, request: BootRequest = {}): Promise<string | undefined> {
+  const { session, project } = actor
+  const call = bootCall(actor, request)
   const mayRepeat = session.setting.random.next() < 0.3
   const key: Record<string, string> = mayRepeat ? { 'idempotency-key': randomUUID() } : {}
   for (let tries = 0; tries < (mayRepeat ? TRIES : 1); tries += 1) {
@@ -47,7 +47,7 @@ export async function boot(doer: Doer, request: BootRequest = {}): Promise<strin
   return undefined
 }
 
-function bootCall({ session, project, assets }: Doer, { zone }: BootRequest): Call {
+function bootCall({ session, project, assets }: Actor, { zone }: BootRequest): Call {
   const { random } = session.setting
   const name = `server-${randomUUID()}`
   const port = random.next() < 0.06 ? pickKnown(random, project.ports) : undefined
@@ -82,14 +82,14 @@ function bootCall({ session, project, assets }: Doer, { zone }: BootRequest): Ca
   }
 }
 
-export async function destroy({ session, project }: Doer, id: string): Promise<void> {
+export async function destroy({ session, project }: Actor, id: string): Promise<void> {
   const writes = [{ thing: `server:${id}`, field: 'exists', value: false }]
   const { status } = await session.call({ method: 'DELETE', path: `${SERVERS}/${id}`, writes })
   if (status === 204 || status === 404) project.servers.delete(id)
 }
 
 /** Reads a server and compares it with earlier answers. */
-export async function show({ session, project }: Doer, id: string): Promise<Server | undefined> {
+export async function show({ session, project }: Actor, id: string): Promise<Server | undefined> {
   const answer = await session.call({ method: 'GET', path: `${SERVERS}/${id}` })
   if (answer.status === 404) project.servers.delete(id)
   if (answer.status !== 200) return undefined
@@ -99,7 +99,7 @@ export async function show({ session, project }: Doer, id: string): Promise<Serv
 }
 
 /** Reads all of a project: none that was promised is missing. */
-export async function list({ session, project }: Doer): Promise<void> {
+export async function list({ session, project }: Actor): Promise<void> {
   const answer = await session.call({ method: 'GET', path: `${SERVERS}/detail?limit=1000` })
   if (answer.status !== 200) return
   const { servers } = answer.body as { readonly servers: readonly Server[] }
@@ -116,7 +116,7 @@ function checkServer(session: Session, answer: Answered, { id, name, metadata }:
 }
 
 /** Renames it, or changes its description, a key of its metadata or a tag. */
-export async function edit({ session }: Doer, id: string): Promise<void> {
+export async function edit({ session }: Actor, id: string): Promise<void> {
   const { random } = session.setting
   const thing = `server:${id}`
   const key = random.pick(KEYS)

@@ -6,7 +6,7 @@ import { bareHost, checkImportAddress, checkImportUrl, type ImportRules } from '
 
 const REDIRECTS_MAX = 5
 const CONNECT_TIMEOUT_MS = 10_000
-const SILENCE_MAX_MS = 60_000
+const RESPONSE_TIMEOUT_MS = 60_000
 
 /** A remote content on its way. Disposing it ends the connection. */
 export interface Download extends AsyncDisposable {
@@ -52,8 +52,8 @@ async function ask(url: URL, rules: ImportRules, signal: AbortSignal): Promise<A
       dispatcher,
       headers,
       signal,
-      headersTimeout: SILENCE_MAX_MS,
-      bodyTimeout: SILENCE_MAX_MS,
+      headersTimeout: RESPONSE_TIMEOUT_MS,
+      bodyTimeout: RESPONSE_TIMEOUT_MS,
     })
     const location = redirectOf(statusCode, answered['location'], url)
     if (location === undefined && statusCode !== 200)

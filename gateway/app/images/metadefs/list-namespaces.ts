@@ -6,7 +6,7 @@ import { BUILT_IN } from './built-in.ts'
 import type { Namespace, NamespaceHead, Part } from './namespace.ts'
 
 /** As Glance's `limit_param_default` and `api_limit_max`. */
-const LIMIT_USUAL = 25
+const LIMIT_DEFAULT = 25
 const LIMIT_MAX = 1_000
 
 /** The page of a list and its order; newest first by default. */
@@ -99,7 +99,7 @@ const SORTED_BY = new Map([
 /** A page of named objects; the object that the marker names need not be in the list. */
 export function pageOf<T extends { readonly name: string }>(
   all: readonly T[],
-  { limit = LIMIT_USUAL, marker, sort_key: key = 'created_at', sort_dir: direction }: Paging,
+  { limit = LIMIT_DEFAULT, marker, sort_key: key = 'created_at', sort_dir: direction }: Paging,
   isMeant: (item: T) => boolean = () => true,
 ): Page<T> {
   const field = SORTED_BY.get(key)

@@ -42,7 +42,7 @@ beforeEach(() => {
 function storeOf(settings = s3.settings): S3Store {
   const client = new S3Client(settings, {
     clock: atOnce,
-    silenceMaxMs: 300,
+    responseTimeoutMs: 300,
     slowMaxMs: 300,
     observe: (operation, outcome) => outcomes.push(`${operation} ${outcome}`),
   })

@@ -21,7 +21,7 @@ import { placePort } from '../place-port.ts'
 import { ROUTED, ROUTER_INTERFACE, servicePort } from '../service-ports.ts'
 import { isOwner, visibleSubnet } from '../visible.ts'
 import { lockedRouter, ownRouter } from './find-routers.ts'
-import { alreadyOn, refuseOverlap } from './routes.ts'
+import { refuseOverlap, subnetAlreadyAttached } from './routes.ts'
 
 /** The subnet or port by which a request names an interface of a router. */
 export interface InterfaceFields {
@@ -167,7 +167,7 @@ async function attach(
 ): Promise<RouterInterface> {
   for (const { id } of subnets)
     if (!(await insertInterface(tx, { routerId, subnetId: id, portId: port.id })))
-      throw alreadyOn(id)
+      throw subnetAlreadyAttached(id)
   return { routerId, port, subnetIds: subnets.map(({ id }) => id) }
 }
 

@@ -58,7 +58,7 @@ export function canonicalRoute({ destination, nexthop }: HostRoute): HostRoute {
 
 /** Throws `invalid` when the subnet is one of the others, or overlaps one. */
 export function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {
-  if (others.some(({ id }) => id === subnet.id)) throw alreadyOn(subnet.id)
+  if (others.some(({ id }) => id === subnet.id)) throw subnetAlreadyAttached(subnet.id)
   const cidr = parseCidr(subnet.cidr, 'cidr')
   const hit = others.find((other) => overlaps(cidr, parseCidr(other.cidr, 'cidr')))
   if (hit !== undefined)
@@ -69,7 +69,7 @@ export function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {
 }
 
 /** The router has the subnet by another port. */
-export function alreadyOn(subnetId: string): NetworkFailure {
+export function subnetAlreadyAttached(subnetId: string): NetworkFailure {
   return badRequest('router', `Router already has a port on subnet ${subnetId}`)
 }
 

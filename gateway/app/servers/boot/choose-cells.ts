@@ -4,7 +4,7 @@ import { flavorResources } from '#common/flavor-resources.ts'
 import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
-import { areHostsComingBack, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
+import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
@@ -34,7 +34,7 @@ export async function chooseCells(
     const choices = await chooseNow(deps, db, required, count)
     if (!PASSING.has(choices[0]?.emptiedBy)) return choices
     // None is coming back where all are back: one may have come back after it was passed over.
-    if (!(await areHostsComingBack(db, deps.cells.cells())))
+    if (!(await areHostsRecovering(db, deps.cells.cells())))
       return chooseNow(deps, db, required, count)
     if (clock.elapsed() >= end)
       throw new Failure(

@@ -1,13 +1,13 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
-import type { IdempotencyKey, MadeServers } from '../../../db/idempotency-keys.ts'
+import type { CreatedServers, IdempotencyKey } from '../../../db/idempotency-keys.ts'
 import { usagesOf } from '../../../db/quota-usages.ts'
 import { type ProjectUser, userLimits } from '../../../db/user-quota-limits.ts'
 import { usagesOfUser } from '../../../db/user-usages.ts'
 import { NetworkPlacedElsewhere } from '../../cells/tunnels.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
-import { madeBefore } from '../../once-per-key.ts'
+import { findEarlierResult } from '../../once-per-key.ts'
 import { quotaLimits } from '../../quotas/quota-limits.ts'
 import { UNLIMITED } from '../../quotas/resources.ts'
 import type { RequestContext } from '../../request-context.ts'
@@ -22,7 +22,7 @@ import type { ServerRequest } from './server-request.ts'
 import { startServers } from './start-servers.ts'
 
 /** The answer to a request whose servers were accepted. */
-export interface PromisedServers {
+export interface AcceptedServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
   /** Null where the request is a repeat: only the first answer has the password. */
@@ -44,7 +44,7 @@ export async function createServers(
   context: RequestContext,
   request: ServerRequest,
   key: IdempotencyKey | null,
-): Promise<PromisedServers> {
+): Promise<AcceptedServers> {
   const { projectId } = context
   if (projectId === null)
     throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
@@ -70,7 +70,7 @@ async function accept(
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,
   key: IdempotencyKey | null,
-): Promise<PromisedServers> {
+): Promise<AcceptedServers> {
   const adminPassword = request.adminPassword ?? newPassword()
   let count = await wantedCount(boot, context, request)
   for (let tries = 1; ; tries += 1) {
@@ -117,8 +117,8 @@ async function repeated(
   { compute }: Boot,
   key: IdempotencyKey | null,
   request: ServerRequest,
-): Promise<PromisedServers | undefined> {
-  const first = await madeBefore<MadeServers>(compute.db, key)
+): Promise<AcceptedServers | undefined> {
+  const first = await findEarlierResult<CreatedServers>(compute.db, key)
   if (first === undefined) return undefined
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups

@@ -28,7 +28,7 @@ export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault 
   return {
     code: 500,
     message: `${NO_VALID_HOST} ${whatLeftNobody(choice, last?.trace)}`,
-    details: last === undefined ? emptied : `${emptied} The last cell asked said: ${last.reason}`,
+    details: last === undefined ? emptied : `${emptied} The last cell refused: ${last.reason}`,
     createdAt: now,
   }
 }

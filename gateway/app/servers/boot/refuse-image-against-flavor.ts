@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import { askedPageSize } from '#common/page-size.ts'
+import { requestedPageSize } from '#common/page-size.ts'
 import { isAllowed } from '../../policy.ts'
 import type { Caller } from '../../request-context.ts'
 
@@ -14,7 +14,7 @@ export function refuseImageAgainstFlavor(
   { extraSpecs }: { readonly extraSpecs: Properties },
 ): void {
   const { hw_mem_page_size: pages, hw_cpu_policy: policy } = image.properties
-  if (pages !== undefined && askedPageSize(extraSpecs, image.properties) !== pages)
+  if (pages !== undefined && requestedPageSize(extraSpecs, image.properties) !== pages)
     throw new Failure(
       'invalid',
       `Page size ${pages} forbidden against '${extraSpecs['hw:mem_page_size'] ?? '<empty>'}'`,

@@ -9,7 +9,7 @@ import { queueRequestSpecs, type RequestSpec } from '../../../db/request-specs.t
 import { queueActionEvents, queueActions } from '../../../db/server-actions.ts'
 import { queueServers } from '../../../db/server-index.ts'
 import { queueTraces } from '../../../db/traces.ts'
-import { keepTogether } from '../../cells/tunnels.ts'
+import { assertNetworksSpan } from '../../cells/tunnels.ts'
 import type { Compute } from '../../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../../quotas/resources.ts'
@@ -126,7 +126,7 @@ async function record(
   // Before quotas: deletes of servers lock the group first, too.
   await joinGroup(tx, order)
   const cellIds = order.servers.map(({ row }) => row.cellId)
-  await keepTogether(tx, compute.cells.cells(), order.nics.networks, cellIds)
+  await assertNetworksSpan(tx, compute.cells.cells(), order.nics.networks, cellIds)
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {

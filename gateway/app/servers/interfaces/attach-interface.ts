@@ -2,7 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Port } from '../../../db/network.ts'
 import { portsOfServer } from '../../../db/ports.ts'
-import { keepTogether, networkSpans, separationReason } from '../../cells/tunnels.ts'
+import { assertNetworksSpan, networkSpans, separationReason } from '../../cells/tunnels.ts'
 import type { Compute } from '../../compute.ts'
 import { networksReach } from '../../networks/cells-reaching.ts'
 import type { Networks } from '../../networks/list-networks.ts'
@@ -65,7 +65,7 @@ export async function attachInterface(
     action: 'attach-interface',
     portId,
     before: async (tx) => {
-      await keepTogether(tx, cells, on, [cell.id])
+      await assertNetworksSpan(tx, cells, on, [cell.id])
       await allocatePorts(tx, place, plan)
       await showServerNics(tx, server.id)
     },
