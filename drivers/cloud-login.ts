@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { EnvReader } from '#common/env.ts'
 import { secretsOf } from '#common/secrets.ts'
 
-/** How to get a token of the cloud below: an application credential, or a user's password and a project. */
+/** How to get a token of the nested cloud: an application credential, or a user's password and a project. */
 export type CloudLogin =
   | { readonly kind: 'application-credential'; readonly id: string; readonly secret: string }
   | {

@@ -216,7 +216,7 @@ export interface paths {
         };
         /**
          * The depth of the nested clouds below this one.
-         * @description The gateway queries each host that is a cloud, and these query the clouds below them. 409 if the query returns to a cell through which it came (X-Weir-Via): the clouds form a ring.
+         * @description The gateway queries each host that is a cloud, and these query the clouds nested in them. 409 if the query returns to a cell through which it came (X-Weir-Via): the clouds form a ring.
          */
         readonly get: operations["showDepth"];
         readonly put?: never;
@@ -521,8 +521,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The hosts that have an image already, and its ids in the clouds below.
-         * @description The gateway queries each host now. A cloud below may have an image with the same name and content without a copy from Weir; this is not shown.
+         * The hosts that have an image already, and its ids in the nested clouds.
+         * @description The gateway queries each host now. A nested cloud may have an image with the same name and content without a copy from Weir; this is not shown.
          */
         readonly get: operations["listImageCopies"];
         readonly put?: never;
@@ -1066,7 +1066,7 @@ export interface components {
         };
         /** @description Its ids in the clouds above, from its metadata; the nearest is the last. */
         readonly IdsAbove: readonly string[];
-        /** @description Its ids in the clouds below, the nearest first, as far as they answer now. */
+        /** @description Its ids in the nested clouds, the nearest first, as far as they answer now. */
         readonly IdsBelow: readonly string[];
         /** @description One step from the request to the running server. */
         readonly Phase: {
@@ -1197,7 +1197,7 @@ export interface components {
             readonly host_id: string;
             /** @description Its name. */
             readonly host: string;
-            /** @description Its name there: in a cloud below, its id there; null if it is a file of the host. */
+            /** @description Its name there: in a nested cloud, its id there; null if it is a file of the host. */
             readonly name: string | null;
             readonly size_bytes: number;
         };

@@ -51,11 +51,11 @@ async function adopt(
   const { cloud, owner, records, view } = host
   const server = await showServer(cloud, spec.id, signal)
   if (server === undefined)
-    throw new Failure('not-found', 'The server no longer exists in the cloud below.')
+    throw new Failure('not-found', 'The server no longer exists in the nested cloud.')
   const ours = markerValue(owner, spec.id)
   if (server.metadata[markerKey(owner)] !== ours) {
     if (isMarked(server.metadata))
-      throw new Failure('conflict', 'The server in the cloud below belongs to another owner.')
+      throw new Failure('conflict', 'The server in the nested cloud belongs to another owner.')
     const body = { metadata: { [markerKey(owner)]: ours } }
     await cloud.call('compute', 'POST', `/servers/${spec.id}/metadata`, { body, signal })
   }

@@ -7,7 +7,7 @@ import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 const Chain = Type.Object({ below: Type.Array(Type.String()) })
-/** The most clouds that a server's chain may have, also if a cloud below reports more. */
+/** The most clouds that a server's chain may have, also if a nested cloud reports more. */
 const CHAIN_MAX = 32
 
 export function nestedDownstream(host: NestedHost): Downstream {
@@ -60,7 +60,7 @@ export async function cloudsBelow(
     const { detail } = error
     throw new Failure(
       'conflict',
-      'The clouds below lead back to this deployment: they form a ring.',
+      'The nested clouds lead back to this deployment: they form a ring.',
       {
         ...(detail === undefined ? {} : { detail }),
         cause: error,

@@ -25,7 +25,7 @@ export function nestedConsole(host: NestedHost): Console {
     async open(id, kind, signal) {
       const address = consoleAddress(await consoleUrl(host, id, kind, signal))
       if (address === undefined)
-        throw new Failure('unsupported', 'The cloud below has consoles of another kind.')
+        throw new Failure('unsupported', 'The nested cloud has consoles of another kind.')
       return dial(address, host.settings, signal)
     },
   }
@@ -82,7 +82,7 @@ async function dial(
   } catch (cause) {
     socket.on('error', () => undefined).terminate()
     signal.throwIfAborted()
-    throw new Failure('unavailable', 'The console of the cloud below does not answer.', { cause })
+    throw new Failure('unavailable', 'The console of the nested cloud does not answer.', { cause })
   }
   return createWebSocketStream(socket)
 }

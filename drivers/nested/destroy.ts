@@ -43,7 +43,7 @@ function refuseUnsettled({ settings }: NestedHost, record: InstanceRecord | unde
   if (Date.now() >= record.sentAt + settings.createSettlesMs) return
   throw new Failure(
     'unavailable',
-    'The cloud below has not answered whether it created the server.',
+    'The nested cloud has not answered whether it created the server.',
   )
 }
 
@@ -72,7 +72,7 @@ async function removeServer(host: NestedHost, id: string, signal: AbortSignal): 
       const body = { forceDelete: null }
       await ask(() => cloud.call('compute', 'POST', `/servers/${id}/action`, { body, signal }))
     } else if (shown.status === 'ERROR' && !isBusy(shown))
-      throw new Failure('unavailable', 'The cloud below could not remove the server.', {
+      throw new Failure('unavailable', 'The nested cloud could not remove the server.', {
         detail: shown.fault?.message ?? 'no fault is shown',
       })
   }

@@ -41,7 +41,7 @@ export function nestedDiagnostics(host: NestedHost): Diagnostics {
         if (!isFailure(error, 'forbidden')) throw error
         throw new Failure(
           'unsupported',
-          'The cloud below shows diagnostics to its administrators only.',
+          'The nested cloud shows diagnostics to its administrators only.',
           {
             cause: error,
           },

@@ -27,7 +27,7 @@ function hostOf({ nic }: PortFilter) {
     groups: {
       ensureWith: async (id: string) => {
         asked += 1
-        if (id === 'bad') throw new Failure('forbidden', 'The cloud below does not allow this.')
+        if (id === 'bad') throw new Failure('forbidden', 'The nested cloud does not allow this.')
         return `below-${id}`
       },
     },

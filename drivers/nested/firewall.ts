@@ -11,7 +11,7 @@ const ASK_AGAIN_MS = 60_000
 /** Filters that the cloud has refused, by the ids of their ports. */
 type Refused = Map<string, { readonly filter: string; readonly until: number }>
 
-/** Ports below have the groups that ports have here, with the same rules; the cloud below holds up what they do not let. */
+/** Ports below have the groups that ports have here, with the same rules; the nested cloud drops packets that they do not allow. */
 export function nestedFirewall(host: FilteringHost): Firewall {
   const refused: Refused = new Map()
   return {
@@ -52,7 +52,7 @@ async function applyOne(
     } catch (error) {
       if (!isFailure(error) || error.kind === 'unavailable') throw error
       const where = { instance: port.instance, port: port.nic.portId }
-      host.logger?.warn({ ...where, ...errorFields(error) }, 'the cloud below refuses a filter')
+      host.logger?.warn({ ...where, ...errorFields(error) }, 'the nested cloud refuses a filter')
       return 'refused'
     }
   })

@@ -9,7 +9,7 @@ const READS_MAX = 16
 const RESUME_MS = 200
 
 /**
- * Reads each of our servers for which the cloud below sends an event, until `signal` aborts. Only another Weir sends
+ * Reads each of our servers for which the nested cloud sends an event, until `signal` aborts. Only another Weir sends
  * events; lists show the changes that are missed.
  */
 export async function followEvents(host: NestedHost, signal: AbortSignal): Promise<void> {
@@ -36,7 +36,7 @@ export async function followEvents(host: NestedHost, signal: AbortSignal): Promi
         last = undefined
         waitMs = RESUME_MS
       }
-      logger?.warn(errorFields(error), 'the events of the cloud below are not followed')
+      logger?.warn(errorFields(error), 'the events of the nested cloud are not followed')
     }
     await sleep(waitMs, undefined, { signal }).catch(() => undefined)
   }
@@ -100,6 +100,6 @@ class Stream implements Disposable {
 
   #warn(error: unknown): void {
     if (this.#signal.aborted) return
-    this.#host.logger?.warn(errorFields(error), 'a change in the cloud below is not seen')
+    this.#host.logger?.warn(errorFields(error), 'a change in the nested cloud is not seen')
   }
 }

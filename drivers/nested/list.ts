@@ -52,7 +52,7 @@ async function poll(host: NestedHost, signal: AbortSignal): Promise<void> {
     try {
       await host.view.refresh(signal)
     } catch (error) {
-      if (!signal.aborted) host.logger?.warn(errorFields(error), 'the cloud below is not seen')
+      if (!signal.aborted) host.logger?.warn(errorFields(error), 'the nested cloud is not seen')
     }
     await sleep(host.settings.idlePollMs, undefined, { signal }).catch(() => undefined)
   }

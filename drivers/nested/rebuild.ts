@@ -43,7 +43,7 @@ async function rebuild(
   if (hasFiles && isTrusting)
     throw new Failure(
       'unsupported',
-      `The cloud below takes files (personality) of a rebuild only below microversion ${USER_DATA_SINCE}, and trusted certificates only since ${TRUSTED_SINCE}.`,
+      `The nested cloud takes files (personality) of a rebuild only below microversion ${USER_DATA_SINCE}, and trusted certificates only since ${TRUSTED_SINCE}.`,
     )
   const withoutFiles = isTrusting ? TRUSTED_SINCE : USER_DATA_SINCE
   const since = hasFiles ? KEY_SINCE : withoutFiles

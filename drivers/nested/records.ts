@@ -62,7 +62,7 @@ export class Records {
     if (home === undefined) return writeDurably(this.#projectFile, projectId)
     throw new Failure(
       'unavailable',
-      'The credential of this host is for a project other than that of its servers in the cloud below.',
+      'The credential of this host is for a project other than that of its servers in the nested cloud.',
       { detail: `it is for project ${projectId}, and they are in ${home}` },
     )
   }

@@ -3,12 +3,12 @@ import type { InstanceSpec } from '../driver.ts'
 import type { NestedHost } from './host.ts'
 import { markerKey, viaOf } from './names.ts'
 
-/** Throws for a server that must not go to the cloud below: of a project not let in, going round, or too deep. */
+/** Throws for a server that must not go to the nested cloud: of a project not let in, going round, or too deep. */
 export function refuseSpec({ owner, settings }: NestedHost, spec: InstanceSpec): void {
   const { projects, hopsMax } = settings
   const { metadata } = spec.asked
   if (!projects.includes('any') && !projects.includes(spec.projectId))
-    throw new Failure('forbidden', 'This project may not use the cloud below this host.')
+    throw new Failure('forbidden', 'This project may not use the cloud of this host.')
   if (markerKey(owner) in metadata)
     throw new Failure(
       'conflict',

@@ -55,7 +55,7 @@ async function whole(
     const image = await images.show(id, signal)
     if (image.status === 'active') return image
     if (image.status !== 'saving')
-      throw new Failure('internal', 'The cloud below could not make the snapshot.', {
+      throw new Failure('internal', 'The nested cloud could not make the snapshot.', {
         detail: `its image is ${image.status}`,
       })
     await sleep(settings.pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
@@ -65,9 +65,9 @@ async function whole(
 function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): DiskImage {
   const diskFormat = FORMATS.find((format) => format === disk_format)
   if (diskFormat === undefined)
-    throw new Failure('unsupported', `The cloud below creates snapshots of format ${disk_format}.`)
+    throw new Failure('unsupported', `The nested cloud creates snapshots of format ${disk_format}.`)
   if (typeof size !== 'number')
-    throw new Failure('unavailable', 'The cloud below does not say how large the snapshot is.')
+    throw new Failure('unavailable', 'The nested cloud does not say how large the snapshot is.')
   const reading = new AbortController()
   return {
     diskFormat,
@@ -95,6 +95,6 @@ async function remove({ images, logger, settings }: NestedHost, id: string): Pro
     }
   }
   await removed().catch(() => {
-    logger?.warn({ image: id }, 'a snapshot is left behind in the cloud below')
+    logger?.warn({ image: id }, 'a snapshot is left behind in the nested cloud')
   })
 }

@@ -84,8 +84,8 @@ async function comesUp(
   const server = await host.view.until(serverId, (seen) => !isBusy(seen), signal)
   if (server === undefined) {
     if ((await findServer(host, spec.id, signal)) !== undefined)
-      throw new Failure('unavailable', 'The cloud below does not list the server yet.')
-    throw new Failure('internal', 'The cloud below has removed the server while it was built.')
+      throw new Failure('unavailable', 'The nested cloud does not list the server yet.')
+    throw new Failure('internal', 'The nested cloud has removed the server while it was built.')
   }
   if (!record.hasRun) await refuseForeign(host, spec.id, server)
   if (server.status === 'ERROR') throw inError(server, record.hasRun)
@@ -97,15 +97,17 @@ async function comesUp(
 function inError({ fault }: CloudServer, hasRun: boolean): Failure {
   const detail = { detail: fault?.message ?? 'no fault is shown' }
   if (hasRun)
-    return new Failure('unavailable', 'The cloud below shows the server in error.', detail)
+    return new Failure('unavailable', 'The nested cloud shows the server in error.', detail)
   return /no valid host/i.test(fault?.message ?? '')
-    ? new Failure('no-capacity', 'The cloud below has no room for the server.', detail)
-    : new Failure('internal', 'The cloud below could not build the server.', detail)
+    ? new Failure('no-capacity', 'The nested cloud has no room for the server.', detail)
+    : new Failure('internal', 'The nested cloud could not build the server.', detail)
 }
 
 /** An object that is missing or in the way during a build becomes a failure that does not speak about the instance. */
 function notBuilt(id: InstanceId, cause: unknown): Failure {
-  return new Failure('internal', `Instance ${id} could not be built in the cloud below.`, { cause })
+  return new Failure('internal', `Instance ${id} could not be built in the nested cloud.`, {
+    cause,
+  })
 }
 
 /** The caller's signal may have ended the spawn, so this one has a limit of its own. */

@@ -313,7 +313,7 @@ describe('an open console', () => {
 })
 
 /** The last: a host that has just gone is still sent servers. */
-test('a console that the cloud below does not have is refused, and not promised', async () => {
+test('a console that the nested cloud does not have is refused, and not promised', async () => {
   await using below = await StubCloud.start()
   const settings = {
     ...{ auth_url: below.url, application_credential_id: 'a', application_credential_secret: 'b' },

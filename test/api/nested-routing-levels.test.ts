@@ -47,7 +47,7 @@ async function make(cloud: Cloud, what: string, fields: object, as: 'admin' | 'd
 const list = async (cloud: Cloud, what: string) =>
   (await cloud.as('admin').get<Lists>(`${NETWORKING}/${what}`)).body[what]!
 
-/** Afterwards the cloud has an external network that is the one of the cloud below. */
+/** Afterwards the cloud has an external network that is the one of the nested cloud. */
 async function offerOutside(cloud: Cloud): Promise<void> {
   const provider = { 'provider:network_type': 'flat', 'provider:physical_network': 'public' }
   const network = { name: 'public', 'router:external': true, ...provider }
@@ -80,7 +80,7 @@ test('a floating IP goes down through three clouds and is taken from all of them
     (await top().as('admin').get<Objects>(`${NETWORKING}/floatingips/${ip.id}`)).body['floatingip']!
   await expect
     .poll(async () => (await shown())['weir:problem'], STATE)
-    .toBe('The cloud below shows it as DOWN.')
+    .toBe('The nested cloud shows it as DOWN.')
   expect(await list(bottom(), 'floatingips')).toEqual([])
   await hosts[0]!.start()
   await expect.poll(shown, STATE).toMatchObject({ status: 'ACTIVE', 'weir:problem': null })

@@ -7,7 +7,7 @@ import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { offerRouting } from '../env/network-objects.ts'
 import { WeirCommand } from '../env/weir-command.ts'
 
-// Goal: routers and floating IPs of a user at the top reach servers in the cloud below through routers of that cloud, which are deleted with them.
+// Goal: routers and floating IPs of a user at the top reach servers in the nested cloud through routers of that cloud, which are deleted with them.
 
 const STATE = { timeout: 40_000, interval: 100 }
 const NETWORKING = '/networking/v2.0'
@@ -63,7 +63,7 @@ const shown = async (id: string, as = admin()) =>
 const statusOf = (id: string) => async () => (await shown(id)).status
 const put = (path: string, body: object) => demo().put(`${NETWORKING}/${path}`, body)
 
-/** The names of ours in the cloud below. */
+/** The names of ours in the nested cloud. */
 async function below() {
   const names = async (what: string) =>
     (await list(child, what)).map(({ name }) => name).filter((name) => name.startsWith('weir-'))
@@ -100,18 +100,18 @@ async function server(): Promise<{ readonly server: Server; readonly port: strin
   return { server: made, port: port!.id }
 }
 
-// First, because the cloud below has no routers yet.
-test('routers are refused, with the reason, while the cloud below has no routers', async () => {
+// First, because the nested cloud has no routers yet.
+test('routers are refused, with the reason, while the nested cloud has no routers', async () => {
   const { status, body } = await post('routers', { router: { name: 'edge' } })
   expect(status).toBe(501)
   expect(JSON.stringify(body)).toMatch(
-    /Host nested-\S+ cannot route: The cloud below has no routers/,
+    /Host nested-\S+ cannot route: The nested cloud has no routers/,
   )
   type Findings = readonly { readonly check: string; readonly detail: string }[]
   expect(await new WeirCommand(top, 'admin').json<Findings>('verify')).toContainEqual({
     ...{ check: `host ${host.name}`, result: 'ok' },
     detail: expect.stringMatching(
-      /^servers: 0, without floating IPs: The cloud below has no routers/,
+      /^servers: 0, without floating IPs: The nested cloud has no routers/,
     ),
   })
 
@@ -158,7 +158,7 @@ test('a floating IP requested at the top exists at the bottom, and is removed th
   await unrouted(router)
 })
 
-test('changes made while the cloud below is unreachable are applied once it is back', async () => {
+test('changes made while the nested cloud is unreachable are applied once it is back', async () => {
   const router = await routed()
   const { server: guest, port } = await server()
   const first = await make('floatingip', { floating_network_id: external, port_id: port })
@@ -185,7 +185,7 @@ test('changes made while the cloud below is unreachable are applied once it is b
   await expect.poll(below, STATE).toEqual(NOTHING)
 }, 120_000)
 
-test('an address that the cloud below has given out is in ERROR, with the reason for operators, until it is free', async () => {
+test('an address that the nested cloud has given out is in ERROR, with the reason for operators, until it is free', async () => {
   const router = await routed()
   const { server: guest, port } = await server()
   const [outside] = (await list(child, 'networks')).filter(({ name }) => name === 'public')
@@ -224,7 +224,7 @@ test('an address that the cloud below has given out is in ERROR, with the reason
   await expect.poll(below, STATE).toEqual(NOTHING)
 }, 120_000)
 
-test('an address that the cloud below could never have is refused at once', async () => {
+test('an address that the nested cloud could never have is refused at once', async () => {
   const range = { network_id: external, ip_version: 4, cidr: '198.51.100.0/24' }
   const far = await make('subnet', range, admin())
   const router = await routed()

@@ -42,7 +42,7 @@ interface Group {
   }[]
 }
 
-describe('the objects of a nested host in the cloud below', () => {
+describe('the objects of a nested host in the nested cloud', () => {
   let harness: NestedHarness
   let driver: Driver
   const spawned = new Set<InstanceId>()
@@ -81,7 +81,7 @@ describe('the objects of a nested host in the cloud below', () => {
     const { body } = await demo<{ servers: readonly { readonly config_drive: string }[] }>(
       '/compute/v2.1/servers/detail?name=filed',
     )
-    // The cloud below gives a drive to a server that it was sent files for.
+    // The nested cloud gives a drive to a server that it was sent files for.
     expect(spec.configDrive).toBeUndefined()
     expect(body.servers).toMatchObject([{ config_drive: 'True' }])
     const named = { asked, displayName: 'filed too', hostname: 'of-its-own' }
@@ -234,7 +234,7 @@ describe('the objects of a nested host in the cloud below', () => {
   })
 })
 
-/** A server that a user of the cloud below has made there. */
+/** A server that a user of the nested cloud has made there. */
 async function bootBelow({ child }: NestedHarness): Promise<InstanceId> {
   const demo = child.as('demo')
   const id = await createServer(child, demo, { name: 'old' })

@@ -66,7 +66,7 @@ interface Case {
   readonly times: number
 }
 
-describe.each(Object.entries(WORKS))('a cloud below, asked to %s,', (name, work) => {
+describe.each(Object.entries(WORKS))('a nested cloud, asked to %s,', (name, work) => {
   test(
     'neither loses a server nor makes two, whatever it answers',
     async () => {

@@ -25,7 +25,7 @@ export interface NestedHarness extends DriverHarness {
   readonly child: Cloud
   readonly owner: Owner
   readonly images: TestImages
-  /** The settings of a driver for the demo user of the cloud below. */
+  /** The settings of a driver for the demo user of the nested cloud. */
   readonly settings: Readonly<Record<string, string>>
   /** The host loses what it has written down. No driver may be open. */
   forget(): Promise<void>

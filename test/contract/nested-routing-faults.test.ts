@@ -14,7 +14,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 import type { StubItem } from '../env/stub-collection.ts'
 
-// Goal: whatever the cloud below answers, each wanted router and floating IP exists there once in the end, and no unwanted one does.
+// Goal: whatever the nested cloud answers, each wanted router and floating IP exists there once in the end, and no unwanted one does.
 
 const SILENCE_MS = 500
 const TEST_MS = 300_000
@@ -144,7 +144,7 @@ const THERE = {
 }
 const GONE = { routers: [], interfaces: [], loose: 0, floatingIps: [] }
 
-describe.each(Object.entries(FAULTS))('a cloud below that answers with %s', (_what, does) => {
+describe.each(Object.entries(FAULTS))('a nested cloud that answers with %s', (_what, does) => {
   test(
     'has what is wanted once in the end, and not what is not',
     async () => {

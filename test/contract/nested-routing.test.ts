@@ -6,7 +6,7 @@ import type { HostFloatingIp, HostRouter, HostRouting } from '#openapi/wire/rout
 import { offerRouting } from '../env/network-objects.ts'
 import { type NestedHarness, startNestedHarness } from './nested-harness.ts'
 
-// Goal: our routers and floating IPs exist in the cloud below, with our addresses, exactly while they are needed.
+// Goal: our routers and floating IPs exist in the nested cloud, with our addresses, exactly while they are needed.
 
 interface Below {
   readonly routers: readonly {

@@ -39,7 +39,7 @@ const TROUBLES: readonly (readonly [what: string, does: Disturbance])[] = [
   ['no connection', { lose: 'request' }],
 ]
 
-describe('a cloud below that', () => {
+describe('a nested cloud that', () => {
   let cloud: StubCloud
   let stateDirectory: string
   let driver: Driver

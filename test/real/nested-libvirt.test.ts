@@ -20,7 +20,7 @@ const BOOT = { timeout: 150_000, interval: 500 }
 const why = isFullRun ? whyNoGuests(COMMANDS) : 'with --all only'
 
 describe.skipIf(why !== undefined)(
-  `a libvirt guest two clouds below${why === undefined ? '' : ` (skipped: ${why})`}`,
+  `a libvirt guest two nested clouds${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
     const owned = new AsyncDisposableStack()
     let bottom: Checkout

@@ -41,11 +41,11 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
 
   test.each([
     ['flavor:m1.huge=m1.nano', 'There is no flavor m1.huge here to map. There are: m1.tiny,'],
-    ['flavor:m1.small=m1.huge', 'The cloud below has no flavor m1.huge. It has: '],
+    ['flavor:m1.small=m1.huge', 'The nested cloud has no flavor m1.huge. It has: '],
     ['image:suse=tiny', 'There is no image suse here to map. There are: tiny.'],
-    ['image:tiny=suse', 'The cloud below has no image suse. It has: '],
+    ['image:tiny=suse', 'The nested cloud has no image suse. It has: '],
     ['network:lan=private', 'There is no network lan here to map. There are: private.'],
-    ['network:private=lan', 'The cloud below has no network lan. It has: '],
+    ['network:private=lan', 'The nested cloud has no network lan. It has: '],
   ])(
     'is not made with --map %s',
     async (map, message) => {
@@ -98,7 +98,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
-    'shows a delete within two seconds, whether Weir or the cloud below made it',
+    'shows a delete within two seconds, whether Weir or the nested cloud made it',
     async ({ annotate }) => {
       const seconds: Record<'here' | 'there' | 'after', string[]> = {
         here: [],
@@ -115,7 +115,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
         await untilStatus(id, 'ERROR')
         seconds.there.push(secondsSince(goneMs))
         expect((await nova.top(id, 'weir-admin'))?.fault).toMatchObject({
-          details: expect.stringContaining('The cloud below has no such server any more'),
+          details: expect.stringContaining('The nested cloud has no such server any more'),
         })
         const second = await nova.boot(`second-${each}`, 'm1.small')
         await untilStatus(second, 'ACTIVE')
@@ -189,7 +189,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
-    'is in ERROR while it is in ERROR in the cloud below, with the reason',
+    'is in ERROR while it is in ERROR in the nested cloud, with the reason',
     async () => {
       const id = await nova.boot('broken', 'm1.small')
       await untilStatus(id, 'ACTIVE')
@@ -306,7 +306,7 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
       await expect.poll(host, POLL).toMatchObject({
         is_up: false,
         down_reason: expect.stringContaining(
-          'The credential of this host is for a project other than that of its servers in the cloud below.',
+          'The credential of this host is for a project other than that of its servers in the nested cloud.',
         ),
       })
       expect(await status(id)).toBe('ACTIVE')

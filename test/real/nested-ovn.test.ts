@@ -18,7 +18,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: the guest answers at a floating IP that was requested at the top, outside the cloud below.
+// Goal: the guest answers at a floating IP that was requested at the top, outside the nested cloud.
 
 const COMMANDS = ['libvirtd', 'qemu-system-x86_64', 'syslinux', 'ovs-vswitchd', 'ovn-northd']
 const START_MS = 400_000
@@ -32,7 +32,7 @@ type Objects = Readonly<Record<string, Readonly<Record<string, unknown>> & { rea
 type Lists = Readonly<Record<string, readonly Objects[string][]>>
 
 describe.skipIf(why !== undefined)(
-  `a floating IP of a guest in the cloud below${why === undefined ? '' : ` (skipped: ${why})`}`,
+  `a floating IP of a guest in the nested cloud${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
     const owned = new AsyncDisposableStack()
     let bottom: Checkout
@@ -45,7 +45,7 @@ describe.skipIf(why !== undefined)(
       if (status !== 201) throw new Error(`${what}: ${status} ${JSON.stringify(body)}`)
       return body[what]!
     }
-    /** What the cloud below has of one kind, for its administrator. */
+    /** What the nested cloud has of one kind, for its administrator. */
     const below = async (what: string) => {
       const session = await bottom.signIn('weir-admin')
       return (
@@ -159,7 +159,7 @@ function pathOf(what: string): string {
   return what.replaceAll('_', '-')
 }
 
-/** The id at the top of the guest that the cloud below has, too. */
+/** The id at the top of the guest that the nested cloud has, too. */
 async function upload(cloud: Cloud): Promise<string> {
   const guest = await buildGuestImage(guestDirectory)
   const admin = cloud.as('admin')

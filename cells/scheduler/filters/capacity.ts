@@ -5,7 +5,7 @@ export const ramFilter = capacityFilter('RamFilter', 'memoryMb', 'MiB of memory'
 export const coreFilter = capacityFilter('CoreFilter', 'vcpus', 'VCPUs')
 export const diskFilter = capacityFilter('DiskFilter', 'diskGb', 'GiB of disk')
 
-/** Refuses hosts that have as many instances as their backend takes, such as by a quota of the cloud below. */
+/** Refuses hosts that have as many instances as their backend takes, such as by a quota of the nested cloud. */
 export const backendInstancesFilter: Filter = {
   name: 'BackendInstancesFilter',
   instancesMax: ({ instancesMax = Number.POSITIVE_INFINITY }) => instancesMax,

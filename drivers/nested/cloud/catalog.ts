@@ -54,7 +54,7 @@ export function endpointsOf(
     const where = region === undefined ? '' : ` in region ${region}`
     throw new Failure(
       'unavailable',
-      `The cloud below has no ${interfaceName} ${service} endpoint${where}.`,
+      `The nested cloud has no ${interfaceName} ${service} endpoint${where}.`,
     )
   })
   const federation = endpointOf(catalog, 'federation', settings)

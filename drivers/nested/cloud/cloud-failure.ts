@@ -22,9 +22,9 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
 }
 
 const TEXTS: Readonly<Partial<Record<ErrorKind, string>>> = {
-  forbidden: 'The cloud below does not allow this of its project.',
-  'no-capacity': 'The cloud below has no room left in its quota.',
-  unavailable: 'The cloud below does not answer.',
+  forbidden: 'The nested cloud does not allow this of its project.',
+  'no-capacity': 'The nested cloud has no room left in its quota.',
+  unavailable: 'The nested cloud does not answer.',
 }
 
 const DETAIL_MAX = 500
@@ -36,7 +36,7 @@ const DETAIL_MAX = 500
 export function cloudFailure({ what, status, body }: Refusal): Failure {
   const message = messageOf(body)
   const kind = message === undefined ? 'unavailable' : kindOf(status, message)
-  return new Failure(kind, TEXTS[kind] ?? 'The cloud below refused.', {
+  return new Failure(kind, TEXTS[kind] ?? 'The nested cloud refused.', {
     detail: `${what} answered ${status}: ${(message ?? body).slice(0, DETAIL_MAX)}`,
   })
 }

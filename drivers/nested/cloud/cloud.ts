@@ -174,7 +174,7 @@ export class Cloud implements AsyncDisposable {
       else if (sent.status !== 401) return sent
       else await this.#session.drop(access)
       if (content !== undefined || (!isFirst && waitMs === undefined))
-        throw new Failure('unavailable', 'The cloud below accepts no requests now.', {
+        throw new Failure('unavailable', 'The nested cloud accepts no requests now.', {
           detail: `${service} answered ${sent.status}`,
         })
     }
@@ -193,7 +193,7 @@ export class Cloud implements AsyncDisposable {
     const { body, content, microversion, query, via = [] } = request
     const endpoint = endpoints[service]
     if (endpoint === undefined)
-      throw new Failure('unsupported', `The cloud below has no ${service} service.`)
+      throw new Failure('unsupported', `The nested cloud has no ${service} service.`)
     const url = new URL(`${endpoint.href}${path}`)
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
     const type = content === undefined ? 'application/json' : 'application/octet-stream'
@@ -275,7 +275,7 @@ function jsonOf(body: object | undefined): string | null {
   return body === undefined ? null : JSON.stringify(body)
 }
 
-/** The cloud's own records then name the request that was sent here, and so do those of the clouds below it. */
+/** The cloud's own records then name the request that was sent here, and so do those of the clouds nested in it. */
 function workHeaders(): Readonly<Record<string, string>> {
   const work = currentWork()
   if (work === undefined) return {}
@@ -294,5 +294,5 @@ function versionHeaders(microversion: string): Readonly<Record<string, string>> 
 }
 
 function nonsense(detail: string, cause: unknown): Failure {
-  return new Failure('unavailable', 'The cloud below gave an invalid answer.', { cause, detail })
+  return new Failure('unavailable', 'The nested cloud gave an invalid answer.', { cause, detail })
 }

@@ -31,11 +31,11 @@ export function noAnswer(cause: unknown, where: string): Failure {
   const { code = '', message = String(cause) } = cause as { code?: string; message?: string }
   const disbelieved = CONTRADICTED[code]
   if (disbelieved !== undefined)
-    return new Failure('unavailable', 'The certificate of the cloud below is not trusted.', {
+    return new Failure('unavailable', 'The certificate of the nested cloud is not trusted.', {
       cause,
       detail: `${where}: ${disbelieved}`,
     })
-  return new Failure('unavailable', 'The cloud below does not answer.', {
+  return new Failure('unavailable', 'The nested cloud does not answer.', {
     cause,
     detail: `${where}: ${REASONS[code] ?? message}`,
   })

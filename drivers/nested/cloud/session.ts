@@ -105,7 +105,7 @@ export class Session {
       signal,
     )
     if (status === 401)
-      throw new Failure('unavailable', 'The cloud below refuses the credential of this host.')
+      throw new Failure('unavailable', 'The nested cloud refuses the credential of this host.')
     const token = headers['x-subject-token']
     if (status !== 201 || typeof token !== 'string')
       throw cloudFailure({ what: 'POST /v3/auth/tokens', status, body: text })
@@ -133,7 +133,7 @@ function accessOf(token: string, body: Token, settings: NestedSettings): Access 
     throw new Failure('unavailable', 'The credential of this host is for no project.')
   const lifeMs = Date.parse(body.expires_at) - Date.parse(body.issued_at)
   if (!(lifeMs > 0))
-    throw new Failure('unavailable', 'The cloud below issues tokens that have already expired.')
+    throw new Failure('unavailable', 'The nested cloud issues tokens that have already expired.')
   return {
     token,
     projectId: project.id,

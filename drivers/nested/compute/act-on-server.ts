@@ -34,9 +34,9 @@ export async function awaitStatus(
 ): Promise<void> {
   const server = await host.view.until(serverId, (seen) => !isBusy(seen), signal)
   if (server === undefined)
-    throw new Failure('not-found', 'The server no longer exists in the cloud below.')
+    throw new Failure('not-found', 'The server no longer exists in the nested cloud.')
   if (statuses.includes(server.status)) return
-  throw new Failure('conflict', `The cloud below left the server ${server.status}.`, {
+  throw new Failure('conflict', `The nested cloud left the server ${server.status}.`, {
     ...(server.fault === undefined ? {} : { detail: server.fault.message }),
   })
 }

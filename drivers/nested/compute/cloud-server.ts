@@ -49,7 +49,7 @@ export async function showServer(
     const asked = { signal, microversion }
     const { body } = await cloud.ask(ShownServer, 'compute', 'GET', path, asked)
     if (body.server.id !== serverId)
-      throw new Failure('unavailable', 'The cloud below gave an invalid answer about a server.')
+      throw new Failure('unavailable', 'The nested cloud gave an invalid answer about a server.')
     return body.server.status === 'DELETED' ? undefined : body.server
   } catch (error) {
     if (isFailure(error, 'not-found')) return undefined

@@ -45,7 +45,7 @@ export class ComputeVersions {
     if (!isOlder(newest, version)) return version
     throw new Failure(
       'unsupported',
-      `The cloud below supports Compute up to ${newest}, and ${what} needs ${version}.`,
+      `The nested cloud supports Compute up to ${newest}, and ${what} needs ${version}.`,
     )
   }
 

@@ -61,7 +61,7 @@ export async function createRequest(
   if (files.length > 0 && !isOlder(microversion, FILES_UNTIL))
     throw new Failure(
       'unsupported',
-      `The cloud below takes files (personality) only below microversion ${FILES_UNTIL}, and the host name of this server only since ${microversion}.`,
+      `The nested cloud takes files (personality) only below microversion ${FILES_UNTIL}, and the host name of this server only since ${microversion}.`,
     )
   return {
     body: { server, ...(Object.keys(hints).length === 0 ? {} : { 'os:scheduler_hints': hints }) },

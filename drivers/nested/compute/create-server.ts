@@ -76,7 +76,7 @@ function refuseEarlyRepeat({ cloud, settings }: NestedHost, sentAt: number): voi
   const until = new Date(sentAt + settings.createSettlesMs).toISOString()
   throw new Failure(
     'unavailable',
-    'The cloud below has not answered whether it created the server.',
+    'The nested cloud has not answered whether it created the server.',
     {
       detail: `it is asked again at ${until} unless the server shows up before`,
     },
@@ -86,7 +86,7 @@ function refuseEarlyRepeat({ cloud, settings }: NestedHost, sentAt: number): voi
 function unknown(cause: unknown): Failure {
   return new Failure(
     'unavailable',
-    'The cloud below has not answered whether it created the server.',
+    'The nested cloud has not answered whether it created the server.',
     {
       cause,
     },

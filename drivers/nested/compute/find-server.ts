@@ -39,7 +39,7 @@ export async function refuseForeign(
   if (record !== undefined) await records.write(id, { ...record, serverId: null })
   throw new Failure(
     'unavailable',
-    'The cloud below named a server other than the one that it created.',
+    'The nested cloud named a server other than the one that it created.',
   )
 }
 
@@ -48,7 +48,7 @@ function refuseUnseen({ settings, view }: NestedHost, record: InstanceRecord): v
   const { hasRun, sentAt, serverId } = record
   const wasSeen = hasRun || serverId === null || view.get(serverId) !== undefined
   if (wasSeen || Date.now() >= (sentAt ?? 0) + settings.createSettlesMs) return
-  throw new Failure('unavailable', 'The cloud below does not show the server that it has created.')
+  throw new Failure('unavailable', 'The nested cloud does not show the server that it has created.')
 }
 
 /** The same server; throws `not-found` when there is none. */

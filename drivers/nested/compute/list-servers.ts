@@ -46,7 +46,7 @@ export async function listServers(
     const hasMore = body.servers_links?.some(({ rel }) => rel === 'next') === true
     if (!hasMore || body.servers.length === 0) return { servers, at: at ?? lastChange(servers) }
   }
-  throw new Failure('unavailable', 'The list of servers of the cloud below does not end.')
+  throw new Failure('unavailable', 'The list of servers of the nested cloud does not end.')
 }
 
 function timeOf(date: string): number | undefined {

@@ -50,6 +50,6 @@ export async function readServerEvents(
     for await (const chunk of stream) parser.feed(decoder.decode(chunk, { stream: true }))
   } catch (cause) {
     signal.throwIfAborted()
-    throw new Failure('unavailable', 'The event stream of the cloud below ended.', { cause })
+    throw new Failure('unavailable', 'The event stream of the nested cloud ended.', { cause })
   }
 }

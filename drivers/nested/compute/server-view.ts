@@ -27,7 +27,7 @@ const WHOLE_EVERY_MS = 60_000
 const READS_MAX = 16
 
 /**
- * Our servers of the cloud below as it last showed them. However many ask, there is one list at a time and one per
+ * Our servers of the nested cloud as it last showed them. However many ask, there is one list at a time and one per
  * interval; most ask only for what has changed.
  */
 export class ServerView implements AsyncDisposable {
@@ -247,14 +247,14 @@ export class ServerView implements AsyncDisposable {
 }
 
 /** Why a server that the cloud has removed counts as failed. */
-export const LOST = 'The cloud below has no such server any more.'
+export const LOST = 'The nested cloud has no such server any more.'
 
 /** The server as a driver reports it. */
 export function reportOf(id: InstanceId, server: CloudServer): InstanceReport {
   const powerState = powerStateOf(server)
   if (!isInError(server)) return { id, powerState }
   const why = server.fault?.message ?? 'no fault is shown'
-  return { id, powerState, fault: `The cloud below shows the server in error: ${why}` }
+  return { id, powerState, fault: `The nested cloud shows the server in error: ${why}` }
 }
 
 function isInError({ status }: CloudServer): boolean {

@@ -24,7 +24,7 @@ const TAKEN =
 
 const COPY = / \(copy of [0-9a-f-]{36}\)$/
 
-/** Of the copy in the cloud below, or of a copy of a copy. Glance takes 255 characters. */
+/** Of the copy in the nested cloud, or of a copy of a copy. Glance takes 255 characters. */
 function copyName({ id, name }: Pick<ImageSpec, 'id' | 'name'>): string {
   const suffix = ` (copy of ${id})`
   return `${name.replace(COPY, '').slice(0, NAME_MAX - suffix.length)}${suffix}`
@@ -100,7 +100,7 @@ export interface CloudImagesOptions {
 }
 
 /**
- * Our images in the cloud below: one copy each, known by our id and the SHA-256 of its content, and
+ * Our images in the nested cloud: one copy each, known by our id and the SHA-256 of its content, and
  * made when it is missing.
  */
 export class CloudImages implements ImageCopies, AsyncDisposable {

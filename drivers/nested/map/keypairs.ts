@@ -5,7 +5,7 @@ import type { Cloud } from '../cloud/cloud.ts'
 import type { ComputeVersions } from '../compute/compute-versions.ts'
 import { keypairName } from '../names.ts'
 
-/** Our users' keys in the cloud below: each there once, however many servers have it. */
+/** Our users' keys in the nested cloud: each there once, however many servers have it. */
 export class Keypairs {
   readonly #cloud: Cloud
   readonly #versions: ComputeVersions

@@ -42,7 +42,7 @@ export async function flavorBelow(
   const specs = hardware.length === 0 ? '' : `, with ${hardware.join(', ')}`
   throw new Failure(
     'invalid',
-    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}${specs}.`,
+    `The nested cloud has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}${specs}.`,
   )
 }
 
@@ -51,7 +51,7 @@ export function namedFlavor(named: string, there: readonly CloudFlavor[]): Cloud
   const found = there.find(({ id }) => id === named) ?? there.find(({ name }) => name === named)
   if (found !== undefined) return found
   const all = there.map(({ name }) => name).join(', ') || 'none'
-  throw new Failure('invalid', `The cloud below has no flavor ${named}. It has: ${all}.`)
+  throw new Failure('invalid', `The nested cloud has no flavor ${named}. It has: ${all}.`)
 }
 
 /** Every flavor that the project may use, with its extra specs where the cloud shows them. */
@@ -71,7 +71,7 @@ export async function listFlavors(
     const hasMore = body.flavors_links?.some(({ rel }) => rel === 'next') === true
     if (!hasMore || body.flavors.length === 0) return flavors
   }
-  throw new Failure('unavailable', 'The list of flavors of the cloud below does not end.')
+  throw new Failure('unavailable', 'The list of flavors of the nested cloud does not end.')
 }
 
 /** Among flavors of the same size and extra specs: the one with the same id, or name, or the smallest id. */

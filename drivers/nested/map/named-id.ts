@@ -35,7 +35,7 @@ export async function namedId(
   if (second !== undefined)
     throw new Failure(
       'invalid',
-      `The cloud below has several ${what} called ${named}: name one by its id, such as ${found!.id}.`,
+      `The nested cloud has several ${what} called ${named}: name one by its id, such as ${found!.id}.`,
     )
   if (found !== undefined) return found.id
   const isThere = await cloud
@@ -51,6 +51,6 @@ export async function namedId(
   const some = (await list({ limit: String(NAMES_MAX) })).map(({ id, name }) => name ?? id)
   throw new Failure(
     'invalid',
-    `The cloud below has no ${one} ${named}. It has: ${some.join(', ') || 'none'}.`,
+    `The nested cloud has no ${one} ${named}. It has: ${some.join(', ') || 'none'}.`,
   )
 }

@@ -29,7 +29,7 @@ const MADE = {
 const ShownNetwork = Type.Object({ network: Network })
 
 /**
- * Networks and ports of our own in the cloud below: what our users see of a network is ours, and its guests there reach
+ * Networks and ports of our own in the nested cloud: what our users see of a network is ours, and its guests there reach
  * only each other. Of what was there before only the networks are used that the operator says ours are.
  */
 export class CloudNetworks {

@@ -46,7 +46,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The rules of a group in the cloud below. A rule for the members of a group names the cloud's own group, whose id
+ * The rules of a group in the nested cloud. A rule for the members of a group names the cloud's own group, whose id
  * `remotes` has: members elsewhere do not reach this cloud's networks.
  */
 export function ruleBodies(

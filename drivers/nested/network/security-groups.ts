@@ -18,7 +18,7 @@ const MadeGroup = Type.Object({ security_group: Group })
 const ListedGroups = Type.Object({ security_groups: Type.Array(Group) })
 
 /**
- * Our users' security groups in the cloud below: one there for each of ours that a port there needs, so that guests of two
+ * Our users' security groups in the nested cloud: one there for each of ours that a port there needs, so that guests of two
  * projects have nothing in common. The cloud's own `default` group is never used.
  */
 export class SecurityGroups {

@@ -35,7 +35,7 @@ export interface Target {
 }
 
 /**
- * Floating IPs in the cloud below with the addresses of ours. One that the project has there already is used, and given back
+ * Floating IPs in the nested cloud with the addresses of ours. One that the project has there already is used, and given back
  * as it was; others are made, for which the cloud must let the project choose an address.
  */
 export class CloudFloatingIps {
@@ -127,7 +127,7 @@ export class CloudFloatingIps {
       if (!isFailure(error, 'forbidden')) throw error
       throw new Failure(
         'forbidden',
-        `The cloud below lets only its administrators choose the address of a floating IP: have them give its project the floating IP ${address}, or allow create_floatingip:floating_ip_address.`,
+        `The nested cloud lets only its administrators choose the address of a floating IP: have them give its project the floating IP ${address}, or allow create_floatingip:floating_ip_address.`,
         { cause: error },
       )
     }

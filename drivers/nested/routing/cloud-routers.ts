@@ -34,7 +34,7 @@ interface FixedIp {
 }
 type Interface = HostRouter['interfaces'][number]
 
-/** Routers of ours in the cloud below, one for each of ours, known by its name. */
+/** Routers of ours in the nested cloud, one for each of ours, known by its name. */
 export class CloudRouters {
   readonly #cloud: Cloud
 

@@ -11,7 +11,7 @@ const Networks = Type.Object({
 })
 const Subnets = Type.Object({ subnets: Type.Array(Type.Object({ cidr: Type.String() })) })
 
-/** An external network of the cloud below, by the name that ours has as a physical network. */
+/** An external network of the nested cloud, by the name that ours has as a physical network. */
 export interface Outside extends ExternalNetwork {
   readonly id: string
   /** Its own name there. */
@@ -22,11 +22,11 @@ export interface Outside extends ExternalNetwork {
 const KEPT_MS = 30_000
 
 export const NO_ROUTERS =
-  'The cloud below has no routers: its Networking API has no extension router.'
+  'The nested cloud has no routers: its Networking API has no extension router.'
 const NO_OUTSIDE =
-  'The cloud below has no external network that its project sees. Have its operator create or share one.'
+  'The nested cloud has no external network that its project sees. Have its operator create or share one.'
 
-/** The ways out of the cloud below. */
+/** The ways out of the nested cloud. */
 export class Outsides {
   readonly #cloud: Cloud
   readonly #named: ReadonlyMap<string, string>
@@ -77,8 +77,8 @@ export class Outsides {
     throw new Failure(
       'invalid',
       physicalNetwork === null
-        ? `The cloud below has several external networks, and the one here names no physical network: create it with one of ${known}.`
-        : `The cloud below has no external network for physical network ${physicalNetwork}. It has: ${known}. Name another in the setting external_networks of its host.`,
+        ? `The nested cloud has several external networks, and the one here names no physical network: create it with one of ${known}.`
+        : `The nested cloud has no external network for physical network ${physicalNetwork}. It has: ${known}. Name another in the setting external_networks of its host.`,
     )
   }
 
@@ -118,7 +118,7 @@ export class Outsides {
       const all = networks.map(({ name }) => name).join(', ')
       throw new Failure(
         'invalid',
-        `external_networks: the cloud below has no external network ${theirs}. It has: ${all}.`,
+        `external_networks: the nested cloud has no external network ${theirs}. It has: ${all}.`,
       )
     })
   }

@@ -19,7 +19,7 @@ interface Round {
   readonly problems: RoutingProblem[]
 }
 
-/** Routers and floating IPs are those of the cloud below: one for each of ours that its guests need. */
+/** Routers and floating IPs are those of the nested cloud: one for each of ours that its guests need. */
 export function nestedRouting(host: RoutingHost): Routing {
   let last: Promise<unknown> = Promise.resolve()
   return {
@@ -214,7 +214,7 @@ async function ensureFloatingIps(round: Round): Promise<void> {
       problems.push({
         id,
         status,
-        reason: reasonOf(`The cloud below shows it as ${status}${because}`),
+        reason: reasonOf(`The nested cloud shows it as ${status}${because}`),
       })
     })
   }

@@ -17,7 +17,7 @@ export interface Depth {
 }
 
 /**
- * How deep the clouds below go, for a question that came through cells of other clouds. Throws `conflict` where it would come
+ * How deep the nested clouds go, for a question that came through cells of other clouds. Throws `conflict` where it would come
  * to one of those again: then the clouds form a ring.
  */
 export async function depthBelow(

@@ -6,7 +6,7 @@ import { type RoutingHost, routingHosts } from '../../db/routing-hosts.ts'
 /** The capability of a host whose cell connects ports by OVN. */
 export const OVN = 'network-ovn'
 
-/** The capability of a host whose backend has routers of its own, such as a cloud below. */
+/** The capability of a host whose backend has routers of its own, such as a nested cloud. */
 export const ROUTING = 'routing'
 
 /** True if some cell is known to connect its ports by OVN. */
