@@ -17,6 +17,7 @@ export interface GuestImage {
 const RECIPE: Recipe = {
   name: 'guest',
   script: fileURLToPath(new URL('build.sh', import.meta.url)),
+  sourced: fileURLToPath(new URL('initrd.sh', import.meta.url)),
   argument: fileURLToPath(new URL('init', import.meta.url)),
 }
 

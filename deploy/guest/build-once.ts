@@ -3,10 +3,11 @@ import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from '#drivers/run.ts'
 
-/** A shell script, and the one file that it is given; it builds in the folder it is started in. */
+/** A shell script, the file that it sources, and the one file that it is given; it builds in the folder it is started in. */
 export interface Recipe {
   readonly name: string
   readonly script: string
+  readonly sourced: string
   readonly argument: string
 }
 
@@ -27,7 +28,8 @@ export async function buildOnce(
 /** The folder that `buildOnce` returns, whether it is there yet or not: a change of the recipe makes another. */
 export async function folderOf(recipe: Recipe, directory: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of [recipe.script, recipe.argument]) hash.update(await readFile(path))
+  for (const path of [recipe.script, recipe.sourced, recipe.argument])
+    hash.update(await readFile(path))
   return join(directory, `${recipe.name}-${hash.digest('hex').slice(0, 16)}`)
 }
 

@@ -4,7 +4,6 @@
 set -eu
 
 INIT=$1
-KERNEL_META=linux-image-cloud-amd64
 DISK_MB=48
 PART_SECTOR=2048
 
@@ -12,13 +11,9 @@ PART_SECTOR=2048
 MODULES='virtio_pci virtio_blk virtio_net sr_mod ata_piix isofs vfat nls_cp437 nls_iso8859-1 nls_utf8 nls_ascii
  button evdev virtio_balloon virtio_rng virtio_console i6300esb'
 
-package=$(apt-cache depends "$KERNEL_META" | awk '/Depends: linux-image/ { print $2; exit }')
-[ -n "$package" ] || { echo "apt knows no $KERNEL_META: run apt-get update" >&2; exit 1; }
-apt-get download -q "$package" >&2
-dpkg-deb -x "$package"_*.deb kernel
-cp kernel/boot/vmlinuz-* vmlinuz
-version=$(ls kernel/lib/modules)
-/sbin/depmod -b kernel "$version"
+. "$(dirname "$0")/initrd.sh"
+unpack_kernel linux-image-cloud-amd64
+cp unpacked/boot/vmlinuz-* vmlinuz
 
 # An SSH server, with the libraries that it needs. Unpacked: installing it would make keys for the machine.
 apt-get download -q dropbear-bin libtomcrypt1 libtommath1 >&2
@@ -33,21 +28,7 @@ while read -r file name; do
   cp -L "$file" "$place"
 done < libraries
 
-mkdir -p root/bin root/lib/modules
-cp /bin/busybox root/bin/
-cp "$INIT" root/init
-chmod 755 root/init
-for module in $MODULES; do
-  /sbin/modprobe -d "$PWD/kernel" -S "$version" --show-depends "$module" 2>/dev/null
-done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' > modules
-: > root/lib/modules/order
-while read -r file; do
-  path=${file#"$PWD/kernel/"}
-  mkdir -p "root/$(dirname "$path")"
-  cp "$file" "root/$path"
-  echo "/$path" >> root/lib/modules/order
-done < modules
-(cd root && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -9n) > initrd.gz
+pack_initrd "$INIT" "$MODULES"
 
 offset=$((PART_SECTOR * 512))
 truncate -s "${DISK_MB}M" guest.img
@@ -67,4 +48,4 @@ CFG
 mcopy -i "guest.img@@$offset" vmlinuz initrd.gz syslinux.cfg ::
 syslinux --install --offset "$offset" guest.img
 qemu-img convert -f raw -O qcow2 -c guest.img guest.qcow2
-rm -rf kernel ssh root modules libraries guest.img syslinux.cfg ./*.deb
+rm -rf unpacked ssh root modules libraries guest.img syslinux.cfg ./*.deb

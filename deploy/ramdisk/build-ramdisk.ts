@@ -10,6 +10,7 @@ export interface Ramdisk {
 const RECIPE: Recipe = {
   name: 'ramdisk',
   script: fileURLToPath(new URL('build.sh', import.meta.url)),
+  sourced: fileURLToPath(new URL('../guest/initrd.sh', import.meta.url)),
   argument: fileURLToPath(new URL('init', import.meta.url)),
 }
 

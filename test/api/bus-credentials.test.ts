@@ -18,23 +18,12 @@ import { WIRE_VERSION } from '#openapi/wire.ts'
 import { checkAnswer } from '#test/env/api/check-answer.ts'
 import type { ApiClient, Loose } from '#test/env/api/client.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { UNSEEN_REPORT } from '#test/env/unseen-report.ts'
 
 // Goal: a credential of a cell or host on the bus expires, can be renewed only by its holder, and can be revoked for one host.
 
 const QUICK_MS = 5_000
 const MONTH_S = 30 * 86_400
-
-/** Of a host whose backend was never seen. */
-const SILENT_REPORT = {
-  zone: null,
-  driver: 'fake',
-  simulated: true,
-  capabilities: [],
-  down: 'never seen',
-  inventory: null,
-  instances: [],
-  startedAt: 0,
-} as const
 
 let cloud: Cloud
 let admin: ApiClient
@@ -159,7 +148,7 @@ test('the credential of one host is taken back, and the host comes back with ano
     await connectAs(other, otherKey),
   ]
   const { cell, host } = answer
-  const report = { ...SILENT_REPORT, hostId: host?.id, name: host?.name }
+  const report = { ...UNSEEN_REPORT, hostId: host?.id, name: host?.name }
   connection.publish(`up.${cell.id}.${host?.id}.v${WIRE_VERSION}.report`, JSON.stringify(report))
   const path = `/v1/hosts/${host?.id}`
   await waitFor('it to be listed', async () => (await get(path)).status === 200, QUICK_MS)

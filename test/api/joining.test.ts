@@ -15,6 +15,7 @@ import { checkAnswer } from '#test/env/api/check-answer.ts'
 import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
 import { createServer, SERVERS, untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { UNSEEN_REPORT } from '#test/env/unseen-report.ts'
 
 // Goal: a cell joins and leaves while all programs run, and its credentials are worthless to others.
 
@@ -22,18 +23,6 @@ const QUICK_MS = 30_000
 const REQUEST_MS = 500
 const ASKED_MIN = 100
 const PAUSE_MS = 2
-
-/** Of a host whose backend was never seen. */
-const SILENT_REPORT = {
-  zone: null,
-  driver: 'fake',
-  simulated: true,
-  capabilities: [],
-  down: 'never seen',
-  inventory: null,
-  instances: [],
-  startedAt: 0,
-} as const
 
 let cloud: Cloud
 let admin: ApiClient
@@ -211,7 +200,7 @@ describe('joining', () => {
     const host = await connectAs(body, key)
     const victim = cloud.cell('north').computes[0]!.id
     const { cell, host: own } = body
-    const report = { ...SILENT_REPORT, hostId: victim, name: 'forged' }
+    const report = { ...UNSEEN_REPORT, hostId: victim, name: 'forged' }
     for (const id of [victim, own?.id])
       host.publish(`up.${cell.id}.${id}.v${WIRE_VERSION}.report`, JSON.stringify(report))
     const honest = { ...report, hostId: own?.id, name: own?.name }

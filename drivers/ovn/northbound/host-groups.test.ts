@@ -9,22 +9,8 @@ import {
   wireRule,
   wireSubnet,
 } from '#test/env/network-state.ts'
-import { isReferences, type NorthboundTable, type WantedRow } from './rows.ts'
+import { columnsOf, inTable, refersTo } from './testing.ts'
 import { wantedRows } from './wanted-rows.ts'
-
-const inTable = (rows: readonly WantedRow[], table: NorthboundTable) =>
-  rows.filter((row) => row.table === table)
-const columnsOf = (rows: readonly WantedRow[], table: NorthboundTable, id: string) =>
-  rows.find((row) => row.table === table && row.id === id)?.columns ?? {}
-const refersTo = (
-  rows: readonly WantedRow[],
-  table: NorthboundTable,
-  id: string,
-  column: string,
-) => {
-  const value = columnsOf(rows, table, id)[column] ?? null
-  return isReferences(value) ? value.refersTo.map((to) => to.id) : undefined
-}
 
 test('a port of a machine is external, with the living hosts that map its network, its own first', () => {
   const site = wireNetwork({ physicalNetwork: 'SITE' })

@@ -9,19 +9,13 @@ import {
   wireSubnet,
 } from '#test/env/network-state.ts'
 import { type OvnHost, ROUTER_GATEWAY, ROUTER_INTERFACE } from './network-index.ts'
-import { isReferences, type NorthboundTable, type WantedRow } from './rows.ts'
+import type { NorthboundTable, WantedRow } from './rows.ts'
+import { columnsOf, host, inTable, refersTo } from './testing.ts'
 import { wantedRows } from './wanted-rows.ts'
 
 const network = wireNetwork({ mtu: 1442 })
 const subnet = wireSubnet(network, '10.0.0.0/24', { gateway: '10.0.0.1' })
 const port = wirePort(subnet, '10.0.0.5', { mac: 'fa:16:3e:00:00:05' })
-const host = (chassis: string, more: Partial<OvnHost> = {}): OvnHost => ({
-  chassis,
-  encapAddress: '10.9.0.1',
-  physicalNetworks: ['physnet'],
-  isAlive: true,
-  ...more,
-})
 
 function rowsOf(
   parts: Partial<NetworkState>,
@@ -29,19 +23,6 @@ function rowsOf(
 ): readonly WantedRow[] {
   const state = { ...EMPTY_STATE, networks: [network], subnets: [subnet], ...parts }
   return wantedRows(state, hosts)
-}
-const inTable = (rows: readonly WantedRow[], table: NorthboundTable) =>
-  rows.filter((row) => row.table === table)
-const columnsOf = (rows: readonly WantedRow[], table: NorthboundTable, id: string) =>
-  rows.find((row) => row.table === table && row.id === id)?.columns ?? {}
-const refersTo = (
-  rows: readonly WantedRow[],
-  table: NorthboundTable,
-  id: string,
-  column: string,
-) => {
-  const value = columnsOf(rows, table, id)[column] ?? null
-  return isReferences(value) ? value.refersTo.map((to) => to.id) : undefined
 }
 
 const ports = (
