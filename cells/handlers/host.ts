@@ -109,7 +109,7 @@ export async function hostUnmanagedGuests(
   return askHost(conductor, hostId as HostId, 'strangers', {}, work)
 }
 
-/** How long the host has been up. Throws `unsupported` where its driver cannot tell, `unavailable` when it is silent. */
+/** How long the host has been up. Throws `unsupported` where its driver cannot tell, `unavailable` when it does not answer. */
 export function hostUptime(
   { conductor }: Cell,
   { hostId }: CellAsk<'host.uptime'>,

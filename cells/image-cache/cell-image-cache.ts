@@ -11,7 +11,7 @@ import type { FoundInCache } from '../images/cache-place.ts'
 
 /** Different images that are fetched at the same time; further ones wait. */
 const FETCHES_MAX = 4
-/** A host that waits asks again within this time, and hears of a failure it has missed. */
+/** A host that waits asks again within this time, and gets a failure that it has missed. */
 const FAILED_FOR_MS = 15_000
 
 export interface CellImageCacheOptions {
@@ -115,7 +115,7 @@ export class CellImageCache implements AsyncDisposable {
     this.#throwLastFailure(sha256)
     const fetch: Fetch = { done: this.#limit(() => this.#bring(image)), bytes: 0 }
     this.#fetches.set(sha256, fetch)
-    // Whoever waits gets it; it is noted for those who ask next.
+    // The requests that wait get it; it is noted for those that come next.
     fetch.done.catch(() => undefined)
     return fetch
   }

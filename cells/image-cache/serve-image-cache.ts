@@ -154,7 +154,7 @@ async function check(
   response.writeHead(204).end()
 }
 
-/** Only for the machine itself: what hosts fetch is nobody else's business. */
+/** Only for the machine itself: what hosts fetch concerns no other machine. */
 async function sendMetrics(
   { metrics }: CacheServerParts,
   { socket }: IncomingMessage,

@@ -18,7 +18,7 @@ export type Preloaded = Static<typeof Preloaded>
 const FoundInCache = CELL_OPERATIONS['image.cached'].answer
 export type FoundInCache = Static<typeof FoundInCache>
 
-/** One of the image caches of the cell. Whatever it refuses, the gateways may have: all of its failures are `unavailable`. */
+/** One of the image caches of the cell. The gateways may have what it refuses: all of its failures are `unavailable`. */
 export class CachePlace implements ImagePlace {
   readonly #url: string
   readonly #dispatcher: Dispatcher

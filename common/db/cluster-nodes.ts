@@ -91,7 +91,7 @@ export class ClusterNodes implements AsyncDisposable {
     this.#knownAt = performance.now()
     const before = this.#writer
     if (url === before) return
-    // It first applies what others have committed, so that nobody misses what was answered before.
+    // It first applies what others have committed, so that no reader misses what was answered before.
     const isReady = await this.#ask(url, async (connection) => {
       if (this.#states.get(url)?.size !== 0) await applyAll(connection)
     })

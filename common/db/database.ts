@@ -164,7 +164,7 @@ export class Database implements Transactional, AsyncDisposable {
       result = await work(tx)
     } catch (error) {
       await tx.rollback()
-      // Its commit was never sent, whatever became of its connection.
+      // Its commit was never sent, however its connection ended.
       throw isCut(error) ? new NotReached(error) : error
     }
     const committed = () => {

@@ -42,7 +42,7 @@ export class OwnFiles {
     example?: string,
   ): Promise<string> {
     const path = join(this.#folders.directory, name)
-    // One that a package has brought is nobody's work.
+    // The example of a package has no settings of an operator, and is replaced.
     if (existsSync(path) && readFileSync(path, 'utf8') === example) rmSync(path)
     return this.#keep(path, content, ROOT)
   }

@@ -102,7 +102,7 @@ export function ownMember({ members, own }: Cluster): ClusterMember {
   return member
 }
 
-/** The lines by which a server encrypts: with `verify` it also wants a certificate of whoever connects. */
+/** The lines by which a server encrypts: with `verify` it also requires a certificate of each client. */
 export function tlsLines(
   { certificateFile, keyFile, caFile }: ServerTls,
   verify: 'verify' | 'any',

@@ -84,7 +84,7 @@ export class Admission {
 
   /**
    * A place for a project's request until it is disposed. Throws `TooManyRequests` where no turn comes in time, and
-   * `unavailable` when the connection closes before it has come: nobody would read the answer.
+   * `unavailable` when the connection closes before it has come: the answer would have no reader.
    */
   async take(kind: WorkKind, project: string, connection?: Connection): Promise<Disposable> {
     const lane = this.#lanes[kind]

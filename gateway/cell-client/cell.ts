@@ -47,8 +47,8 @@ export interface Cell extends CellRef {
  * that has not reported since this gateway started may do so at any moment.
  */
 export function isMissed(
-  cells: { isSilent(id: CellId): boolean },
+  cells: { isUnreachable(id: CellId): boolean },
   { id, isReachable, lastHeartbeatAt }: Pick<Cell, 'id' | 'isReachable' | 'lastHeartbeatAt'>,
 ): boolean {
-  return !isReachable && lastHeartbeatAt !== undefined && cells.isSilent(id)
+  return !isReachable && lastHeartbeatAt !== undefined && cells.isUnreachable(id)
 }

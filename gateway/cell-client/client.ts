@@ -32,7 +32,7 @@ export interface CellHeartbeats {
   /** The process of the cell for the next request; undefined if none has reported lately. */
   processOf(cell: CellId): string | undefined
   /** True where no heartbeat of the cell came for longer than its deadline. */
-  isSilent(cell: CellId): boolean
+  isUnreachable(cell: CellId): boolean
 }
 
 /**
@@ -45,7 +45,7 @@ export function cellClient(nats: NatsConnection, cells: CellHeartbeats): AskCell
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
     // The bus would not report that no process answers: a cell is in an account of its own.
-    if (cells.isSilent(cell.id))
+    if (cells.isUnreachable(cell.id))
       throw new Failure('unavailable', `${whom} did not answer.`, {
         detail: 'no heartbeats of the cell arrive',
       })

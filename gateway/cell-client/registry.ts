@@ -114,7 +114,7 @@ export class CellRegistry implements AsyncDisposable {
    * True where no heartbeat of the cell came for longer than its deadline; false for a cell that this gateway may
    * hear for the first time any moment.
    */
-  isSilent(id: CellId): boolean {
+  isUnreachable(id: CellId): boolean {
     const since = this.#heartbeats.get(id)?.elapsedAt ?? this.#openedAt
     return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
@@ -163,9 +163,9 @@ export class CellRegistry implements AsyncDisposable {
     const { nats, clock } = this.#options
     const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return
-    const isSilent = ({ id }: CellMapping) =>
+    const isUnreachable = ({ id }: CellMapping) =>
       (this.#heartbeats.get(id)?.elapsedAt ?? Number.NEGATIVE_INFINITY) < since
-    if ([...this.#mappings.values()].some(isSilent)) this.#listen()
+    if ([...this.#mappings.values()].some(isUnreachable)) this.#listen()
   }
 
   #receive(message: Msg): void {

@@ -75,7 +75,7 @@ const COUNT = statement(
     .onDuplicateKeyUpdate({ set: { used: sql`${networkQuotas.used} + ${placeholder('amount')}` } }),
 )
 
-/** Raises what the project uses, whatever its limit. */
+/** Raises what the project uses, also above its limit. */
 export async function countQuota(tx: Tx, count: Omit<Charge, 'defaultLimit'>): Promise<void> {
   await tx.run(COUNT, { ...count })
 }
@@ -96,7 +96,7 @@ export async function quotaRows(db: Executor, projectId: string): Promise<readon
     .where(eq(networkQuotas.projectId, projectId))
 }
 
-/** Afterwards these limits hold for the project, whatever it uses already. */
+/** Afterwards these limits hold for the project, also if it uses more already. */
 export async function setQuotaLimits(
   tx: Tx,
   projectId: string,

@@ -110,7 +110,7 @@ function logAnswer(
   log[level]({ request_id: work.requestId, ...answered, ...who, ...what }, 'request answered')
 }
 
-/** The request's id comes first, so that whatever happens next, a refusal included, can be found by it. */
+/** The request's id comes first, so that everything that follows, a refusal included, can be found by it. */
 export function openExchange(c: Context, linksOf: LinksSource): Exchange {
   const input = httpInput(c)
   const requestId = input.header('x-openstack-request-id')

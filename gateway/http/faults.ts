@@ -106,7 +106,7 @@ function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof IdempotencyKeyReused) return 422
   // Neutron's OverQuota is a Conflict.
   if (style === 'neutron' && isFailure(error, 'over-quota')) return STATUS.conflict
-  // Glance's LimitExceeded, whatever the limit is of.
+  // Glance's LimitExceeded, for every kind of limit.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
 }

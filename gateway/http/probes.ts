@@ -48,7 +48,7 @@ async function mayReadMetrics(
   return caller !== undefined && isAllowed(caller, 'federation:metrics')
 }
 
-/** Of one length, whatever the length of the text. */
+/** The same length for a text of any length. */
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

@@ -63,7 +63,7 @@ const SLOW_MAX_MS = 600_000
 const PAUSES_MS = [100, 500, 2_000] as const
 
 /**
- * Requests to a bucket of an S3, signed (Signature Version 4) anew for each try. A body is signed with its SHA-256, so that
+ * Requests to a bucket of an S3, signed (Signature Version 4) again for each try. A body is signed with its SHA-256, so that
  * S3 refuses one that was changed on its way. Failures that may pass are tried again for some seconds.
  */
 export class S3Client implements AsyncDisposable {

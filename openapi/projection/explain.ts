@@ -110,7 +110,7 @@ function hintAt(error: ErrorObject, subject: Subject): string | undefined {
   return hint === undefined ? undefined : `it must be ${hint}`
 }
 
-/** Every annotated schema that may describe the value at this path, whatever its microversion. */
+/** Every annotated schema that may describe the value at this path, of any microversion. */
 function nodesAt(annotated: unknown, path: string): readonly Node[] {
   const steps = path.split('/').slice(1).map(unescapePointer)
   return steps.reduce<readonly Node[]>(

@@ -127,7 +127,7 @@ function pick(
   values: Values,
   parameters: ReadonlyMap<string, Parameter>,
 ): Readonly<Record<string, unknown>> {
-  // As own properties, whatever their names: an assignment to `__proto__` would make none.
+  // As own properties under any name: an assignment to `__proto__` would make none.
   return Object.fromEntries(
     [...values].map(([name, all]) => [
       name,

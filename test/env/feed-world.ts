@@ -62,7 +62,7 @@ export class FeedWorld {
           this.isKnown
             ? { isReachable: this.isReachable, lastHeartbeatAt: this.lastHeartbeatAt }
             : undefined,
-        isSilent: () => !this.isReachable && !this.isNew,
+        isUnreachable: () => !this.isReachable && !this.isNew,
       },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
       network: notedNetwork().network,

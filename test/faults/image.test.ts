@@ -23,7 +23,7 @@ import { gatewayProgram } from '../env/cloud/gateway-program.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { isFullRun } from '../env/full-run.ts'
 
-// Goal: one image, built without a daemon, runs every program, as any user and on a root that nobody may write.
+// Goal: one image, built without a daemon, runs every program, as any user and on a read-only root.
 
 const LIMIT_MS = 240_000
 const USER = 10_001

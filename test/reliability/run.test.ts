@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-// Goal: every answer is true in the end, whatever fails and whatever users request meanwhile.
+// Goal: every answer is true in the end, under all faults and all requests of users.
 
 /** How long things go wrong: `.ci/run` takes five minutes. */
 const MINUTES = Number(process.env['RELIABILITY_MINUTES'] ?? 0.5)

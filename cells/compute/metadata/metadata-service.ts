@@ -32,7 +32,7 @@ interface Origin {
 
 /**
  * Answers guests at 169.254.169.254 and fe80::a9fe:a9fe, in the formats of OpenStack and Amazon. A guest is known by the
- * network and the address that its connection comes from, whatever its headers say.
+ * network and the address that its connection comes from, and never from its headers.
  */
 export class MetadataService implements AsyncDisposable {
   readonly #options: MetadataServiceOptions

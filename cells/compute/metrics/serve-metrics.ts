@@ -75,7 +75,7 @@ function mayRead({ headers }: IncomingMessage, token: string | undefined): boole
   return timingSafeEqual(digest(sent), digest(token))
 }
 
-/** Of one length, whatever the length of the text. */
+/** The same length for a text of any length. */
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

@@ -64,7 +64,7 @@ export class RpcConnection implements Disposable {
     this.#socket = socket
     this.#onMessage = onMessage
     if (responseTimeoutMs !== null)
-      this.#silence = setTimeout(() => this.#close('it is silent'), responseTimeoutMs).unref()
+      this.#silence = setTimeout(() => this.#close('it does not answer'), responseTimeoutMs).unref()
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', (error) => this.#close(error.message))
     socket.on('close', () => this.#close('it hung up'))

@@ -13,7 +13,7 @@ export interface UploadLimits {
 const WAIT_MS = 2_000
 /** So many wait for each one that may be under way; further ones are refused at once. */
 const WAITING_RATIO = 4
-/** Nobody knows when a client has sent everything. */
+/** It is unknown when a client will have sent everything. */
 const RETRY_AFTER_MS = 5_000
 
 interface Waiter {

@@ -9,14 +9,14 @@ test('a cell that has not started yet, or has not reported since the gateway sta
     isReachable: false,
     lastHeartbeatAt: undefined as number | undefined,
   }
-  let isSilent = true
+  let isUnreachable = true
   const events: string[] = []
   const log = {
     warn: (_: unknown, message: string) => events.push(message),
     info: (_: unknown, message: string) => events.push(message),
   }
   const deps = {
-    cells: { cells: () => [cell], isSilent: () => isSilent },
+    cells: { cells: () => [cell], isUnreachable: () => isUnreachable },
     log,
   } as unknown as ComputeDeps
   const reconciler = unreachableCells(deps)
@@ -29,11 +29,11 @@ test('a cell that has not started yet, or has not reported since the gateway sta
   expect(events).toEqual([])
 
   cell.isReachable = false
-  isSilent = false
+  isUnreachable = false
   await round()
   expect(events).toEqual([])
 
-  isSilent = true
+  isUnreachable = true
   await round()
   await round()
   cell.isReachable = true

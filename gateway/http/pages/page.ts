@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Serves a page. It needs no token: whatever it shows, it asks for like any other client. */
+/** Serves a page. It needs no token: it requests what it shows like any other client. */
 export function registerPage(app: Hono, page: Page, linksOf: LinksSource): void {
   const known = new Map<string, Promise<Buffer<ArrayBuffer>>>()
   const read = (file: string) => {

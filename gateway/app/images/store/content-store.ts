@@ -33,13 +33,13 @@ export interface ContentStore extends AsyncDisposable {
   read(sha256: string, part?: Part): Promise<StoredContent>
   /** The two ends of a content. Throws `unavailable` as `read` does. */
   sample(sha256: string): Promise<Sample>
-  /** A URL from which whoever has it may read the content for `seconds`; undefined where the store hands out none. */
+  /** A URL whose holder may read the content for `seconds`; undefined where the store hands out none. */
   directUrl(sha256: string, seconds: number): Promise<string | undefined>
   /** Afterwards the store has no such content. Throws `unavailable` when the store does not answer. */
   remove(sha256: string): Promise<void>
   /** Digests of the contents older than `olderThan`. */
   stored(olderThan: Date): AsyncGenerator<string>
-  /** Removes what uploads of dead processes left and nobody has written to since; the answer is how many uploads. */
+  /** Removes what uploads of dead processes left and no process has written to since; the answer is how many uploads. */
   removeAbandoned(olderThan: Date): Promise<number>
   /** Does work that the store has left, on contents older than `olderThan`; the answer is how many. Absent: there is none. */
   settle?(olderThan: Date, signal: AbortSignal): Promise<number>

@@ -107,7 +107,7 @@ export class S3Incoming implements Incoming {
       full.empty()
       this.#spare = full
     })
-    // Whoever waits for it next gets its failure.
+    // The next caller that waits for it gets its failure.
     this.#sending.catch(() => undefined)
   }
 
