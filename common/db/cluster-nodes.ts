@@ -154,6 +154,6 @@ export async function findWriter(
   const names = urls.map((url) => new URL(url).host).join(', ')
   throw new Failure(
     'unavailable',
-    `None of the database servers ${names} can take statements. Start most of them, and look whether they form one cluster.`,
+    `None of the database servers ${names} can take statements. Start a majority of them, and check that they form one cluster.`,
   )
 }

@@ -48,7 +48,7 @@ function supervision(layout: Layout): readonly Finding[] {
     return [
       {
         is: 'bad',
-        what: 'no supervisor runs, so what ends is not restarted (./weir up starts one)',
+        what: 'no supervisor runs, so processes that end are not restarted (./weir up starts one)',
       },
     ]
   const findings = describeEndedProcesses(endedProcesses).map((what, nth): Finding => {

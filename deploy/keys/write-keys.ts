@@ -50,7 +50,7 @@ function databaseUrl(host: string, password: string): string {
   } catch (cause) {
     throw new Failure(
       'invalid',
-      `'${host}' is no host of a database. Give a name or an address, with a port if it is not 3306.`,
+      `'${host}' is not the host of a database. Give a name or an address, with a port if it is not 3306.`,
       { cause },
     )
   }

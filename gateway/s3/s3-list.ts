@@ -34,7 +34,7 @@ export async function* listObjects(client: S3Client, prefix: string): AsyncGener
     const page = (parser.parse(text) as Page).ListBucketResult
     if (page === undefined)
       throw new Failure('unavailable', 'The image store cannot be used right now.', {
-        detail: `${client.settings.endpoint} answered something else than a list of objects`,
+        detail: `${client.settings.endpoint} did not answer with a list of objects`,
       })
     const objects = page.Contents ?? []
     for (const { Key: key, LastModified: at } of objects)
