@@ -1980,7 +1980,7 @@ export interface operations {
                             readonly hosts: number;
                             /** @description The abilities that all of them have. */
                             readonly capabilities: readonly string[];
-                            /** @description The extra specs of flavors about hardware that have an effect on guests of all of them; null if all have, or a cloud below decides. */
+                            /** @description The extra specs of flavors about hardware that have an effect on guests of all of them; null if all have, or a nested cloud decides. */
                             readonly extra_specs: readonly string[] | null;
                         }[];
                     };

@@ -108,7 +108,9 @@ describe('NumInstancesFilter', () => {
   })
 
   test('is off unless it is named, as some others are', () => {
-    const optional = FILTERS.map(({ name }) => name).filter((name) => !DEFAULT_FILTERS.includes(name))
+    const optional = FILTERS.map(({ name }) => name).filter(
+      (name) => !DEFAULT_FILTERS.includes(name),
+    )
 
     expect(optional).toEqual([
       'NumInstancesFilter',

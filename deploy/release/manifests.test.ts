@@ -165,5 +165,7 @@ test('keys that are there already are kept', async () => {
 test('a host that is none is refused', async () => {
   const other = join(directory, 'other')
 
-  await expect(writeKeys(other, 'no host')).rejects.toThrow("'no host' is not the host of a database")
+  await expect(writeKeys(other, 'no host')).rejects.toThrow(
+    "'no host' is not the host of a database",
+  )
 })

@@ -1,6 +1,6 @@
 import { DISK_LIMIT_SPECS } from './domains/disk-limits.ts'
 
-/** The extra specs about hardware that `guestOptions` and `askedPlacement` read. */
+/** The extra specs about hardware that `guestOptions` and `requestedPlacement` read. */
 export const EXTRA_SPECS: readonly string[] = [
   'hw:boot_menu',
   'hw:cpu_cores',

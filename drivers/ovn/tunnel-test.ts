@@ -142,7 +142,10 @@ async function portReady(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(READY_MS)])
   await database.until(isThere, limit).catch(() => signal.throwIfAborted())
   if (error() !== '' || !isThere())
-    throw new Failure('unavailable', `Open vSwitch made no tunnel: ${error() || 'it did not answer'}.`)
+    throw new Failure(
+      'unavailable',
+      `Open vSwitch made no tunnel: ${error() || 'it did not answer'}.`,
+    )
 }
 
 /** Open vSwitch makes the socket of a bridge a moment after its ports. */

@@ -43,7 +43,7 @@ test('a name that no host has is refused, and specs of other scopes are of other
   expect(refusal('aggregate_instance_extra_specs:colour', 'blue')).toBeUndefined()
 })
 
-test('a cloud below judges by its own flavors', () => {
+test('a nested cloud judges by its own flavors', () => {
   expect(refusal('capabilities:colour', 'blue', { hasOwnFlavors: true })).toBeUndefined()
 })
 

@@ -30,6 +30,6 @@ test('one machine of a host is enough, and needs all traits itself', () => {
   expect(refusal({ traits, machineTraits: [] })).toBeUndefined()
 })
 
-test('a cloud below judges by its own flavors', () => {
+test('a nested cloud judges by its own flavors', () => {
   expect(refusal({ traits: [], hasOwnFlavors: true })).toBeUndefined()
 })

@@ -9,7 +9,7 @@ export interface KnownDriver {
   readonly hosts: number
   /** The abilities that all of its hosts have. */
   readonly capabilities: readonly string[]
-  /** Of flavors, about hardware, that have an effect on guests of all of its hosts; null: all have, or a cloud below decides. */
+  /** Of flavors, about hardware, that have an effect on guests of all of its hosts; null: all have, or a nested cloud decides. */
   readonly extraSpecs: readonly string[] | null
 }
 
