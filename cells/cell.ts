@@ -1,5 +1,6 @@
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Conductor } from './conductor/conductor.ts'
+import type { KnownSites } from './site/known-sites.ts'
 
 /** One process of a cell: what its handlers and reconcilers work with. */
 export interface Cell {
@@ -9,4 +10,5 @@ export interface Cell {
   readonly sagas: SagaEngine<Conductor>
   /** Random, of the cell's database: feed positions mean something within it only. */
   readonly incarnation: string
+  readonly sites: KnownSites
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { addressesIn } from '#common/addresses.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { CredentialRenewer, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
@@ -11,6 +12,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { busLeafUrl } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
 import type { Conductor } from './conductor/conductor.ts'
@@ -35,6 +37,7 @@ import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
+import { KnownSites } from './site/known-sites.ts'
 import { openUplink, type UplinkSettings } from './uplink.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('db/migrations', import.meta.url))
@@ -64,16 +67,15 @@ export async function startCell(
   await using owned = new AsyncDisposableStack()
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax, retryMs }))
   const { incarnation } = await beginFeed(db)
+  const sites = owned.use(await KnownSites.open({ db, log, cellId }))
   let relay: FeedRelay | undefined
   let listener: HostListener | undefined
   const onReconnect = () => {
     relay?.nudge()
     listener?.forget()
   }
-  if (config.uplink !== undefined) {
-    const keeper = renewUplink(owned, config.uplink, clock, log)
-    owned.use(await openUplink(config.uplink, log, () => keeper?.markRefused()))
-  }
+  if (config.uplink !== undefined)
+    await openOwnUplink(owned, { uplink: config.uplink, sites, clock, log })
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const feedChanged = () => relay?.nudge()
@@ -96,7 +98,7 @@ export async function startCell(
   const sagas = owned.use(await openSagas(conductor, processName, isolated))
   // Stopped first: the sagas it was given wait for it.
   if (isolated !== undefined) owned.use(isolated)
-  const cell: Cell = { conductor, sagas, incarnation, processId: randomUUID() }
+  const cell: Cell = { conductor, sagas, incarnation, processId: randomUUID(), sites }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
@@ -109,6 +111,7 @@ export async function startCell(
   routing = run(routeHosts(cell, holder))
   const recovery = run(sagaRecovery(cell))
   const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
+  sites.connect(nats, () => beat.nudge())
   const reconcilers = [beat, recovery, routing, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
   owned.use(servedTogether(serveCell(cell)))
@@ -162,15 +165,28 @@ export async function openConductor(
   }
 }
 
+interface UplinkParts {
+  readonly uplink: UplinkSettings
+  readonly sites: KnownSites
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+async function openOwnUplink(owned: AsyncDisposableStack, parts: UplinkParts): Promise<void> {
+  const { uplink, sites, log } = parts
+  const keeper = renewUplink(owned, parts)
+  const urls = () => sites.urls(addressesIn(uplink.url), busLeafUrl)
+  owned.use(await openUplink({ ...uplink, urls }, log, () => keeper?.markRefused()))
+}
+
 /** The cell's bus reads the file whenever it dials, so a new credential needs no notice. */
 function renewUplink(
   owned: AsyncDisposableStack,
-  { credential }: UplinkSettings,
-  clock: Clock,
-  log: Logger,
+  { uplink: { credential }, sites, clock, log }: UplinkParts,
 ): CredentialRenewer | undefined {
   if (credential === undefined) return undefined
-  const renew = renewAtGateway(credential.gatewayUrl)
+  const known = addressesIn(credential.gatewayUrl)
+  const renew = renewAtGateway(() => sites.urls(known, (url) => url))
   const keeper = new CredentialRenewer({ file: credential.file, renew, clock, log })
   owned.use(new RunningReconciler(keeper.reconciler(), clock, log))
   return keeper
@@ -190,6 +206,7 @@ export function busOptions(config: CellConfig, onReconnect: () => void): BusOpti
 /** Those that nothing nudges. */
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
+    cell.sites.reconciler(),
     sendContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),

@@ -34,6 +34,7 @@ import {
 } from './handlers/instance-lookups.ts'
 import { networkApply, networkList } from './handlers/network.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
+import { siteAnnounce } from './handlers/site-announce.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
 
@@ -71,6 +72,7 @@ const HANDLERS: Handlers = {
   'snapshot.ended': snapshotEnded,
   'saga.list-stuck': sagaListStuck,
   'saga.continue': sagaContinue,
+  'site.announce': siteAnnounce,
   'network.list': networkList,
   'network.apply': networkApply,
 }
@@ -84,9 +86,10 @@ const QUEUE = 'conductor'
  */
 export function serveCell(cell: Cell): readonly AsyncDisposable[] {
   const { nats, log } = cell.conductor
+  const admit = (generation: number) => cell.sites.admit(generation)
   const shared = (Object.keys(HANDLERS) as CellOperation[]).map((operation): Service => {
     const subject = cellSubject(cell.conductor.cellId, operation)
-    return { subject, queue: QUEUE, ...operationService(cell, operation) }
+    return { subject, queue: QUEUE, admit, ...operationService(cell, operation) }
   })
   return [...shared, ownService(cell), guestPasswordService(cell, QUEUE)].map((service) =>
     serve(nats, service, log),
@@ -110,6 +113,7 @@ function ownService(cell: Cell): Service {
   )
   return {
     subject: processSubjects(cellId, processId),
+    admit: (generation) => cell.sites.admit(generation),
     parse: (payload, asked): Parsed => {
       const operation = operations.get(asked)
       if (operation === undefined)

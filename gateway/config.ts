@@ -39,6 +39,8 @@ export interface GatewayConfig {
   /** How long work that had no effect is repeated while the database cannot serve. */
   readonly databaseRetryMs: number
   readonly region: string
+  /** The name of this site, where the deployment has or may have several; undefined: it is the only one. */
+  readonly site: string | undefined
   /** Undefined where users are kept here. */
   readonly externalIdentity: ExternalIdentity | undefined
   readonly tokenLifetimeS: number
@@ -118,6 +120,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
+const SITE_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/
 const BUS_SCHEMES = ['nats', 'tls']
 /** Programs check every ten minutes whether half of the lifetime has passed. */
 const CREDENTIAL_LIFETIME = { usual: CREDENTIAL_LIFETIME_S, min: 3_600 } as const
@@ -148,6 +151,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 16, 1, 1_000),
     databaseRetryMs: read.integer('DATABASE_RETRY_MS', RETRY_MS.usual, 0, RETRY_MS.max),
     region: read.text('REGION', 'RegionOne'),
+    site: readSite(read),
     externalIdentity: readExternalIdentity(read),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
     userTokensPerMinute: read.integer('USER_TOKENS_PER_MINUTE', USER_TOKENS_PER_MINUTE, 0),
@@ -228,6 +232,15 @@ function readImages(
     },
     imageImport: readImportRules(read),
   }
+}
+
+function readSite(read: EnvReader): string | undefined {
+  const site = read.optionalText('SITE')
+  if (site !== undefined && !SITE_NAME.test(site))
+    throw new SettingsError([
+      `GATEWAY_SITE: '${site}' is not a name of up to 32 small letters, digits and hyphens`,
+    ])
+  return site
 }
 
 function readAdmission(read: EnvReader): AdmissionLimits {

@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Registry } from 'prom-client'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { renewWithSeed } from '#common/bus/keep-credential.ts'
+import { FIRST_GENERATION, stampGeneration } from '#common/bus/site-generation.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
@@ -30,6 +31,7 @@ import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/boot/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/boot/embedded-network.ts'
+import { SiteWatch, type SiteWatchOptions } from './app/site/site-watch.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
@@ -71,6 +73,8 @@ export interface Gateway extends AsyncDisposable {
   readonly requestLimiter: RequestLimiter | undefined
   readonly requestSlots: RequestSlots
   readonly admission: Admission
+  /** Undefined where the site has no name, and is the only one. */
+  readonly site: SiteWatch | undefined
 }
 
 /** The global database, in which transactions leave a mark of their commit. */
@@ -81,11 +85,12 @@ export function openDatabase(config: GatewayConfig, connectionsMax: number): Dat
 
 /**
  * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. Work during
- * which a process ended is tried by `isolated`; without it, in this process.
+ * which a process ended is tried by `isolated`; without it, in this process. `generation`: that in which its site is active.
  */
 export async function createGateway(
   config: GatewayConfig,
   isolated?: IsolatedRunner,
+  generation = FIRST_GENERATION,
 ): Promise<Gateway> {
   await using parts = new AsyncDisposableStack()
   const log = createLogger('gateway', config.logLevel)
@@ -103,7 +108,7 @@ export async function createGateway(
   const events = parts.use(
     new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
   )
-  const { nats, compute } = await openBus(parts, config, log, (nats) =>
+  const { nats, compute } = await openBus(parts, config, { log, generation }, (nats) =>
     openCompute({
       ...computeOptions(config, { db, nats, log, images, networks }),
       dueTimes: config.dueTimes,
@@ -116,15 +121,13 @@ export async function createGateway(
   // Stopped first: those who have given it something wait for it.
   if (isolated !== undefined) parts.use(isolated)
 
-  const { auditDirectory: directory } = config
-  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
-  const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
-  audit.whenLeft(() => late.nudge())
+  const audit = openAudit(parts, config, db, log)
   observeMissing(metrics.registry, compute)
   const admission = new Admission(config.admission, systemClock)
   observeAdmission(metrics.registry, admission)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity
+  const site = await openSite(parts, config, { db, log, compute, generation })
 
   const owned = parts.move()
   return {
@@ -149,8 +152,33 @@ export async function createGateway(
     requestLimiter: requestLimiter(config),
     requestSlots: new RequestSlots(config.requestsInProgressMax),
     admission,
+    site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Records that were left in its folder are written soon. */
+function openAudit(
+  parts: AsyncDisposableStack,
+  { auditDirectory: directory }: GatewayConfig,
+  db: Database,
+  log: Logger,
+): AuditTrail {
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
+  const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
+  audit.whenLeft(() => late.nudge())
+  return audit
+}
+
+/** Undefined where the site has no name. */
+async function openSite(
+  parts: AsyncDisposableStack,
+  { site: name, secretKey }: GatewayConfig,
+  given: Pick<SiteWatchOptions, 'db' | 'log' | 'compute' | 'generation'>,
+): Promise<SiteWatch | undefined> {
+  if (name === undefined) return undefined
+  const secrets = secretsOf(secretKey)
+  return parts.use(await SiteWatch.open({ ...given, clock: systemClock, secrets, name }))
 }
 
 interface ComputeParts {
@@ -259,12 +287,13 @@ export async function imagesOf(
 async function openBus(
   parts: AsyncDisposableStack,
   config: GatewayConfig,
-  log: Logger,
+  { log, generation }: { readonly log: Logger; readonly generation: number },
   open: (nats: NatsConnection) => Promise<RunningCompute>,
 ): Promise<{ readonly nats: NatsConnection; readonly compute: RunningCompute }> {
   let opened: RunningCompute | undefined
   const onReconnect = () => opened?.reconnected()
   const nats = await connectBus(busOptions(config, onReconnect), log)
+  stampGeneration(nats, generation)
   parts.defer(() => nats.close())
   opened = parts.use(await open(nats))
   return { nats, compute: opened }

@@ -2,10 +2,12 @@ import type { Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import type { CertificateWatch } from '#common/tls/certificate-watch.ts'
+import type { GatewayConfig } from './config.ts'
 import type { Gateway } from './context.ts'
 import { BusSlots } from './http/bus-slots.ts'
 import { serveBusSockets } from './http/bus-sockets.ts'
-import { type ConsoleMetrics, consoleMetrics } from './http/consoles/console-metrics.ts'
+import { consoleMetrics } from './http/consoles/console-metrics.ts'
 import { serveConsoleSockets } from './http/consoles/console-sockets.ts'
 import { linksSource } from './http/links.ts'
 import { createServer } from './server.ts'
@@ -28,20 +30,42 @@ export interface Listening extends AsyncDisposable {
   readonly tlsPort: number | undefined
 }
 
-/** Resolves when connections are taken; rejects when an address cannot be had. */
+/** Answers requests, and is attached to each server for what is not a request. */
+export interface Face {
+  readonly fetch: FetchCallback
+  /** What it returns is disposed of before the server stops. */
+  readonly attach?: (server: Server, parts: AsyncDisposableStack) => void
+}
+
+/** Resolves when the gateway takes connections; rejects when an address cannot be had. */
 export async function listen(gateway: Gateway): Promise<Listening> {
-  const { listenHost, port, tls } = gateway.config
-  await using parts = new AsyncDisposableStack()
   const { fetch } = createServer(gateway)
   const consoles = consoleMetrics(gateway.metrics.registry)
-  const served = { gateway, consoles, busSlots: new BusSlots() }
-  const plain = createAdaptorServer({ fetch }) as Server
-  const actual = await serve(parts, served, plain, { host: listenHost, port })
-  const secure = tls === undefined ? undefined : secureServer(gateway, fetch)
+  const busSlots = new BusSlots()
+  const linksOf = linksSource(gateway.config.publicUrl, gateway.isTrustedProxy)
+  const attach = (server: Server, parts: AsyncDisposableStack) => {
+    // Their streams would never end by themselves.
+    parts.defer(() => gateway.events[Symbol.asyncDispose]())
+    parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))
+    parts.use(serveBusSockets(server, gateway, busSlots))
+  }
+  return listenWith(gateway.config, gateway.certificate, { fetch, attach })
+}
+
+/** The same for what a gateway answers while its site is on standby. */
+export async function listenWith(
+  { listenHost, port, tls }: GatewayConfig,
+  certificate: CertificateWatch | undefined,
+  face: Face,
+): Promise<Listening> {
+  await using parts = new AsyncDisposableStack()
+  const plain = createAdaptorServer({ fetch: face.fetch }) as Server
+  const actual = await serve(parts, face, plain, { host: listenHost, port })
+  const secure = certificate && secureServer(certificate, face.fetch)
   const tlsPort =
     tls === undefined || secure === undefined
       ? undefined
-      : await serve(parts, served, secure, { host: tls.host, port: tls.port })
+      : await serve(parts, face, secure, { host: tls.host, port: tls.port })
   const owned = parts.move()
   return {
     host: listenHost,
@@ -52,8 +76,7 @@ export async function listen(gateway: Gateway): Promise<Listening> {
 }
 
 /** Serves the certificate there is; one that comes later holds for new connections. */
-function secureServer({ certificate }: Gateway, fetch: FetchCallback): Server | undefined {
-  if (certificate === undefined) return undefined
+function secureServer(certificate: CertificateWatch, fetch: FetchCallback): Server {
   const { cert, key } = certificate.current
   const server = createAdaptorServer({
     fetch,
@@ -64,33 +87,22 @@ function secureServer({ certificate }: Gateway, fetch: FetchCallback): Server | 
   return server
 }
 
-interface Served {
-  readonly gateway: Gateway
-  readonly consoles: ConsoleMetrics
-  readonly busSlots: BusSlots
-}
-
 /** Returns the port, once connections are taken. */
 async function serve(
   parts: AsyncDisposableStack,
-  { gateway, consoles, busSlots }: Served,
+  { attach }: Face,
   server: Server,
   at: { readonly host: string; readonly port: number },
 ): Promise<number> {
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  const { publicUrl } = gateway.config
-  const linksOf = linksSource(publicUrl, gateway.isTrustedProxy)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)
   })
   parts.defer(() => stop(server))
-  // Their streams would never end by themselves.
-  parts.defer(() => gateway.events[Symbol.asyncDispose]())
-  parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))
-  parts.use(serveBusSockets(server, gateway, busSlots))
+  attach?.(server, parts)
   return (server.address() as AddressInfo).port
 }
 

@@ -1,4 +1,5 @@
 import { connectBus } from '#common/bus/connect.ts'
+import { stampGeneration } from '#common/bus/site-generation.ts'
 import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { serveIsolated } from '#common/isolated/serve-isolated.ts'
@@ -14,6 +15,7 @@ import { COMPUTE_SAGAS } from './app/sagas/compute-sagas.ts'
 import { configFromEnv, type GatewayConfig } from './config.ts'
 import { busOptions, computeOptions, imagesOf, openDatabase, openNetworks } from './context.ts'
 import { runningAmong } from './db/running-operations.ts'
+import { readActiveSite } from './db/sites.ts'
 
 /** One task after another comes, and few at a time. */
 const CONNECTIONS_MAX = 8
@@ -35,6 +37,8 @@ async function open(config: GatewayConfig, log: Logger) {
     busOptions(config, () => undefined),
     log,
   )
+  const generation = (await readActiveSite(db))?.generation
+  if (generation !== undefined) stampGeneration(nats, generation)
   parts.defer(() => nats.close())
   // The gateway finds by itself the images that are imported here.
   const images = await imagesOf(parts, config, db, () => undefined)

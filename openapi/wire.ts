@@ -74,6 +74,17 @@ export function aliveSubject(incarnation: string): string {
 }
 
 /** Between the processes of one cell; no other process receives it. */
-export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
+export function innerSubject(
+  cell: CellId,
+  what: 'feed-changed' | 'hosts-changed' | 'site-changed',
+): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`
+}
+
+/** Where the buses of cells elsewhere reach that of a deployment, as its leaf nodes. */
+export const BUS_LEAF_PATH = '/bus/leaf'
+
+/** The same at a gateway, or at the proxy before gateways. */
+export function busLeafUrl(gatewayUrl: string): string {
+  return gatewayUrl.replace(/^http/, 'ws') + BUS_LEAF_PATH
 }

@@ -13,7 +13,7 @@ const EVERY_MS = 1_000
  * the cell's waiting work as well: `recover` is called where there may be sagas to take up, and the feed is relayed.
  */
 export function heartbeat(
-  { conductor, incarnation, processId, sagas }: Cell,
+  { conductor, incarnation, processId, sagas, sites }: Cell,
   process: string,
   recover: () => void,
 ): Reconciler {
@@ -41,6 +41,7 @@ export function heartbeat(
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),
         },
         labels: {},
+        site: sites.heard,
       }
       if (!nats.isClosed()) nats.publish(eventSubject(cellId, 'heartbeat'), JSON.stringify(beat))
       return { position: last }

@@ -11,6 +11,7 @@ import { afterLoss } from './after-loss.ts'
 import { openEnvelope } from './envelope.ts'
 import { workHeaders } from './headers.ts'
 import { RepeatPauses } from './repeat-pauses.ts'
+import { generationOf } from './site-generation.ts'
 
 /** Where a question goes. */
 export interface Recipient {
@@ -92,7 +93,10 @@ function sendOnce(
   text: string,
   timeoutMs: number,
 ): Promise<Msg> {
-  const options = () => ({ timeout: timeoutMs, headers: workHeaders(work, timeoutMs) })
+  const options = () => ({
+    timeout: timeoutMs,
+    headers: workHeaders(work, timeoutMs, generationOf(nats)),
+  })
   return nats.request(subject, text, options()).catch((cause: unknown) => {
     if (otherwise === undefined || !isServedByNobody(cause)) throw cause
     return nats.request(otherwise, text, options())

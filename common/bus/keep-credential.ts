@@ -33,17 +33,23 @@ export function renewWithSeed(accountSeed: string): Renew {
 }
 
 /**
- * Renews at a gateway, which knows the key by its signature: the first of these, with commas between them, that answers.
+ * Renews at a gateway, which knows the key by its signature: the first of these that answers, with
+ * commas between them, or as they are known at that time.
  * `ca`: its certificate, in PEM, where the process does not
  * trust it anyway. Throws `unavailable` when no gateway answers, and `unauthenticated` with the gateway's reason when it
  * refuses: the credential has ended, or its holder was shut out, or its cell is none of the deployment's any more.
  */
-export function renewAtGateway(gatewayUrls: string, ca?: string): Renew {
+export function renewAtGateway(
+  gatewayUrls: string | (() => readonly string[]),
+  ca?: string,
+): Renew {
   return async ({ jwt, seed }) => {
     const key = fromSeed(new TextEncoder().encode(seed))
     const signature = Buffer.from(key.sign(renewalProof(jwt))).toString('base64url')
     let silent = new Failure('unavailable', 'No gateway is named that renews the credential.')
-    for (const gatewayUrl of addressesIn(gatewayUrls)) {
+    for (const gatewayUrl of typeof gatewayUrls === 'string'
+      ? addressesIn(gatewayUrls)
+      : gatewayUrls()) {
       try {
         return await renewAt(gatewayUrl, ca, { credential: jwt, signature })
       } catch (error) {

@@ -6,7 +6,7 @@ import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
 import { DelayEstimator } from './delay-estimator.ts'
 import type { Envelope } from './envelope.ts'
-import { deadlineOf, workOf } from './headers.ts'
+import { deadlineOf, siteGenerationOf, workOf } from './headers.ts'
 
 export interface Service {
   /** With a wildcard: everything below it. */
@@ -16,6 +16,8 @@ export interface Service {
   /** Throws `invalid` for a payload that breaks the contract, else returns it typed; `asked` is the subject it came to. */
   readonly parse: (payload: unknown, asked: string) => unknown
   readonly handle: (ask: never, work: WorkContext) => Promise<unknown>
+  /** Called first, with the generation of the site that asks. Throws for one that is not to be answered. */
+  readonly admit?: (generation: number) => Promise<void> | void
 }
 
 /** How long the bus may take to confirm that it sends nothing more; it does not while it is lost. */
@@ -75,6 +77,7 @@ export function servedTogether(services: readonly AsyncDisposable[]): AsyncDispo
 async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
   const work = workOf(message.headers)
   try {
+    await service.admit?.(siteGenerationOf(message.headers))
     const ask = service.parse(payloadOf(message), message.subject) as never
     const value = await service.handle(ask, work)
     if (log.isLevelEnabled('debug'))

@@ -275,3 +275,8 @@ async function readLease(db: Executor, name: string): Promise<Lease | undefined>
   const [row] = await db.rows<{ holder: string; generation: number }>(READ, { name })
   return row === undefined ? undefined : { name, ...row }
 }
+
+/** Afterwards no process holds a lease: for a database whose processes are all gone. */
+export async function endAllLeases(db: Executor): Promise<void> {
+  await db.orm.update(leases).set({ expiresAt: sql`now(3) - interval 1 second` })
+}

@@ -1,12 +1,11 @@
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { renewIncarnation } from '#cells/db/feed.ts'
-import { connectionTo } from '#common/db/connection-options.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { afterRestore } from '#gateway/app/after-restore.ts'
 import { backupHeader, migrationsOf, type OpenBackup } from './backup-file.ts'
 import { loadDatabase } from './load-database.ts'
+import { dropDatabase, replaceDatabase } from './replace-database.ts'
 
 export interface RestoreTarget {
   /** A root's, of the server; `database` appended. */
@@ -44,43 +43,12 @@ export async function restoreBackup(
 ): Promise<void> {
   const { kind } = header.of
   const draft = `${database}_restore`
-  await drop(rootUrl(), draft)
+  await dropDatabase(rootUrl(), draft)
   await migrateDatabase(rootUrl(draft), migrationsOf(kind))
   await loadDatabase(rootUrl(draft), lines)
   {
     await using db = new Database({ url: rootUrl(draft), connectionsMax: CONNECTIONS })
     await (kind === 'gateway' ? afterRestore(db) : renewIncarnation(db))
   }
-  await replace(rootUrl(), database, draft)
-}
-
-async function drop(url: string, database: string): Promise<void> {
-  const connection = await createConnection(connectionTo(url))
-  await connection.query(`DROP DATABASE IF EXISTS \`${database}\``)
-  await connection.end()
-}
-
-/** MariaDB renames tables and not databases; all of them in one statement, which is done or is not. */
-async function replace(url: string, database: string, draft: string): Promise<void> {
-  const connection = await createConnection(connectionTo(url))
-  const old = `${database}_before_restore`
-  try {
-    const tablesOf = async (name: string) => {
-      const [rows] = await connection.query<RowDataPacket[]>(`SHOW TABLES FROM \`${name}\``)
-      return rows.map((row) => String(Object.values(row)[0]))
-    }
-    await connection.query(`DROP DATABASE IF EXISTS \`${old}\``)
-    await connection.query(`CREATE DATABASE \`${old}\``)
-    const moves = [
-      ...(await tablesOf(database)).map((table) => [table, database, old]),
-      ...(await tablesOf(draft)).map((table) => [table, draft, database]),
-    ]
-    const renames = moves.map(
-      ([table, from, to]) => `\`${from}\`.\`${table}\` TO \`${to}\`.\`${table}\``,
-    )
-    await connection.query(`RENAME TABLE ${renames.join(', ')}`)
-    for (const name of [old, draft]) await connection.query(`DROP DATABASE \`${name}\``)
-  } finally {
-    await connection.end()
-  }
+  await replaceDatabase(rootUrl(), database, draft)
 }

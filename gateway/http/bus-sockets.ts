@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { Failure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
+import { BUS_LEAF_PATH } from '#openapi/wire.ts'
 import { admitPeer, type BusPeer } from '../app/federation/admit-peer.ts'
 import type { Gateway } from '../context.ts'
 import { BusDialer } from './bus-dialer.ts'
@@ -14,8 +15,6 @@ import { trustedProxies } from './trusted-proxies.ts'
 
 /** Where hosts elsewhere reach the bus, as its clients. */
 export const BUS_PATH = '/bus'
-/** Where the buses of cells elsewhere do, as its leaf nodes. */
-export const BUS_LEAF_PATH = '/bus/leaf'
 
 /** A bus message is 4 MiB at most, and senders put several into a frame only while they are small. */
 const FRAME_BYTES_MAX = 8 * 2 ** 20

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { Hono } from 'hono'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import { isAllowed } from '../app/policy.ts'
+import { SITE_PATH } from '../app/site/ask-sites.ts'
 import { unreadiness } from '../app/unreadiness.ts'
 import type { Gateway } from '../context.ts'
 import type { HeaderReader } from './http-input.ts'
@@ -19,6 +20,13 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
       ? c.json({ status: 'ready' })
       : c.json({ status: 'not ready', reason: why }, 503, { 'Retry-After': '1' })
   })
+  app.get(SITE_PATH, (c) =>
+    c.json({
+      site: gateway.config.site ?? null,
+      is: 'active',
+      ...(gateway.site?.announcement && { announcement: gateway.site.announcement }),
+    }),
+  )
   app.get('/version', (c) =>
     c.json({ version: gateway.version, microversions: { min: MIN, max: MAX } }),
   )

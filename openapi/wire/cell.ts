@@ -20,6 +20,7 @@ import { ServerLabels } from './labels.ts'
 import { MigrationView, MoveProgress } from './migration.ts'
 import { NetworkChanges, NetworkObjectRef } from './network.ts'
 import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
+import { SiteAnnouncement } from './site.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -241,6 +242,11 @@ export const CELL_OPERATIONS = {
   'saga.continue': {
     ask: Type.Object({ id: Uuid }),
     answer: Type.Object({ isContinued: Type.Boolean() }),
+  },
+  /** Afterwards the cell knows the sites of its deployment, and which is active; unless it has heard of a later promotion. */
+  'site.announce': {
+    ask: SiteAnnouncement,
+    answer: Type.Object({ generation: Type.Integer({ minimum: 1 }) }),
   },
   /** A page of what the cell has of its network state, by kind and id, after `after`. */
   'network.list': {

@@ -3,6 +3,7 @@ import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+import { HeardSite } from './site.ts'
 import { Trace } from './trace.ts'
 
 /** A step of work on a server, as `server event show` lists it. */
@@ -115,5 +116,7 @@ export const CellHeartbeat = Type.Object({
   at: Time,
   summary: CellSummary,
   labels: Texts,
+  /** The sites of its deployment; absent: of a release that did not say. */
+  site: Type.Optional(HeardSite),
 })
 export type CellHeartbeat = Static<typeof CellHeartbeat>

@@ -194,6 +194,8 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'site.announce':
+        return { generation: 1 }
       case 'image.preload':
         return { state: 'cached', fetchedBytes: 0 }
       case 'image.cached':

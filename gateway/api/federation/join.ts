@@ -1,7 +1,8 @@
 import type { operations } from '#openapi/federation.gen.ts'
+import { BUS_LEAF_PATH } from '#openapi/wire.ts'
 import { join as letIn } from '../../app/federation/join.ts'
 import { renewCredential as renew } from '../../app/federation/renew-credential.ts'
-import { BUS_LEAF_PATH, BUS_PATH } from '../../http/bus-sockets.ts'
+import { BUS_PATH } from '../../http/bus-sockets.ts'
 import { joinUrl } from '../../http/join-url.ts'
 import type { Handler } from '../../http/operation.ts'
 
