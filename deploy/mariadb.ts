@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { waitFor } from '#common/wait-for.ts'
 import { createData, creatingData, stopCreating } from './mariadb/create-data.ts'
-import { optionFile, privateOptions } from './mariadb/option-file.ts'
+import { type Options, optionFile, privateOptions } from './mariadb/option-file.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
 import { isRunning, type ProcessIdentity } from './process/process-identity.ts'
@@ -32,9 +32,14 @@ const PROBE_TIMEOUT_MS = 2_000
 
 /**
  * Afterwards a MariaDB serves the data under `directory`, made on first use. One that runs already is left as it
- * is. Port and password are remembered there (0600); a port taken meanwhile is exchanged for a free one.
+ * is. Port and password are remembered there (0600); a port taken meanwhile is exchanged for a free one. `more`: options
+ * beside the usual ones.
  */
-export async function startMariadb(directory: string, lifetime: Lifetime): Promise<Mariadb> {
+export async function startMariadb(
+  directory: string,
+  lifetime: Lifetime,
+  more: Options = [],
+): Promise<Mariadb> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const old = loadSettings(home)
@@ -48,7 +53,7 @@ export async function startMariadb(directory: string, lifetime: Lifetime): Promi
   const options = privateOptions(home, settings.port)
   writeFileAtomically(
     `${home}/mariadb.cnf`,
-    optionFile([...options, ['init-file', `${home}/accounts.sql`]]),
+    optionFile([...options, ...more, ['init-file', `${home}/accounts.sql`]]),
   )
   writeFileAtomically(`${home}/accounts.sql`, accountsSql(settings.rootPassword))
   const identity = await startProcess({

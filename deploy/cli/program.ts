@@ -13,6 +13,7 @@ import { addHostCommand } from './commands/host.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addRestoreCommand } from './commands/restore.ts'
 import { addSshCommand } from './commands/ssh.ts'
+import { addStandbyCommand } from './commands/standby.ts'
 import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
@@ -52,6 +53,7 @@ export function createProgram(operator: Operator): Command {
   addAdminCommand(program)
   program.commandsGroup(PRODUCTION)
   addControlPlaneCommands(program)
+  addStandbyCommand(program, operator)
   addConfigCommand(program)
   addKeysCommand(program)
   program.commandsGroup(CLOUD)

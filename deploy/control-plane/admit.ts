@@ -12,7 +12,7 @@ import {
   writeJoinToken,
 } from '#gateway/app/federation/join-token.ts'
 import { existingControlPlane, FILES, type Folders, ownAddress, PORTS } from './control-plane.ts'
-import { SHARED_FILES } from './shared-files.ts'
+import { SHARED_FILES, SOMETIMES_SHARED } from './shared-files.ts'
 
 /** What a machine that joins a control plane is given. */
 export interface AdmissionAnswer {
@@ -49,15 +49,24 @@ export interface AdmissionOptions {
  */
 export async function admitMachine(
   folders: Folders,
-  { address, listenAt, lifetimeMs }: AdmissionOptions,
+  options: AdmissionOptions,
 ): Promise<Admission> {
   const { machines } = existingControlPlane(folders)
-  const place = machines.indexOf(address)
+  const place = machines.indexOf(options.address)
   if (place < 0)
     throw new Failure(
       'not-found',
-      `The control plane has no machine ${address}. It has: ${machines.join(', ')}`,
+      `The control plane has no machine ${options.address}. It has: ${machines.join(', ')}`,
     )
+  return openAdmission(folders, options, { place, files: sharedFilesOf(folders.directory) })
+}
+
+/** From now on the machine at this address can fetch this, once, with the token. */
+export async function openAdmission(
+  folders: Folders,
+  { address, listenAt, lifetimeMs }: AdmissionOptions,
+  admitted: AdmissionAnswer,
+): Promise<Admission> {
   const { directory } = folders
   const { cert, key, pin } = readCertificate({
     certificateFile: join(directory, FILES.certificate),
@@ -76,9 +85,8 @@ export async function admitMachine(
         return
       }
       isUsed = true
-      const body: AdmissionAnswer = { place, files: sharedFilesOf(directory) }
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' })
-      response.end(JSON.stringify(body), () => done.resolve())
+      response.end(JSON.stringify(admitted), () => done.resolve())
     }
     answer().catch(() => response.destroy())
   })
@@ -103,9 +111,9 @@ export async function admitMachine(
   }
 }
 
-/** That of a database elsewhere is among them. */
+/** Those that there are. */
 function sharedFilesOf(directory: string): Readonly<Record<string, string>> {
-  const names = [...SHARED_FILES, FILES.databaseUrl].filter((name) =>
+  const names = [...SHARED_FILES, ...SOMETIMES_SHARED].filter((name) =>
     existsSync(join(directory, name)),
   )
   return Object.fromEntries(

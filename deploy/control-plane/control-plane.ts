@@ -49,6 +49,11 @@ export const FILES = {
   databaseUrl: 'database.url',
   gatewayKey: 'gateway.key',
   gatewayEnv: 'gateway.env',
+  /** Of a site among several. */
+  site: 'site.json',
+  /** The certificate and key of the first site, with which those of others are signed; absent there. */
+  authority: 'authority.crt',
+  authorityKey: 'authority.key',
   /** The address of the machine itself. */
   machine: 'machine',
 } as const

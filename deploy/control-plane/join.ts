@@ -8,10 +8,10 @@ import { type ControlPlane, FILES, type Folders, loadControlPlane } from './cont
 import { keepMachineFiles } from './machine-files.ts'
 import { assertOwnAddress } from './own-address.ts'
 import { OwnFiles } from './own-files.ts'
-import { SHARED_FILES } from './shared-files.ts'
+import { SHARED_FILES, SOMETIMES_SHARED } from './shared-files.ts'
 
 const CALL_LIMIT_MS = 15_000
-const NAMES: ReadonlySet<string> = new Set([...SHARED_FILES, FILES.databaseUrl])
+const NAMES: ReadonlySet<string> = new Set([...SHARED_FILES, ...SOMETIMES_SHARED])
 
 export interface JoinOptions {
   /** The URL that `./weir gateway admit` prints. */
@@ -48,7 +48,8 @@ export async function joinControlPlane(
   return plane
 }
 
-async function fetchSecrets(from: string, token: string): Promise<AdmissionAnswer> {
+/** What a machine that waits gives for the token. Throws `unauthenticated` and `unavailable`. */
+export async function fetchSecrets(from: string, token: string): Promise<AdmissionAnswer> {
   const { secret, pin } = readJoinToken(token)
   const url = URL.parse(from)
   if (url?.protocol !== 'https:' || pin === undefined)

@@ -5,6 +5,8 @@ import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { proxyConfig } from '../haproxy/haproxy.ts'
 import { type GaleraCluster, galeraOptions } from '../mariadb/galera-options.ts'
 import { optionFile, privateOptions } from '../mariadb/option-file.ts'
+import { replicationOptions } from '../mariadb/replication-options.ts'
+import { standbyAccount } from '../mariadb/standby-account.ts'
 import { type Cluster, clusterLeafUrl, clusterUrl } from '../nats/cluster.ts'
 import { gatewayAccountFile } from '../nats/gateway-account.ts'
 import { natsConfig } from '../nats/nats-config.ts'
@@ -20,7 +22,8 @@ import {
 } from './control-plane.ts'
 import { galeraAccounts } from './galera-accounts.ts'
 import type { OwnFiles } from './own-files.ts'
-import { cloudsYaml, ownDatabaseUrl, readSecret } from './shared-files.ts'
+import { authorityIn, cloudsYaml, ownDatabaseUrl, readSecret } from './shared-files.ts'
+import { loadSite, standbyPassword } from './site-files.ts'
 
 /** As the Debian package installs it. */
 const EXAMPLE = 'deploy/debian/files/gateway.env'
@@ -58,7 +61,7 @@ export async function keepMachineFiles(files: OwnFiles, own: OwnMachine): Promis
       gateways: plane.machines.map((each) => hostPort(each, PORTS.gateway)),
       tls: {
         certificateFile: join(directory, 'haproxy.pem'),
-        caFile: join(directory, FILES.certificate),
+        caFile: authorityIn(directory),
       },
     }),
   )
@@ -79,12 +82,14 @@ async function keepDatabase(files: OwnFiles, own: OwnMachine): Promise<void> {
   }
   const { certificateFile, keyFile, caFile } = tlsOf(folders)
   const member = cluster.members[place]!
+  const site = loadSite(folders)
   const isNew = !existsSync(join(folders.directory, 'mariadb.cnf'))
   await files.settings('mariadb.cnf', () => {
     const options = privateOptions(home, PORTS.sql).filter(([name]) => name !== 'user')
     const all = optionFile([
       ...options,
       ...galeraOptions(member, cluster),
+      ...(site === undefined ? [] : replicationOptions(site.number, place)),
       ['bind-address', '*'],
       ['innodb-buffer-pool-size', '256M'],
       ['ssl-ca', caFile],
@@ -97,7 +102,11 @@ async function keepDatabase(files: OwnFiles, own: OwnMachine): Promise<void> {
   // It makes a cluster begin, once: a second one would never join the first.
   if (!isFirst || !isNew) return
   const password = readSecret(folders.directory, 'database.password')
-  await files.state('mariadb/accounts.sql', () => galeraAccounts(cluster.password, password))
+  const ofSite =
+    site === undefined ? [] : standbyAccount(standbyPassword(folders), { isEncrypted: true })
+  await files.state('mariadb/accounts.sql', () =>
+    [galeraAccounts(cluster.password, password), ...ofSite.map((sql) => `${sql};\n`)].join(''),
+  )
 }
 
 async function keepBus(files: OwnFiles, { plane, folders, place }: OwnMachine): Promise<void> {
@@ -122,6 +131,7 @@ async function keepGateway(files: OwnFiles, own: OwnMachine): Promise<void> {
   const { directory, state } = folders
   const { certificateFile, keyFile, caFile } = tlsOf(folders)
   const url = endpointUrl(plane)
+  const site = loadSite(folders)
   const bus = { members: busMembers(plane), tls: tlsOf(folders) }
   const settings: Readonly<Record<string, string>> = {
     GATEWAY_PROCESS: `gateway-${place + 1}`,
@@ -147,6 +157,7 @@ async function keepGateway(files: OwnFiles, own: OwnMachine): Promise<void> {
       : { GATEWAY_IMAGE_DIRECTORY: join(state, 'images') }),
     // Of the databases and the bus.
     NODE_EXTRA_CA_CERTS: caFile,
+    ...(site && { GATEWAY_SITE: site.name }),
     ...plane.settings,
   }
   if (!('GATEWAY_IMAGES' in plane.settings)) files.stateFolder('images')
@@ -157,7 +168,7 @@ async function keepGateway(files: OwnFiles, own: OwnMachine): Promise<void> {
 
 function tlsOf({ directory }: Folders) {
   const certificateFile = join(directory, FILES.certificate)
-  return { certificateFile, keyFile: join(directory, FILES.key), caFile: certificateFile }
+  return { certificateFile, keyFile: join(directory, FILES.key), caFile: authorityIn(directory) }
 }
 
 function hostPort(address: string, port: number): string {

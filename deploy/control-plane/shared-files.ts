@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import type { CertificateFiles } from '#common/tls/certificate.ts'
 import { makeSelfSigned } from '../machine/self-signed.ts'
 import { natsKeys } from '../nats/nats-keys.ts'
 import { type ControlPlane, endpointUrl, FILES, type Folders, PORTS } from './control-plane.ts'
@@ -24,6 +25,14 @@ export const SHARED_FILES = [
   'demo.password',
 ] as const
 
+/** What the machines have in common besides, where there is such a thing: databases elsewhere, and several sites. */
+export const SOMETIMES_SHARED = [
+  FILES.databaseUrl,
+  FILES.site,
+  FILES.authority,
+  FILES.authorityKey,
+] as const
+
 const KEY_BYTES = 32
 const PASSWORD_BYTES = 24
 
@@ -39,7 +48,7 @@ export async function keepSharedFiles(
     keyFile: join(directory, FILES.key),
   }
   await files.adopt([FILES.certificate, FILES.key], () =>
-    makeSelfSigned(tls, certificateNames(plane)),
+    makeSelfSigned(tls, certificateNames(plane), issuerIn(directory)),
   )
   await files.adopt(BUS_KEYS, () => {
     natsKeys(directory)
@@ -51,17 +60,30 @@ export async function keepSharedFiles(
   await files.settings('demo.password', () => hex(PASSWORD_BYTES))
 }
 
+/** Undefined for the first site, whose certificate is its own authority, and that of the others. */
+function issuerIn(directory: string): CertificateFiles | undefined {
+  const certificateFile = join(directory, FILES.authority)
+  const keyFile = join(directory, FILES.authorityKey)
+  return existsSync(certificateFile) ? { certificateFile, keyFile } : undefined
+}
+
 /** Of the one certificate of all machines and proxies. It is its own authority, which nothing else trusts. */
 function certificateNames({ machines, endpoint }: ControlPlane): readonly string[] {
   const names = [...new Set([endpoint, ...machines, '127.0.0.1', 'localhost'])]
   return names.map((name) => (isIP(name) === 0 ? `DNS:${name}` : `IP:${name}`))
 }
 
+/** The certificates by which gateways and databases of all sites are recognized. */
+export function authorityIn(directory: string): string {
+  const authority = join(directory, FILES.authority)
+  return existsSync(authority) ? authority : join(directory, FILES.certificate)
+}
+
 /** The URL of the gateways' database at the control plane's own machines. */
 export function ownDatabaseUrl({ machines }: ControlPlane, { directory }: Folders): string {
   const password = readSecret(directory, 'database.password')
   const servers = machines.map((each) => `${isIP(each) === 6 ? `[${each}]` : each}:${PORTS.sql}`)
-  const ca = join(directory, FILES.certificate)
+  const ca = authorityIn(directory)
   return `mysql://weir:${password}@${servers.join(',')}/weir?ssl-ca=${ca}`
 }
 
@@ -78,7 +100,7 @@ export function cloudsYaml(plane: ControlPlane, { directory }: Folders): string 
     },
     region_name: plane.settings['GATEWAY_REGION'] ?? 'RegionOne',
     identity_api_version: '3',
-    cacert: join(directory, FILES.certificate),
+    cacert: authorityIn(directory),
   })
   return stringify({ clouds: { weir: cloud('demo'), 'weir-admin': cloud('admin') } })
 }

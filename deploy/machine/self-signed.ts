@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync } from 'node:fs'
 import type { CertificateFiles } from '#common/tls/certificate.ts'
 import { runTool } from '../packages/run-tool.ts'
 import { findProgram } from '../process/find-program.ts'
@@ -6,10 +6,14 @@ import { findProgram } from '../process/find-program.ts'
 const DAYS = 3_650
 const LIMIT_MS = 30_000
 
-/** Afterwards there are a key and a certificate for these names (`IP:…`, `DNS:…`), which is its own authority. */
+/**
+ * Afterwards there are a key and a certificate for these names (`IP:…`, `DNS:…`), which is its own authority, or is signed
+ * by an issuer, whose certificate follows it in the file.
+ */
 export async function makeSelfSigned(
   { certificateFile, keyFile }: CertificateFiles,
   names: readonly string[],
+  issuer?: CertificateFiles,
 ): Promise<void> {
   const draft = `${certificateFile}.new`
   const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
@@ -17,11 +21,19 @@ export async function makeSelfSigned(
     findProgram('openssl'),
     [
       ...kind,
-      ...['-nodes', '-days', String(DAYS), '-subj', '/CN=weir'],
+      ...[
+        '-nodes',
+        '-days',
+        String(DAYS),
+        '-subj',
+        issuer === undefined ? '/CN=weir' : '/CN=weir site',
+      ],
+      ...(issuer === undefined ? [] : ['-CA', issuer.certificateFile, '-CAkey', issuer.keyFile]),
       ...['-addext', `subjectAltName=${names.join(',')}`],
       ...['-keyout', keyFile, '-out', draft],
     ],
     { limitMs: LIMIT_MS },
   )
+  if (issuer !== undefined) appendFileSync(draft, readFileSync(issuer.certificateFile))
   renameSync(draft, certificateFile)
 }

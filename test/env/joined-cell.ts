@@ -10,12 +10,28 @@ import { startNats, stopNats } from '#deploy/nats.ts'
 import { cellAccount, SERVER_SIDE_PERMISSIONS } from '#gateway/bus/accounts.ts'
 import { createCellAccount } from '#gateway/bus/create-cell-account.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
+import { busLeafUrl } from '#openapi/wire.ts'
+import type { ApiClient } from './api/client.ts'
 import type { Cloud } from './cloud.ts'
 import { freshDatabase } from './fresh-database.ts'
+import type { TestServices } from './services.ts'
 
 /** A cell that has joined the cloud by a token, with a database and a bus of its own, and without hosts. */
 export interface JoinedCell extends AsyncDisposable {
   readonly id: CellId
+  /** Of its own bus, where its hosts are. */
+  readonly busUrl: string
+  /** With which its bus knows whom. */
+  readonly accountSeed: string
+}
+
+/** What a cell joins. */
+export interface JoinedBy {
+  readonly admin: Pick<ApiClient, 'post'>
+  /** Of its gateways. */
+  readonly endpoints: readonly string[]
+  /** Scratch space. */
+  readonly directory: string
 }
 
 interface Joined {
@@ -24,8 +40,21 @@ interface Joined {
 }
 
 /** Resolves once the cell serves; gateways may hear of it later. Its bus reaches theirs through any of the gateways. */
-export async function joinCell(cloud: Cloud, name: string): Promise<JoinedCell> {
-  const admin = cloud.as('admin')
+export function joinCell(cloud: Cloud, name: string): Promise<JoinedCell> {
+  const { directory, services } = cloud.foundation
+  return joinCellTo(
+    { admin: cloud.as('admin'), endpoints: cloud.endpoints, directory },
+    name,
+    services,
+  )
+}
+
+/** The same at any gateways; its database is at the run's MariaDB if no other is given. */
+export async function joinCellTo(
+  { admin, endpoints, directory }: JoinedBy,
+  name: string,
+  services?: TestServices,
+): Promise<JoinedCell> {
   const key = createUser()
   const made = await admin.post<{ token: string }>('/federation/v1/tokens', { cell: name })
   const { body } = await admin.post<Joined>('/federation/v1/join', {
@@ -34,7 +63,6 @@ export async function joinCell(cloud: Cloud, name: string): Promise<JoinedCell> 
     wire_versions: [1],
   })
   const id = parseId<CellId>(body.cell.id, 'cell id')
-  const { directory, services } = cloud.foundation
   const secret = (file: string, text: string | Uint8Array) => {
     const path = join(directory, `${name}-${file}`)
     writeFileSync(path, text, { mode: 0o600 })
@@ -50,7 +78,7 @@ export async function joinCell(cloud: Cloud, name: string): Promise<JoinedCell> 
   const nats = await startNats(at, 'with-parent', {
     uplink: { credentialsFile: uplink, account },
   })
-  const leafPaths = cloud.endpoints.map((url) => `${url.replace('http', 'ws')}/bus/leaf`)
+  const leafPaths = endpoints.map(busLeafUrl)
   owned.use(
     await startCell(
       configFromEnv({
@@ -68,5 +96,10 @@ export async function joinCell(cloud: Cloud, name: string): Promise<JoinedCell> 
     ),
   )
   const running = owned.move()
-  return { id, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return {
+    id,
+    busUrl: nats.url,
+    accountSeed: seed,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
 }

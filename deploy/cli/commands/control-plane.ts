@@ -17,7 +17,7 @@ import { progress, say } from '../say.ts'
 const LIFETIME_MS = 3_600_000
 const UNITS = 'weir-mariadb weir-nats weir-gateway weir-haproxy'
 
-interface FolderFlags {
+export interface FolderFlags {
   readonly directory: string
   readonly stateDirectory: string
 }
