@@ -2,6 +2,7 @@ import { databaseUrls } from '#common/db/database-url.ts'
 import { RETRY_MS } from '#common/db/retry.ts'
 import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
+import { type MetricsSettings, readMetrics } from '#common/metrics/settings.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import { type ImageCacheSettings, readImageCache } from './image-cache/settings.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
@@ -54,6 +55,8 @@ export interface CellConfig {
   /** How long a boot waits until its ports work in OVN; 0: it does not. */
   readonly portsUpTimeoutS: number
   readonly imageCache: ImageCacheSettings
+  /** Where `/metrics` is served; undefined: nowhere. */
+  readonly metrics: MetricsSettings | undefined
 }
 
 const FENCE_AFTER_S_MIN = 30
@@ -108,6 +111,7 @@ export function configFromEnv(env: Env): CellConfig {
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
     fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
     retention: readRetention(read),
+    metrics: readMetrics(read),
     ovn: readOvn(read),
     portsUpTimeoutS: read.integer('PORTS_UP_TIMEOUT_S', PORTS_UP_TIMEOUT_S),
     imageCache: readImageCache(read),

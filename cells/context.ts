@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { addressesIn } from '#common/addresses.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { CredentialRenewer, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
@@ -46,6 +47,8 @@ const MIGRATIONS = fileURLToPath(new URL('db/migrations', import.meta.url))
 export interface RunningCell extends AsyncDisposable {
   readonly cell: Cell
   readonly reconcilers: readonly RunningReconciler[]
+  /** Undefined where none are served. */
+  readonly metricsUrl: string | undefined
 }
 
 /**
@@ -65,6 +68,7 @@ export async function startCell(
   })
   await migrateDatabase(databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
+  const measuring = await openMetrics(owned, config)
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax, retryMs }))
   const { incarnation } = await beginFeed(db)
   const sites = owned.use(await KnownSites.open({ db, log, cellId }))
@@ -74,10 +78,7 @@ export async function startCell(
     relay?.nudge()
     listener?.forget()
   }
-  if (config.uplink !== undefined)
-    await openOwnUplink(owned, { uplink: config.uplink, sites, clock, log })
-  const nats = await connectBus(busOptions(config, onReconnect), log)
-  owned.defer(() => nats.close())
+  const nats = await openBus(owned, config, { sites, clock, log }, onReconnect)
   const feedChanged = () => relay?.nudge()
   let network: RunningReconciler | undefined
   let routing: RunningReconciler | undefined
@@ -85,6 +86,8 @@ export async function startCell(
     network?.nudge()
     routing?.nudge()
   }
+  const registry = measuring?.registry
+  const imageCache = await openImageCache(owned, config, { clock, log, registry })
   const conductor = await openConductor(config, {
     db,
     nats,
@@ -92,7 +95,7 @@ export async function startCell(
     log,
     feedChanged,
     networkChanged,
-    imageCaches: await openImageCache(owned, config, { clock, log }),
+    imageCaches: imageCache.caches,
   })
   const { hosts } = conductor
   const sagas = owned.use(await openSagas(conductor, processName, isolated))
@@ -115,9 +118,29 @@ export async function startCell(
   const reconcilers = [beat, recovery, routing, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
   owned.use(servedTogether(serveCell(cell)))
+  const { certificate } = imageCache
+  const served = await measuring?.serve({ cell, db, nats, certificate, config })
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
-  return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return {
+    cell,
+    reconcilers,
+    metricsUrl: served?.url,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
+/** Counts from now on, where metrics are served; loaded only there. */
+async function openMetrics(owned: AsyncDisposableStack, config: CellConfig) {
+  const { metrics: settings } = config
+  if (settings === undefined) return undefined
+  const { openCellMetrics, serveCellMetrics } = await import('./metrics/cell-metrics.ts')
+  const { registry } = owned.use(openCellMetrics(config))
+  return {
+    registry,
+    serve: async (parts: Parameters<typeof serveCellMetrics>[1]) =>
+      owned.use(await serveCellMetrics(registry, parts, settings)),
+  }
 }
 
 /** Every saga a process of a cell may have to take up from one that is gone. */
@@ -177,6 +200,20 @@ async function openOwnUplink(owned: AsyncDisposableStack, parts: UplinkParts): P
   const keeper = renewUplink(owned, parts)
   const urls = () => sites.urls(addressesIn(uplink.url), busLeafUrl)
   owned.use(await openUplink({ ...uplink, urls }, log, () => keeper?.markRefused()))
+}
+
+/** Connects to the bus of the cell, and that to the gateways' where it is a leaf of theirs. */
+async function openBus(
+  owned: AsyncDisposableStack,
+  config: CellConfig,
+  parts: Omit<UplinkParts, 'uplink'>,
+  onReconnect: () => void,
+): Promise<NatsConnection> {
+  const { uplink } = config
+  if (uplink !== undefined) await openOwnUplink(owned, { ...parts, uplink })
+  const nats = await connectBus(busOptions(config, onReconnect), parts.log)
+  owned.defer(() => nats.close())
+  return nats
 }
 
 /** The cell's bus reads the file whenever it dials, so a new credential needs no notice. */

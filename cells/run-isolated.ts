@@ -41,6 +41,9 @@ async function open(config: CellConfig, log: Logger) {
   // The relay looks by itself as well.
   const [feedChanged, networkChanged] = [() => undefined, () => undefined]
   const clock = systemClock
+  // A process apart has no cache of its own, only those that the settings name.
+  const named = { ...config, imageCache: { ...config.imageCache, own: undefined } }
+  const { caches: imageCaches } = await openImageCache(parts, named, { clock, log })
   const conductor = await openConductor(config, {
     db,
     nats,
@@ -48,12 +51,7 @@ async function open(config: CellConfig, log: Logger) {
     log,
     feedChanged,
     networkChanged,
-    // An isolated process has no cache of its own, only those that the settings name.
-    imageCaches: await openImageCache(
-      parts,
-      { ...config, imageCache: { ...config.imageCache, own: undefined } },
-      { clock, log },
-    ),
+    imageCaches,
   })
   parts.use(knowHosts(conductor))
   const work = (task: Json, signal: AbortSignal): Promise<Json> =>

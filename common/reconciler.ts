@@ -1,6 +1,8 @@
 import { type Clock, untilTick, WOKEN } from './clock.ts'
 import { isFailure } from './errors.ts'
 import { errorFields, type Logger } from './log.ts'
+import { secondsSince } from './metrics/measure.ts'
+import { roundMeasure } from './metrics/measures.ts'
 
 /**
  * Work that makes something true sooner or later. It takes no input, reads the whole intended state, may run at any
@@ -8,6 +10,8 @@ import { errorFields, type Logger } from './log.ts'
  */
 export interface Reconciler {
   readonly name: string
+  /** What metrics count it as, where there is one for each of many objects; absent: its name. */
+  readonly kind?: string
   readonly everyMs: number
   /** One round. Returns what it found and did, for the status shown to operators. */
   round(signal: AbortSignal): Promise<ReconcilerReport>
@@ -114,10 +118,18 @@ export class RunningReconciler implements AsyncDisposable {
 
   async #round(): Promise<void> {
     this.#rounds += 1
+    const startedAt = performance.now()
+    const end = (isFailed: boolean) =>
+      roundMeasure.report({
+        reconciler: this.#reconciler.kind ?? this.#reconciler.name,
+        isFailed,
+        seconds: secondsSince(startedAt),
+      })
     try {
       const lastReport = await this.#reconciler.round(this.#stop.signal)
       this.#last = { lastEndedAt: this.#clock.now(), lastReport, lastError: undefined }
       this.#logRecovery()
+      end(false)
     } catch (error) {
       if (this.#stop.signal.aborted) return
       this.#failures += 1
@@ -128,6 +140,7 @@ export class RunningReconciler implements AsyncDisposable {
         lastError: String(fields['error']),
       }
       this.#logFailure(fields)
+      end(true)
     }
   }
 

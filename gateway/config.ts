@@ -53,6 +53,8 @@ export interface GatewayConfig {
   readonly serviceLogs: readonly string[]
   /** With which monitoring reads `/metrics`; undefined: only operators do, with theirs. */
   readonly metricsToken: string | undefined
+  /** The folder in which the gateway names itself to Prometheus; undefined: nowhere. */
+  readonly metricsTargets: string | undefined
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
   /** Where image contents are kept, shared by all gateways; empty where only an S3 has them. */
@@ -162,6 +164,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     serviceLogs: read.list('SERVICE_LOGS'),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
+    metricsTargets: read.optionalText('METRICS_TARGETS'),
     secretKey: read.secret('SECRET_KEY'),
     ...readPlaces(read),
     ...readImages(read),

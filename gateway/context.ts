@@ -7,6 +7,9 @@ import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
+import { busMetrics } from '#common/metrics/bus-metrics.ts'
+import { databaseMetrics } from '#common/metrics/database-metrics.ts'
+import { expiryMetrics } from '#common/metrics/expiry-metrics.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
 import { secretsOf } from '#common/secrets.ts'
@@ -38,10 +41,13 @@ import { RefusalLog } from './http/refusal-log.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
-import { observeAdmission } from './observe-admission.ts'
-import { observeImageStore } from './observe-image-store.ts'
-import { observeMissing } from './observe-missing.ts'
+import {
+  type FederationMetrics,
+  federationMetrics,
+} from './metrics/federation/federation-metrics.ts'
+import { createMetrics, type Metrics } from './metrics/gateway-metrics.ts'
+import { observeAdmission } from './metrics/observe-admission.ts'
+import { observeImageStore } from './metrics/observe-image-store.ts'
 import { openAccess } from './open-access.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
 
@@ -51,6 +57,7 @@ export interface Gateway extends AsyncDisposable {
   readonly log: Logger
   readonly refusals: RefusalLog
   readonly metrics: Metrics
+  readonly federationMetrics: FederationMetrics
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
@@ -94,7 +101,7 @@ export async function createGateway(
 ): Promise<Gateway> {
   await using parts = new AsyncDisposableStack()
   const log = createLogger('gateway', config.logLevel)
-  const metrics = createMetrics()
+  const metrics = parts.use(createMetrics(config.processName))
   const db = parts.use(openDatabase(config, config.databaseConnections))
   const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
   const identity = parts.use(
@@ -122,10 +129,9 @@ export async function createGateway(
   if (isolated !== undefined) parts.use(isolated)
 
   const audit = openAudit(parts, config, db, log)
-  observeMissing(metrics.registry, compute)
   const admission = new Admission(config.admission, systemClock)
-  observeAdmission(metrics.registry, admission)
   const certificate = openCertificate(parts, config, log)
+  observe(metrics, config, { db, nats, admission, certificate })
   const verifier = openVerifier(parts, config) ?? identity
   const site = await openSite(parts, config, { db, log, compute, generation })
 
@@ -135,6 +141,7 @@ export async function createGateway(
     log,
     refusals: new RefusalLog(log),
     metrics,
+    federationMetrics: federationMetrics(compute, config.externalIdentity === undefined),
     version: readRelease(),
     db,
     nats,
@@ -179,6 +186,19 @@ async function openSite(
   if (name === undefined) return undefined
   const secrets = secretsOf(secretKey)
   return parts.use(await SiteWatch.open({ ...given, clock: systemClock, secrets, name }))
+}
+
+/** Afterwards the metrics have the parts of this gateway that are not counted but looked at. */
+function observe(
+  { registry }: Metrics,
+  { natsCredentialsFile, natsOperator }: GatewayConfig,
+  { db, nats, admission, certificate }: Pick<Gateway, 'db' | 'nats' | 'admission' | 'certificate'>,
+): void {
+  busMetrics(registry, nats)
+  databaseMetrics(registry, db)
+  observeAdmission(registry, admission)
+  const credentialFiles = { bus: natsCredentialsFile, system: natsOperator?.systemCredentialsFile }
+  expiryMetrics(registry, { certificates: { https: certificate }, credentialFiles })
 }
 
 interface ComputeParts {

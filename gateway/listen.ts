@@ -2,14 +2,15 @@ import type { Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import { writeTargetFile } from '#common/metrics/target-file.ts'
 import type { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Gateway } from './context.ts'
 import { BusSlots } from './http/bus-slots.ts'
 import { serveBusSockets } from './http/bus-sockets.ts'
-import { consoleMetrics } from './http/consoles/console-metrics.ts'
 import { serveConsoleSockets } from './http/consoles/console-sockets.ts'
 import { linksSource } from './http/links.ts'
+import { consoleMetrics } from './metrics/console-metrics.ts'
 import { createServer } from './server.ts'
 
 const HEADERS_TIMEOUT_MS = 15_000
@@ -49,7 +50,20 @@ export async function listen(gateway: Gateway): Promise<Listening> {
     parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))
     parts.use(serveBusSockets(server, gateway, busSlots))
   }
-  return listenWith(gateway.config, gateway.certificate, { fetch, attach })
+  const listening = await listenWith(gateway.config, gateway.certificate, { fetch, attach })
+  announceMetrics(gateway.config, listening.port)
+  return listening
+}
+
+/** Afterwards Prometheus finds the gateway's metrics, where the gateway is to say where they are. */
+function announceMetrics(
+  { listenHost, metricsTargets, processName: process }: GatewayConfig,
+  port: number,
+): void {
+  if (metricsTargets === undefined) return
+  const host = listenHost === '0.0.0.0' ? '127.0.0.1' : listenHost
+  const labels = { program: 'gateway', process }
+  writeTargetFile(metricsTargets, { address: `${host}:${port}`, labels })
 }
 
 /** The same for what a gateway answers while its site is on standby. */

@@ -1,6 +1,6 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
-import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
+import type { DiskImage, Driver, HostInventory, InstanceReport } from '#drivers/driver.ts'
 import type { ImageTarget } from '../images/image-client.ts'
 import type { Fence } from './fence.ts'
 import type { Attempts } from './guests/attempts.ts'
@@ -41,4 +41,12 @@ export interface Compute {
   readonly reportedGuestsMax: number
   /** As last seen; null until the backend has been seen once. */
   lastInventory: HostInventory | null
+  /** What the last look at the backend found; null before the first. */
+  lastReport: LastReport | null
+}
+
+export interface LastReport {
+  /** Why the backend cannot be used; null while it can. */
+  readonly down: string | null
+  readonly guests: readonly Pick<InstanceReport, 'powerState'>[]
 }

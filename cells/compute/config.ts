@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
+import { type MetricsSettings, readMetrics } from '#common/metrics/settings.ts'
 import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
-import type { MetricsSettings } from './metrics/serve-metrics.ts'
 
 export interface ComputeConfig {
   readonly cellId: CellId
@@ -30,7 +30,6 @@ export interface ComputeConfig {
   readonly metrics: MetricsSettings | undefined
 }
 
-const PORT_MAX = 65_535
 const BUS_SCHEMES = ['nats', 'tls', 'wss', 'ws']
 const DRIVER_PREFIX = 'COMPUTE_DRIVER_'
 
@@ -61,7 +60,7 @@ export function configFromEnv(env: Env): ComputeConfig {
     // Some 84 bytes each: they fit into the least that a bus takes, 1 MiB.
     reportedGuestsMax: read.integer('REPORTED_GUESTS_MAX', 10_000, 1),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
-    metrics: metricsSettings(read),
+    metrics: readMetrics(read),
   }
   read.finish()
   return {
@@ -81,18 +80,6 @@ function readImageUrls(read: EnvReader): readonly string[] {
   if (wrong !== undefined)
     throw new SettingsError([`COMPUTE_IMAGE_URL: ${wrong} is not an http(s) URL`])
   return urls
-}
-
-/** Without a token only the machine itself may read what guests send and receive. */
-function metricsSettings(read: EnvReader): MetricsSettings | undefined {
-  const isServed = read.optionalText('METRICS_PORT') !== undefined
-  const port = read.integer('METRICS_PORT', 0, 0, PORT_MAX)
-  const address = read.text('METRICS_ADDRESS', '127.0.0.1')
-  const token = read.optionalSecret('METRICS_TOKEN')
-  const isOwn = address === '::1' || address.startsWith('127.')
-  // Reported as missing.
-  if (isServed && !isOwn && token === undefined) read.text('METRICS_TOKEN')
-  return isServed ? { port, address, token } : undefined
 }
 
 /** The machine's first address that others can reach, of version 4 where there is one; else the loopback's. */

@@ -20,7 +20,6 @@ import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
 import { MetadataService } from './metadata/metadata-service.ts'
 import { MetadataStore } from './metadata/metadata-store.ts'
-import type { MetricsSettings, ServedMetrics } from './metrics/serve-metrics.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveLookups } from './serve-lookups.ts'
@@ -92,7 +91,9 @@ export async function startCompute(
   )
   const { images } = parts
   const environment = { owner: { cellId, hostId }, stateDirectory: config.stateDirectory, images }
-  const driver = owned.use(await parts.createDriver(environment, log))
+  const measuring = await openMetrics(owned, config)
+  const plain = await parts.createDriver(environment, log)
+  const driver = owned.use(measuring === undefined ? plain : measuring.driver(plain))
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workQueue = await openWorkQueue(owned, config.stateDirectory, log)
@@ -112,6 +113,7 @@ export async function startCompute(
     answerWithinMs,
     reportedGuestsMax,
     lastInventory: null,
+    lastReport: null,
   }
   let reporter: Reporter | undefined
   const nats = await openBus(config, log, () => {
@@ -129,7 +131,7 @@ export async function startCompute(
   )
   if (driver.guestMetadata !== undefined && metadata !== undefined)
     owned.use(serveMetadata(compute, driver.guestMetadata, metadata, nats))
-  const metrics = config.metrics && owned.use(await startMetrics(compute, config.metrics))
+  const metrics = await measuring?.serve({ compute, nats, config })
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
@@ -143,10 +145,18 @@ export async function startCompute(
   }
 }
 
-/** Loaded only where it is asked for: most hosts of a small deployment serve no metrics. */
-async function startMetrics(compute: Compute, settings: MetricsSettings): Promise<ServedMetrics> {
-  const { serveMetrics } = await import('./metrics/serve-metrics.ts')
-  return serveMetrics(compute, settings)
+/** Counts from now on, where metrics are served; loaded only there, for a host that serves none need not hold it. */
+async function openMetrics(owned: AsyncDisposableStack, config: ComputeConfig) {
+  const { metrics: settings } = config
+  if (settings === undefined) return undefined
+  const { openComputeMetrics, serveComputeMetrics } = await import('./metrics/compute-metrics.ts')
+  const { measuredDriver } = await import('./metrics/driver-metrics.ts')
+  const { registry } = owned.use(openComputeMetrics(config))
+  return {
+    driver: (driver: Driver) => measuredDriver(driver, registry),
+    serve: async (parts: Parameters<typeof serveComputeMetrics>[1]) =>
+      owned.use(await serveComputeMetrics(registry, parts, settings)),
+  }
 }
 
 /** What only the cell can do for it, the service asks over the bus. */

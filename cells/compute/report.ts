@@ -15,6 +15,7 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
   const { host, driver, fence, startedAt, reportedGuestsMax } = compute
   const seen = await readBackend(compute)
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
+  compute.lastReport = { down: seen.down, guests: seen.instances }
   const guests = seen.instances
     .filter(({ id }) => id > after)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))

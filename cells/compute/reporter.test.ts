@@ -61,6 +61,7 @@ async function withSilentBackend(
     answerWithinMs: 1_000,
     reportedGuestsMax: 10,
     lastInventory: null,
+    lastReport: null,
   }
   try {
     await using reporter = new Reporter(compute, nats, systemClock)

@@ -4,14 +4,11 @@ import {
   SERVER_ACTIONS,
   type ServerActionName,
 } from '#common/states/server-actions.ts'
-import type { ActionEvent } from '#openapi/wire/feed.ts'
+import { type ActionEvent, BUILD_EVENT } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import { queueFeedRow } from '../db/feed.ts'
 import type { Conductor } from './conductor.ts'
 import { faultOf, type Instance, instanceView } from './instance.ts'
-
-/** As Nova's computes name it, which clients know. */
-const BUILD_EVENT = 'compute__do_build_and_run_instance'
 
 /** Nova's name for the work of a cell on a server, as events have it. Throws for work without a host. */
 export function eventName(work: WorkName): string {

@@ -1,18 +1,16 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** The end of a host's request for an image. */
 export type CacheOutcome = 'served' | 'waiting' | 'refused' | 'failed'
 
 export interface CacheMetrics {
-  readonly registry: Registry
   fetched(bytes: number): void
   served(bytes: number): void
   answered(outcome: CacheOutcome): void
 }
 
-/** `usedBytes` is looked at when the metrics are read. */
-export function cacheMetrics(usedBytes: () => Promise<number>): CacheMetrics {
-  const registry = new Registry()
+/** Afterwards the registry counts what is reported; `usedBytes` is looked at when the metrics are read. */
+export function cacheMetrics(registry: Registry, usedBytes: () => Promise<number>): CacheMetrics {
   const registers = [registry]
   const bytes = new Counter({
     name: 'weir_image_cache_bytes_total',
@@ -35,7 +33,6 @@ export function cacheMetrics(usedBytes: () => Promise<number>): CacheMetrics {
     },
   })
   return {
-    registry,
     fetched: (count) => bytes.inc({ direction: 'fetched' }, count),
     served: (count) => bytes.inc({ direction: 'served' }, count),
     answered: (outcome) => requests.inc({ outcome }),

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
@@ -111,6 +112,7 @@ function folder(): string {
 
 interface Made {
   readonly caches: ImageCaches
+  readonly registry: Registry
   readonly directory: string
   /** Its address. */
   readonly url: string
@@ -129,10 +131,12 @@ async function cellCache(
   const own = { directory, ...ANY_PORT, bytesMax, tls }
   const imageCache = { own, urls: [], gatewayUrls: [gateway.url] }
   const config = { secretKey: SECRET, processName: 'one', imageCache }
-  const caches = await openImageCache(parts, config, { clock, log })
+  const registry = new Registry()
+  const { caches } = await openImageCache(parts, config, { clock, log, registry })
   if (caches === undefined) throw new Error('There is no cache')
   const [url = ''] = caches.refTo({ id: newId(), sha256: '0'.repeat(64), sizeBytes: 1 }).urls
-  return { caches, directory: join(directory, 'one'), url, stop: () => parts.disposeAsync() }
+  const stop = () => parts.disposeAsync()
+  return { caches, directory: join(directory, 'one'), url, registry, stop }
 }
 
 /** A host: its own copy of the image, read at the cell's caches and the gateway. */
@@ -146,14 +150,14 @@ async function host(): Promise<(image: ImageFile) => Promise<Buffer>> {
 const hosts = (count: number) => Promise.all(Array.from({ length: count }, host))
 const at = (caches: ImageCaches, image: ImageFile) => ({ ...image, cache: caches.refTo(image) })
 
-async function metric(url: string, line: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text()
+async function metric(registry: Registry, line: string): Promise<number> {
+  const text = await registry.metrics()
   const found = text.split('\n').find((each) => each.startsWith(`${line} `))
   return Number(found?.split(' ').at(-1) ?? 0)
 }
 
 test('many hosts that boot one image at once have it cross the link once', async () => {
-  const { caches, url } = await cellCache()
+  const { caches, registry } = await cellCache()
   const content = randomBytes(5 * MIB)
   const image = gateway.add(content)
 
@@ -161,10 +165,10 @@ test('many hosts that boot one image at once have it cross the link once', async
 
   expect(read.every((bytes) => bytes.equals(content))).toBe(true)
   expect(gateway.sentBytes).toBe(content.length)
-  expect(await metric(url, 'weir_image_cache_bytes_total{direction="fetched"}')).toBe(5 * MIB)
-  expect(await metric(url, 'weir_image_cache_bytes_total{direction="served"}')).toBe(40 * MIB)
-  expect(await metric(url, 'weir_image_cache_requests_total{outcome="served"}')).toBe(8)
-  expect(await metric(url, 'weir_image_cache_used_bytes')).toBe(5 * MIB)
+  expect(await metric(registry, 'weir_image_cache_bytes_total{direction="fetched"}')).toBe(5 * MIB)
+  expect(await metric(registry, 'weir_image_cache_bytes_total{direction="served"}')).toBe(40 * MIB)
+  expect(await metric(registry, 'weir_image_cache_requests_total{outcome="served"}')).toBe(8)
+  expect(await metric(registry, 'weir_image_cache_used_bytes')).toBe(5 * MIB)
 })
 
 test('with a certificate a cache serves hosts that trust it, and no others, which read at the gateway', async () => {
@@ -203,7 +207,7 @@ test('of two caches of a cell one has the image, whichever hosts ask', async () 
 })
 
 test('a host without a valid pass gets nothing from the cache, and reads at the gateway', async () => {
-  const { caches, url } = await cellCache()
+  const { caches, url, registry } = await cellCache()
   const [image, other] = [gateway.add(randomBytes(100)), gateway.add(randomBytes(100))]
   const [read = async () => Buffer.alloc(0)] = await hosts(1)
   const cached = `${url}/v1/images/${image.id}/${image.sha256}/${image.sizeBytes}`
@@ -221,7 +225,7 @@ test('a host without a valid pass gets nothing from the cache, and reads at the 
   }
   expect(gateway.requests).toBe(0)
   await read({ ...image, cache: { urls: [url], pass: 'wrong' } })
-  expect(await metric(url, 'weir_image_cache_requests_total{outcome="refused"}')).toBe(5)
+  expect(await metric(registry, 'weir_image_cache_requests_total{outcome="refused"}')).toBe(5)
   expect(gateway.sentBytes).toBe(100)
 })
 
@@ -256,7 +260,7 @@ test('a cache that ends while a host waits for its fetch leaves the host the gat
 })
 
 test('the longest unused images make room, and one that does not fit is read at the gateway', async () => {
-  const { caches, directory, url } = await cellCache(2_500)
+  const { caches, directory, registry } = await cellCache(2_500)
   const [first, second, third] = [1, 2, 3].map(() => gateway.add(randomBytes(1_000)))
   const huge = gateway.add(randomBytes(3_000))
   const fetched = async (image: ImageFile | undefined) => {
@@ -272,10 +276,10 @@ test('the longest unused images make room, and one that does not fit is read at 
   expect((await readdir(directory)).toSorted()).toEqual(
     [first?.sha256 ?? '', third?.sha256 ?? ''].toSorted(),
   )
-  expect(await metric(url, 'weir_image_cache_used_bytes')).toBe(2_000)
+  expect(await metric(registry, 'weir_image_cache_used_bytes')).toBe(2_000)
   await fetched(huge)
   expect(await readdir(directory)).toHaveLength(2)
-  expect(await metric(url, 'weir_image_cache_requests_total{outcome="failed"}')).toBe(1)
+  expect(await metric(registry, 'weir_image_cache_requests_total{outcome="failed"}')).toBe(1)
 })
 
 test('a fetch that failed is not begun again at once, and then is', async () => {
@@ -341,7 +345,7 @@ test('a cache that is started again has its images, and nothing of a broken fetc
   const own = { directory: join(directory, '..'), ...ANY_PORT, bytesMax: MIB }
   const imageCache = { own, urls: [], gatewayUrls: [gateway.url] }
   const config = { secretKey: SECRET, processName: 'one', imageCache }
-  const caches = await openImageCache(owned, config, { clock: systemClock, log })
+  const { caches } = await openImageCache(owned, config, { clock: systemClock, log })
 
   expect(await readdir(directory)).toEqual([image.sha256])
   expect((await caches?.preload(image))?.state).toBe('cached')

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Registry } from 'prom-client'
 import type { Clock } from '#common/clock.ts'
 import type { Logger } from '#common/log.ts'
 import { CertificateWatch } from '#common/tls/certificate-watch.ts'
@@ -18,20 +19,30 @@ export interface ImageCacheConfig {
   readonly imageCache: ImageCacheSettings
 }
 
-/**
- * The caches that this process names to hosts, undefined where the cell has none; afterwards its own one, if it has one,
- * serves until the parts are disposed.
- */
+export interface OpenedImageCache {
+  /** Those that this process names to hosts; undefined where the cell has none. */
+  readonly caches: ImageCaches | undefined
+  /** Of its own one; undefined where it has none, or serves without encryption. */
+  readonly certificate: CertificateWatch | undefined
+}
+
+/** Afterwards the cache of this process, if it has one, serves until the parts are disposed; `registry` absent: nobody reads its metrics. */
 export async function openImageCache(
   owned: AsyncDisposableStack,
   { secretKey, processName, imageCache: { own, urls, gatewayUrls } }: ImageCacheConfig,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-): Promise<ImageCaches | undefined> {
+  {
+    clock,
+    log,
+    registry = new Registry(),
+  }: { readonly clock: Clock; readonly log: Logger; readonly registry?: Registry | undefined },
+): Promise<OpenedImageCache> {
   const key = passKey(secretKey)
-  if (own === undefined)
-    return urls.length === 0 ? undefined : owned.use(new ImageCaches(urls, key, clock))
+  if (own === undefined) {
+    const caches = urls.length === 0 ? undefined : owned.use(new ImageCaches(urls, key, clock))
+    return { caches, certificate: undefined }
+  }
   const source = owned.use(new ImageClient(gatewayUrls))
-  const metrics = cacheMetrics(() => cache.usedBytes())
+  const metrics = cacheMetrics(registry, () => cache.usedBytes())
   const cache = owned.use(
     await CellImageCache.open({
       folder: join(own.directory, processName),
@@ -45,5 +56,6 @@ export async function openImageCache(
   const certificate = own.tls && owned.use(new CertificateWatch(own.tls, clock, log))
   const parts = { cache, metrics, key, certificate, clock, log }
   const served = owned.use(await serveImageCache(parts, own))
-  return owned.use(new ImageCaches(urls.length === 0 ? [served.url] : urls, key, clock))
+  const named = urls.length === 0 ? [served.url] : urls
+  return { caches: owned.use(new ImageCaches(named, key, clock)), certificate }
 }

@@ -91,7 +91,6 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.url === '/metrics') return sendMetrics(parts, request, response)
   const image = imageOf(request)
   if (image === undefined) return end(response, 404, 'There is nothing here.')
   try {
@@ -154,17 +153,6 @@ async function check(
   response.writeHead(204).end()
 }
 
-/** Only for the machine itself: what hosts fetch concerns no other machine. */
-async function sendMetrics(
-  { metrics }: CacheServerParts,
-  { socket }: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  if (!isOwn(socket.remoteAddress ?? '')) return end(response, 401, 'Ask from the machine itself.')
-  response.writeHead(200, { 'content-type': metrics.registry.contentType })
-  response.end(await metrics.registry.metrics())
-}
-
 function imageOf(request: IncomingMessage): ImageFile | undefined {
   const [, id, sha256, sizeBytes] = PATH.exec(request.url ?? '') ?? []
   if (id === undefined || sha256 === undefined) return undefined
@@ -182,10 +170,6 @@ function firstByte({ headers }: IncomingMessage, { sizeBytes }: ImageFile): numb
 function headerOf({ headers }: IncomingMessage, name: string): string {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
-}
-
-function isOwn(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\./.test(address)
 }
 
 function endWithJson(response: ServerResponse, body: Preloaded | FoundInCache): void {

@@ -6,10 +6,13 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node'
 import type { WorkContext } from '../context.ts'
-import { Failure } from '../errors.ts'
+import { Failure, isFailure } from '../errors.ts'
+import { secondsSince } from '../metrics/measure.ts'
+import { askMeasure, type BusRequestEnd } from '../metrics/measures.ts'
 import { afterLoss } from './after-loss.ts'
 import { openEnvelope } from './envelope.ts'
 import { workHeaders } from './headers.ts'
+import { operationOf } from './operation-of.ts'
 import { RepeatPauses } from './repeat-pauses.ts'
 import { generationOf } from './site-generation.ts'
 
@@ -41,6 +44,25 @@ const pausesOf = new WeakMap<NatsConnection, RepeatPauses>()
  * large for the bus: it was not sent.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
+  if (!askMeasure.isOn) return answerTo(nats, question)
+  const startedAt = performance.now()
+  const end = (outcome: BusRequestEnd['outcome']) =>
+    askMeasure.report({
+      operation: operationOf(question.subject),
+      outcome,
+      seconds: secondsSince(startedAt),
+    })
+  try {
+    const answer = await answerTo(nats, question)
+    end('answered')
+    return answer
+  } catch (error) {
+    end(isFailure(error, 'unavailable') ? 'unanswered' : 'refused')
+    throw error
+  }
+}
+
+async function answerTo(nats: NatsConnection, question: Ask): Promise<unknown> {
   const { whom } = question
   const reply = await firstAnswer(nats, question).catch((cause: unknown) => {
     if (cause instanceof InvalidArgumentError)

@@ -3,10 +3,13 @@ import { systemClock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import { Failure, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
+import { secondsSince } from '../metrics/measure.ts'
+import { type BusRequestEnd, serveMeasure } from '../metrics/measures.ts'
 import { settledWithin } from '../settled-within.ts'
 import { DelayEstimator } from './delay-estimator.ts'
 import type { Envelope } from './envelope.ts'
 import { deadlineOf, siteGenerationOf, workOf } from './headers.ts'
+import { operationOf } from './operation-of.ts'
 
 export interface Service {
   /** With a wildcard: everything below it. */
@@ -37,8 +40,15 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
         return
       }
       if (isTooLate(message)) return
+      const startedAt = performance.now()
       const answered = answer(service, message, log).then((envelope) => {
         respond(message, envelope, log)
+        if (serveMeasure.isOn)
+          serveMeasure.report({
+            operation: operationOf(message.subject),
+            outcome: outcomeOf(envelope),
+            seconds: secondsSince(startedAt),
+          })
       })
       open.add(answered)
       void answered.finally(() => open.delete(answered))
@@ -63,6 +73,11 @@ function isTooLate({ headers }: Msg): boolean {
   if (deadline === undefined) return false
   const { sender, sentAt, timeoutMs } = deadline
   return lateness.of(sender, sentAt, performance.now()) > timeoutMs
+}
+
+function outcomeOf(envelope: Envelope): BusRequestEnd['outcome'] {
+  if (envelope.ok) return 'answered'
+  return envelope.kind === 'internal' ? 'unanswered' : 'refused'
 }
 
 /** Several services that end at the same time: each may have to wait for the bus's last word. */

@@ -3,7 +3,12 @@ import type { PoolConnection } from 'mysql2'
 import { ClusterNodes } from './cluster-nodes.ts'
 import type { PoolOptions } from './pool.ts'
 import { NotReached } from './retry.ts'
-import { type ConnectionKind, type Connections, ServerPools } from './server-pools.ts'
+import {
+  type ConnectionKind,
+  type Connections,
+  type ConnectionUse,
+  ServerPools,
+} from './server-pools.ts'
 
 /** How long one connection waits for a writer; work that is repeated waits again. */
 const WRITER_WAIT_MS = 2_000
@@ -20,6 +25,11 @@ export class ClusterConnections implements Connections {
   constructor(urls: readonly string[], options: PoolOptions) {
     this.#options = options
     this.#nodes = new ClusterNodes(urls, (url, isBeforeWell) => this.#follow(url, isBeforeWell))
+  }
+
+  /** Of those to the writer. */
+  get use(): ConnectionUse {
+    return this.#writer?.use ?? { open: 0, busy: 0, waiting: 0 }
   }
 
   async connect(kind: ConnectionKind): Promise<PoolConnection> {

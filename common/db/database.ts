@@ -11,7 +11,7 @@ import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
 import type { PoolOptions } from './pool.ts'
 import { isAway, isCut, isRead, isWithoutEffect, NotReached, retried } from './retry.ts'
-import { type Connections, ServerPools } from './server-pools.ts'
+import { type Connections, type ConnectionUse, ServerPools } from './server-pools.ts'
 import type { Statement } from './statement.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
@@ -91,6 +91,11 @@ export class Database implements Transactional, AsyncDisposable {
     this.#retryMs = options.retryMs ?? 0
     this.#marksCommits = options.marksCommits ?? false
     this.orm = ormOn((text, work) => this.#byItself(work, isRead(text)))
+  }
+
+  /** Its connections at this moment. */
+  get use(): ConnectionUse {
+    return this.#connections.use
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {

@@ -1,15 +1,46 @@
 import type { ExecuteValues, PoolConnection } from 'mysql2'
+import { secondsSince } from '../metrics/measure.ts'
+import { type StatementEnd, statementMeasure } from '../metrics/measures.ts'
 import type { Bound } from './compound.ts'
 import { databaseFailure } from './failures.ts'
+import { isRead } from './retry.ts'
+
+/** Reports how long the database took to answer; without anyone who counts, it is only `work`. */
+export function timed<Result>(
+  kind: () => StatementEnd['kind'],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!statementMeasure.isOn) return work()
+  const startedAt = performance.now()
+  const end = (isFailed: boolean) =>
+    statementMeasure.report({ kind: kind(), seconds: secondsSince(startedAt), isFailed })
+  return work().then(
+    (result) => {
+      end(false)
+      return result
+    },
+    (error: unknown) => {
+      end(true)
+      throw error
+    },
+  )
+}
+
+/** Which of both a statement is. */
+export function readOrWrite(text: string): 'read' | 'write' {
+  return isRead(text) ? 'read' : 'write'
+}
 
 /** By callback: mysql2's own promises take a stack trace at every statement, which costs as much as the statement. */
 export function execute<Result>(on: PoolConnection, { text, values }: Bound): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    on.execute(text, values as ExecuteValues, (error: Error | null, result: unknown) => {
-      if (error === null) resolve(result as Result)
-      else reject(databaseFailure(error))
+  const run = () =>
+    new Promise<Result>((resolve, reject) => {
+      on.execute(text, values as ExecuteValues, (error: Error | null, result: unknown) => {
+        if (error === null) resolve(result as Result)
+        else reject(databaseFailure(error))
+      })
     })
-  })
+  return timed(() => readOrWrite(text), run)
 }
 
 /**
@@ -20,12 +51,14 @@ export function executeCompound<Result>(
   on: PoolConnection,
   { text, values }: Bound,
 ): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    on.query(text, values.map(asSent), (error: Error | null, result: unknown) => {
-      if (error === null) resolve(result as Result)
-      else reject(databaseFailure(error))
+  const run = () =>
+    new Promise<Result>((resolve, reject) => {
+      on.query(text, values.map(asSent), (error: Error | null, result: unknown) => {
+        if (error === null) resolve(result as Result)
+        else reject(databaseFailure(error))
+      })
     })
-  })
+  return timed(() => 'compound', run)
 }
 
 /** As a prepared statement sends it: mysql2 writes an object into a text as assignments, and a list as many values. */
@@ -36,10 +69,12 @@ function asSent(value: unknown): unknown {
 
 /** Ends the transaction that is open on the connection. */
 export function simple(on: PoolConnection, how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    on.query(how, (error) => {
-      if (error === null) resolve()
-      else reject(error)
+  const run = () =>
+    new Promise<void>((resolve, reject) => {
+      on.query(how, (error) => {
+        if (error === null) resolve()
+        else reject(error)
+      })
     })
-  })
+  return timed(() => 'commit', run)
 }

@@ -7,6 +7,7 @@ import {
 import { MySql2Database, type MySql2PreparedQueryHKT, MySql2Session } from 'drizzle-orm/mysql2'
 import type { PoolConnection } from 'mysql2'
 import type { PoolConnection as PromiseConnection } from 'mysql2/promise'
+import { readOrWrite, timed } from './execute.ts'
 import { databaseFailure } from './failures.ts'
 
 type Prepared<T extends MySqlPreparedQueryConfig> = PreparedQueryKind<MySql2PreparedQueryHKT, T>
@@ -59,11 +60,17 @@ function clientOf(on: On): PromiseConnection {
   const client: Pick<PromiseConnection, 'query' | 'execute'> = {
     query: (...args: unknown[]) =>
       on(textOf(args), (connection) =>
-        connection.promise().query(...(args as Parameters<PromiseConnection['query']>)),
+        timed(
+          () => readOrWrite(textOf(args)),
+          () => connection.promise().query(...(args as Parameters<PromiseConnection['query']>)),
+        ),
       ),
     execute: (...args: unknown[]) =>
       on(textOf(args), (connection) =>
-        connection.promise().execute(...(args as Parameters<PromiseConnection['execute']>)),
+        timed(
+          () => readOrWrite(textOf(args)),
+          () => connection.promise().execute(...(args as Parameters<PromiseConnection['execute']>)),
+        ),
       ),
   }
   return client as PromiseConnection

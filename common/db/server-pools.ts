@@ -7,8 +7,16 @@ import { isAway, NotReached } from './retry.ts'
 /** Statements on `autocommit` commit by themselves; on `transactions` they begin a transaction. */
 export type ConnectionKind = 'autocommit' | 'transactions'
 
+/** Connections at this moment, and the work that waits for one. */
+export interface ConnectionUse {
+  readonly open: number
+  readonly busy: number
+  readonly waiting: number
+}
+
 /** Gives connections to a database. */
 export interface Connections extends AsyncDisposable {
+  readonly use: ConnectionUse
   /** A connection of its own, to be released. Throws `NotReached` for a database that is away. */
   connect(kind: ConnectionKind): Promise<PoolConnection>
 }
@@ -26,24 +34,39 @@ class GivenUp extends Error {
 export class ServerPools implements Connections {
   readonly #pools: Readonly<Record<ConnectionKind, Pool>>
   readonly #open = new Set<PoolConnection>()
+  readonly #busy = new Set<PoolConnection>()
+  #waiting = 0
 
   constructor(options: PoolOptions) {
     this.#pools = {
       autocommit: openPool(options, true),
       transactions: openPool(options, false),
     }
-    for (const pool of Object.values(this.#pools))
+    for (const pool of Object.values(this.#pools)) {
       pool.on('connection', (connection) => {
         this.#open.add(connection)
-        socketOf(connection).once('close', () => this.#open.delete(connection))
+        socketOf(connection).once('close', () => {
+          this.#open.delete(connection)
+          this.#busy.delete(connection)
+        })
       })
+      pool.on('release', (connection) => this.#busy.delete(connection))
+    }
+  }
+
+  get use(): ConnectionUse {
+    return { open: this.#open.size, busy: this.#busy.size, waiting: this.#waiting }
   }
 
   connect(kind: ConnectionKind): Promise<PoolConnection> {
+    this.#waiting += 1
     return new Promise((resolve, reject) => {
       this.#pools[kind].getConnection((error, connection) => {
-        if (error === null) resolve(connection)
-        else reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
+        this.#waiting -= 1
+        if (error === null) {
+          this.#busy.add(connection)
+          resolve(connection)
+        } else reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
       })
     })
   }

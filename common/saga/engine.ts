@@ -6,6 +6,8 @@ import { withinTask } from '../escaped.ts'
 import { newId, type SagaId } from '../ids.ts'
 import type { IsolatedRunner } from '../isolated/isolated-runner.ts'
 import { errorFields, type Logger } from '../log.ts'
+import { secondsSince } from '../metrics/measure.ts'
+import { sagaMeasure } from '../metrics/measures.ts'
 import { settledWithin } from '../settled-within.ts'
 import type { IsolatedSaga } from './execute-isolated.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
@@ -243,12 +245,14 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   }
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
-    const { id } = execution.record
+    const { id, name } = execution.record
     const setAside = (why: string) => this.#setEscapedAside(execution.record, why)
-    return this.#keepRunning(
-      id,
-      withinTask({ setAside }, () => this.#finish(execution)),
+    const startedAt = performance.now()
+    const finished = withinTask({ setAside }, () => this.#finish(execution))
+    void finished.then((outcome) =>
+      sagaMeasure.report({ saga: name, outcome, seconds: secondsSince(startedAt) }),
     )
+    return this.#keepRunning(id, finished)
   }
 
   #keepRunning(

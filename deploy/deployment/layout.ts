@@ -21,6 +21,9 @@ export interface Layout {
   readonly hosts: string
   /** Of the databases of each cell's OVN, a folder per cell. */
   readonly ovn: string
+  /** The configuration of Prometheus, and in `targets` a file of each program that it reads. */
+  readonly monitoring: string
+  readonly targets: string
 }
 
 export function layoutIn(home: string = homeDirectory): Layout {
@@ -38,6 +41,8 @@ export function layoutIn(home: string = homeDirectory): Layout {
     images: join(home, 'images'),
     hosts: join(home, 'hosts'),
     ovn: join(home, 'ovn'),
+    monitoring: join(home, 'monitoring'),
+    targets: join(home, 'monitoring', 'targets'),
   }
 }
 

@@ -34,6 +34,7 @@ export async function startHost(
       imageUrl: host.imageUrl,
       caFile,
       stateDirectory: join(layout.hosts, host.name),
+      metricsTargets: layout.targets,
       driver: state.driver.name,
       driverSettings: settings.get(host.id) ?? {},
     },

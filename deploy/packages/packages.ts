@@ -131,6 +131,7 @@ export type Purpose =
   | 'faults'
   | 'control-plane'
   | 'ceph'
+  | 'monitoring'
   | 'release'
 
 export interface Package {
@@ -197,6 +198,8 @@ export const PACKAGES: readonly Package[] = [
   ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
   ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),
   ...CEPH_LIBRARIES.map((name): Package => ({ name, purpose: 'ceph' })),
+  // It would start a service of the machine. Its program needs nothing of the packages that its page does.
+  { name: 'prometheus', purpose: 'monitoring', program: 'promtool', isUnpacked: true },
   { name: 'umoci', purpose: 'release', program: 'umoci' },
   { name: 'runc', purpose: 'release', program: 'runc' },
   { name: 'mmdebstrap', purpose: 'release', program: 'mmdebstrap' },

@@ -17,6 +17,7 @@ export interface CellFiles {
   readonly ovn: { readonly northbound: string; readonly southbound: string } | undefined
   /** PEM of further trusted certificates; undefined: only those of the machine. */
   readonly caFile: string | undefined
+  readonly metricsTargets: string
   /** Logs that it keeps within a size; undefined: another program does. */
   readonly serviceLogs: readonly string[] | undefined
 }
@@ -29,7 +30,7 @@ export function cellProgram(
   const { uplink, ovn, caFile } = files
   const name = `cell-${cell.name}`
   // Operators may name more gateways than this machine knows.
-  const wanted = { CELL_IMAGE_URL: files.imageUrls, ...chosen }
+  const wanted = { CELL_IMAGE_URL: files.imageUrls, CELL_METRICS_PORT: '0', ...chosen }
   return {
     name,
     script: 'cells/main.ts',
@@ -40,6 +41,7 @@ export function cellProgram(
       CELL_DATABASE_URL_FILE: files.databaseUrlFile,
       CELL_SECRET_KEY_FILE: files.secretKeyFile,
       CELL_NATS_URL: files.natsUrl,
+      CELL_METRICS_TARGETS: files.metricsTargets,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       CELL_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
       ...(uplink && uplinkSettings(uplink)),

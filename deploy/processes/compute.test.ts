@@ -10,6 +10,7 @@ test('a compute fetches images from the gateways here, or from those that an ope
     natsCredentialsFile: '/creds',
     imageUrl: 'http://127.0.0.1:8774/image',
     stateDirectory: '/state',
+    metricsTargets: '/targets',
     caFile: undefined,
     driver: 'fake',
     driverSettings: {},

@@ -14,6 +14,7 @@ export interface ComputeFiles {
   readonly stateDirectory: string
   /** PEM of further trusted certificates; undefined: only those of the machine. */
   readonly caFile: string | undefined
+  readonly metricsTargets: string
   readonly driver: DriverName
   /** Of the driver's own, by lower-case name. */
   readonly driverSettings: Readonly<Record<string, string>>
@@ -26,7 +27,7 @@ export function computeProgram(
   chosen: ProgramSettings | undefined,
 ): Program {
   // Operators may name more gateways than this machine knows.
-  const wanted = { COMPUTE_IMAGE_URL: files.imageUrl, ...chosen }
+  const wanted = { COMPUTE_IMAGE_URL: files.imageUrl, COMPUTE_METRICS_PORT: '0', ...chosen }
   return {
     name: `compute-${host.name}`,
     script: 'cells/compute/main.ts',
@@ -36,6 +37,7 @@ export function computeProgram(
       COMPUTE_HOST_NAME: host.name,
       COMPUTE_ZONE: cell.name,
       COMPUTE_NATS_URL: files.natsUrl,
+      COMPUTE_METRICS_TARGETS: files.metricsTargets,
       COMPUTE_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       ...(files.natsAccountSeedFile && {
         COMPUTE_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,

@@ -20,6 +20,9 @@ export interface GatewayFiles {
   readonly natsSystemSeedFile: string
   readonly secretKeyFile: string
   readonly imageDirectory: string
+  /** With which monitoring reads its metrics, unless an operator chose another. */
+  readonly metricsTokenFile: string
+  readonly metricsTargets: string
   /** Logs that it keeps within a size; undefined: another program does. */
   readonly serviceLogs: readonly string[] | undefined
 }
@@ -29,10 +32,12 @@ export function gatewayProgram(
   gateway: GatewayRecord,
   files: GatewayFiles,
 ): Program {
+  const isTokenChosen = state.settings?.['GATEWAY_METRICS_TOKEN'] !== undefined
+  const token = isTokenChosen ? {} : { GATEWAY_METRICS_TOKEN_FILE: files.metricsTokenFile }
   return {
     name: gateway.name,
     script: 'gateway/main.ts',
-    settings: settingsFor('GATEWAY_', state.settings, {
+    settings: settingsFor('GATEWAY_', { ...token, ...state.settings }, {
       GATEWAY_PROCESS: gateway.name,
       GATEWAY_PORT: String(gateway.port),
       GATEWAY_REGION: state.region,
@@ -46,6 +51,7 @@ export function gatewayProgram(
       GATEWAY_NATS_SYSTEM_SEED_FILE: files.natsSystemSeedFile,
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
+      GATEWAY_METRICS_TARGETS: files.metricsTargets,
       ...(files.tls === undefined ? {} : tlsSettings(files.tls)),
       ...(files.serviceLogs && { GATEWAY_SERVICE_LOGS: files.serviceLogs.join(',') }),
       ...passedOn(process.env, 'GATEWAY_RETENTION_'),

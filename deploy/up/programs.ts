@@ -6,6 +6,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
 import { certificateFile } from '../join/uplink.ts'
+import { metricsTokenFile } from '../monitoring/write-monitoring.ts'
 import { accountSeedFile } from '../nats/nats-keys.ts'
 import type { Nats } from '../nats.ts'
 import { cloudSettings } from '../nested/cloud-login.ts'
@@ -46,6 +47,7 @@ export async function serverPrograms(
 ): Promise<readonly Program[]> {
   const { nats, credentials, databases } = wiring
   const secretKeyFile = await gatewayKeyFile(layout)
+  const tokenFile = await metricsTokenFile(layout)
   const gateways = state.gateways.map((gateway, nth) =>
     gatewayProgram(state, gateway, {
       tls: nth === 0 ? tlsFiles(layout, state) : undefined,
@@ -59,6 +61,8 @@ export async function serverPrograms(
       natsSystemSeedFile: accountSeedFile(layout.nats, 'system'),
       secretKeyFile,
       imageDirectory: layout.images,
+      metricsTokenFile: tokenFile,
+      metricsTargets: layout.targets,
       serviceLogs: nth === 0 ? serviceLogs(layout) : undefined,
     }),
   )
@@ -85,6 +89,7 @@ export async function cellPrograms(
           imageUrls: imageUrls(state, nth),
           uplink,
           ovn: network?.centrals.get(cell.id),
+          metricsTargets: layout.targets,
           caFile: existsSync(ca) ? ca : undefined,
           // With several gateways, the first one does this.
           serviceLogs: nth === 0 && uplink !== undefined ? serviceLogs(layout) : undefined,
@@ -118,6 +123,7 @@ export function computePrograms(
         imageUrl: imageUrls(state, nth),
         caFile: existsSync(ca) ? ca : undefined,
         stateDirectory: join(layout.hosts, host.name),
+        metricsTargets: layout.targets,
         driver: cell.cloud === undefined ? state.driver.name : 'nested',
         driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
       },

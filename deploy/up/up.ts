@@ -23,6 +23,7 @@ import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { type Mariadb, startMariadb } from '../mariadb.ts'
+import { writeMonitoring } from '../monitoring/write-monitoring.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
 import { keepHostRoute, startNetwork } from '../ovn/deployment-network.ts'
@@ -154,6 +155,7 @@ async function startAll(
     ])
     const { region, exposed } = planned
     const remote = exposed && `https://${exposed.address}:${exposed.port}`
+    await writeMonitoring(layout)
     writeCloudsFile(layout, { local: endpointOf(planned), remote, region })
     const present = await fillDatabase(layout, planned, { nats, databases }, progress)
     progress('Starting gateways and cells ...')
@@ -243,7 +245,8 @@ async function plan(
 /** Afterwards nothing of the deployment runs or is left; unpacked programs and built guests stay. */
 async function removeDeployment(layout: Layout, progress: Progress): Promise<void> {
   await bringDown(layout, progress)
-  const own = [layout.stateFile, layout.cloudsFile, layout.mariadb, layout.nats, layout.secrets]
+  const { stateFile, cloudsFile, mariadb, nats, secrets, monitoring } = layout
+  const own = [stateFile, cloudsFile, mariadb, nats, secrets, monitoring]
   for (const path of [
     ...own,
     layout.logs,

@@ -37,6 +37,7 @@ interface Lane {
   readonly parallelMax: number
   /** How long a request has taken lately, in the mean. */
   meanMs: number
+  refused: number
 }
 
 /** The connection of a request. */
@@ -65,7 +66,7 @@ export class Admission {
         waitingPerAccountMax: waitingMax,
         refusal: () => this.#refusal(lane),
       })
-      const lane: Lane = { kind, queue, parallelMax, meanMs: 0 }
+      const lane: Lane = { kind, queue, parallelMax, meanMs: 0, refused: 0 }
       return lane
     }
     this.#lanes = {
@@ -99,10 +100,14 @@ export class Admission {
     }
   }
 
-  /** How many requests are handled, and how many wait. */
-  count(kind: WorkKind): { readonly running: number; readonly waiting: number } {
-    const { running, waiting } = this.#lanes[kind].queue
-    return { running, waiting }
+  /** How many requests are handled, how many wait, and how many were refused since the start. */
+  count(kind: WorkKind): {
+    readonly running: number
+    readonly waiting: number
+    readonly refused: number
+  } {
+    const { queue, refused } = this.#lanes[kind]
+    return { running: queue.running, waiting: queue.waiting, refused }
   }
 
   async #turn(
@@ -123,7 +128,9 @@ export class Admission {
     }
   }
 
-  #refusal({ kind, queue, parallelMax, meanMs }: Lane): TooManyRequests {
+  #refusal(lane: Lane): TooManyRequests {
+    const { kind, queue, parallelMax, meanMs } = lane
+    lane.refused += 1
     const waitMs = (meanMs * (queue.waiting + queue.running)) / parallelMax
     const retryS = Math.min(RETRY_S.max, Math.max(RETRY_S.min, Math.ceil(waitMs / 1_000)))
     return new TooManyRequests(

@@ -119,6 +119,20 @@ export class CellRegistry implements AsyncDisposable {
     return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
 
+  /** The last heartbeat of the cell, and its age; undefined before the first to this gateway. */
+  heardOf(id: CellId):
+    | (Pick<CellHeartbeat, 'incarnation' | 'position' | 'at'> & {
+        ageMs: number
+        receivedAt: number
+      })
+    | undefined {
+    const last = this.#heartbeats.get(id)
+    if (last === undefined) return undefined
+    const { incarnation, position, at } = last.beat
+    const ageMs = this.#options.clock.elapsed() - last.elapsedAt
+    return { incarnation, position, at, ageMs, receivedAt: last.at }
+  }
+
   /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
     const last = this.#heartbeats.get(id)

@@ -6,6 +6,9 @@ import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import { HeardSite } from './site.ts'
 import { Trace } from './trace.ts'
 
+/** The event of a build, as Nova's computes name it, which clients know. */
+export const BUILD_EVENT = 'compute__do_build_and_run_instance'
+
 /** A step of work on a server, as `server event show` lists it. */
 export const ActionEvent = Type.Object({
   serverId: Uuid,

@@ -87,7 +87,7 @@ async function listed(): Promise<readonly Reported[]> {
 }
 
 async function stuckCount(): Promise<string | undefined> {
-  const metrics = await gateway.metrics.registry.metrics()
+  const metrics = await gateway.federationMetrics.text()
   return /^weir_stuck_operations (\d+)$/m.exec(metrics)?.[1]
 }
 

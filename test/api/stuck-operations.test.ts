@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => api?.[Symbol.asyncDispose]())
 
 test("a stuck saga is listed, counted and has an event with its reason, and continues at an operator's request", async () => {
-  const { compute, metrics } = api.gateway
+  const { compute, federationMetrics } = api.gateway
   const serverId = newId<InstanceId>()
   const params = { serverId, operationId: newId<string>(), requester: null }
   const { id, finished } = await compute.sagas.start(broken, {
@@ -51,7 +51,7 @@ test("a stuck saga is listed, counted and has an event with its reason, and cont
   expect(await finished).toBe('stuck')
   const why = 'step broken could not be undone: The disk is gone.'
   const stuckCount = async () =>
-    /^weir_stuck_operations (\d+)$/m.exec(await metrics.registry.metrics())?.[1]
+    /^weir_stuck_operations (\d+)$/m.exec(await federationMetrics.text())?.[1]
 
   const listed = async () => {
     const { body } = await ask('GET', '/operations?state=failed')

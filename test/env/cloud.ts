@@ -109,10 +109,10 @@ export class Cloud implements AsyncDisposable {
     return await client.token()
   }
 
-  /** The metrics of the first gateway, as text. */
-  async metrics(): Promise<string> {
+  /** The metrics of the first gateway, as text; `of` = '/federation': those of the whole cloud. */
+  async metrics(of: '' | '/federation' = ''): Promise<string> {
     const headers = { 'x-auth-token': await this.as('admin').token() }
-    return (await fetch(`${this.endpoints[0]}/metrics`, { headers })).text()
+    return (await fetch(`${this.endpoints[0]}/metrics${of}`, { headers })).text()
   }
 
   /** Afterwards the token's time is up. */

@@ -19,7 +19,7 @@ afterAll(() => owned.disposeAsync())
 
 /** How many servers the gateway says are missing in a cell. */
 async function missing(): Promise<number> {
-  const text = await cloud.metrics()
+  const text = await cloud.metrics('/federation')
   return Number(/^weir_index_missing_servers\{cell="north"\} (\d+)$/m.exec(text)?.[1] ?? Number.NaN)
 }
 

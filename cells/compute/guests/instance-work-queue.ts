@@ -57,6 +57,12 @@ export class InstanceWorkQueue implements AsyncDisposable {
     return Promise.race([running.answer, working]).finally(() => waiting.abort(WOKEN))
   }
 
+  /** How many jobs run, and how many wait for another job on their instance. */
+  get depth(): { readonly running: number; readonly waiting: number } {
+    const running = this.#queues.size
+    return { running, waiting: this.#byOperation.size - running }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#queues.values()].flat().map(({ answer }) => answer))

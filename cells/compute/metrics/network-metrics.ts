@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { errorFields, type Logger } from '#common/log.ts'
 import type { InterfaceCounters, NetworkStatistics } from '#drivers/network-statistics.ts'
 import type { MetadataStore } from '../metadata/metadata-store.ts'
 
@@ -16,12 +17,14 @@ type Guests = Pick<MetadataStore, 'guests'>
 
 /**
  * Afterwards `update` sets the counters of the registry to those of the host's switch. They name the ports of guests
- * that the host has, and the hosts to which it has tunnels, and nothing that a user chooses.
+ * that the host has, and the hosts to which it has tunnels, and nothing that a user chooses. While the switch does not
+ * answer they have no series.
  */
 export function networkMetrics(
   registry: Registry,
   statistics: NetworkStatistics,
   guests: Guests,
+  log: Logger,
 ): { update(): Promise<void> } {
   const registers = [registry]
   const counter = (about: 'port' | 'tunnel', labels: readonly string[]) =>
@@ -41,6 +44,15 @@ export function networkMetrics(
     labelNames: ['remote_host', 'remote_address'],
     registers,
   })
+  const isRead = new Gauge({
+    name: 'weir_host_switch_up',
+    help: 'Whether Open vSwitch answered when its counters were last read',
+    registers,
+  })
+  const read = () =>
+    statistics.read(AbortSignal.timeout(READ_MS)).catch((error: unknown) => {
+      log.warn(errorFields(error), 'counters of the switch could not be read')
+    })
   const set = (
     counters: ReadonlyMap<keyof InterfaceCounters, Counter>,
     labels: Readonly<Record<string, string>>,
@@ -50,8 +62,10 @@ export function networkMetrics(
   }
   return {
     update: async () => {
-      const { ports, tunnels } = await statistics.read(AbortSignal.timeout(READ_MS))
+      const counted = await read()
       for (const metric of [...ofPorts.values(), ...ofTunnels.values(), up]) metric.reset()
+      isRead.set(counted === undefined ? 0 : 1)
+      const { ports, tunnels } = counted ?? { ports: [], tunnels: [] }
       const placeOf = placesOf(guests)
       for (const { portId, received, sent } of ports) {
         const place = placeOf.get(portId)

@@ -1,3 +1,4 @@
+import { type Measure, measure } from '#common/metrics/measure.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
@@ -17,6 +18,9 @@ export interface ChoiceSources {
   /** From 0 to below 1; breaks ties. */
   readonly random: () => number
 }
+
+/** Choices by which servers are placed; dry runs are not among them. */
+export const choiceMeasure: Measure<Trace> = measure('choice of a cell')
 
 const EXAMPLES_MAX = 5
 const SCORES_MAX = 10

@@ -18,6 +18,7 @@ import {
 import type { ComputeDeps } from '../compute.ts'
 import { applyRows, endedWork } from './apply-rows.ts'
 import { FeedQueue, readBatch } from './feed-queue.ts'
+import { appliedMeasure } from './measures.ts'
 import { resync } from './resync.ts'
 
 export interface CellFeedOptions {
@@ -277,6 +278,7 @@ export class CellFeed implements AsyncDisposable {
     this.#at = next
     for (const work of endedWork(rows))
       deps.log.info({ cell: cell.name, ...work }, 'server work ended')
+    appliedMeasure.report({ cell: cell.name, rows })
     if (applied.hasNotBuilt) onNotBuilt()
   }
 }

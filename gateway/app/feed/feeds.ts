@@ -78,7 +78,7 @@ export class Feeds implements AsyncDisposable {
       if ((report['rows'] ?? 0) > 0) onApplied()
       return report
     }
-    const reconciler = { name: `feed of ${name}`, everyMs: EVERY_MS, round }
+    const reconciler = { name: `feed of ${name}`, kind: 'feed', everyMs: EVERY_MS, round }
     const running = new RunningReconciler(reconciler, deps.clock, deps.log)
     this.#feeds.set(id, { feed, running })
   }

@@ -10,7 +10,7 @@ import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
-import { chooseCell } from '../cells/choose-cell.ts'
+import { choiceMeasure, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
@@ -61,6 +61,7 @@ export async function assignNextCell(
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await lockSpanningNetworks(tx, cells, networks)
   const choice = chooseCell(cells, await cellRequest(tx, required, cells, tried), sources)
+  choiceMeasure.report(choice.trace)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
     serverId,

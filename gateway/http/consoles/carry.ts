@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from 'ws'
 import { isFailure } from '#common/errors.ts'
 import type { ConsolePipe } from '../../app/consoles/console-pipe.ts'
-import type { ConsoleMetrics } from './console-metrics.ts'
+import type { ConsoleMetrics } from '../../metrics/console-metrics.ts'
 
 /** A browser that takes nothing, or does not answer a ping, for so long is gone. */
 const STALL_MAX_MS = 30_000

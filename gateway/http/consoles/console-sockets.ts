@@ -6,12 +6,12 @@ import { errorFields } from '#common/log.ts'
 import type { ConsolePipe } from '../../app/consoles/console-pipe.ts'
 import { openConsole } from '../../app/consoles/open-console.ts'
 import type { Gateway } from '../../context.ts'
+import type { ConsoleMetrics } from '../../metrics/console-metrics.ts'
 import { isBusPath } from '../bus-sockets.ts'
 import { faultOf } from '../faults.ts'
 import { isEncrypted } from '../http-input.ts'
 import type { LinksSource } from '../links.ts'
 import { carry } from './carry.ts'
-import type { ConsoleMetrics } from './console-metrics.ts'
 
 /** Where the pages of consoles find their bytes. */
 const PATH = '/console/socket'

@@ -1,4 +1,4 @@
-import { LAG_PRECISION_MS } from '#gateway/metrics.ts'
+import { LAG_PRECISION_MS } from '#common/metrics/program-metrics.ts'
 import { closedLoop } from '../closed-loop.ts'
 import { Connection } from '../connection.ts'
 import type { Product } from '../product.ts'

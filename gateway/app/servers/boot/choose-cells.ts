@@ -5,7 +5,7 @@ import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
-import { type CellChoice, chooseCell } from '../../cells/choose-cell.ts'
+import { type CellChoice, choiceMeasure, chooseCell } from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 
@@ -76,6 +76,7 @@ async function chooseAmong(
   let left = cells
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
+    choiceMeasure.report(choice.trace)
     choices.push(choice)
     if (choice.chosen !== undefined) request = withServerIn(request, required, choice.chosen)
     left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, required) : cell))

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client'
-import type { ObserveS3 } from './s3/s3-client.ts'
+import type { ObserveS3 } from '../s3/s3-client.ts'
 
 /** Afterwards the metrics count the requests to an image store that is an S3, as they are observed. */
 export function observeImageStore(registry: Registry): ObserveS3 {

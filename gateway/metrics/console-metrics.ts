@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { ConsoleKind } from '../../app/consoles/console-session.ts'
+import type { ConsoleKind } from '../app/consoles/console-session.ts'
 
 export interface ConsoleMetrics {
   opened(kind: ConsoleKind): void

@@ -1,4 +1,6 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Histogram, type Registry } from 'prom-client'
+import { programMetrics } from '#common/metrics/program-metrics.ts'
+import { countPlacement } from './placement-metrics.ts'
 
 /** Distinct label sets kept; what comes beyond is counted with its microversion named `other`. */
 const SERIES_MAX = 2_000
@@ -12,19 +14,18 @@ export interface Observation {
   readonly microversion: string
 }
 
-/** How often the event loop's lag is looked at: each look wakes the process, also one that has nothing to do. */
-export const LAG_PRECISION_MS = 200
-
 /** The metrics of one gateway; each gateway in a process has its own registry. */
-export interface Metrics {
+export interface Metrics extends Disposable {
   readonly registry: Registry
   /** `startedAt` is a `performance.now()`. */
   observe(observation: Observation, startedAt: number): void
 }
 
-export function createMetrics(): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS })
+/** `process`: the gateway's name. */
+export function createMetrics(process: string): Metrics {
+  const owned = new DisposableStack()
+  const { registry } = owned.use(programMetrics({ program: 'gateway', process }))
+  owned.use(countPlacement(registry))
   const duration = new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Time from a request to its answer',
@@ -45,5 +46,6 @@ export function createMetrics(): Metrics {
         (performance.now() - startedAt) / 1000,
       )
     },
+    [Symbol.dispose]: () => owned.dispose(),
   }
 }
