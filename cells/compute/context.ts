@@ -92,8 +92,8 @@ export async function startCompute(
   const { images } = parts
   const environment = { owner: { cellId, hostId }, stateDirectory: config.stateDirectory, images }
   const measuring = await openMetrics(owned, config)
-  const plain = await parts.createDriver(environment, log)
-  const driver = owned.use(measuring === undefined ? plain : measuring.driver(plain))
+  const plain = owned.use(await parts.createDriver(environment, log))
+  const driver = measuring?.driver(plain) ?? plain
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workQueue = await openWorkQueue(owned, config.stateDirectory, log)

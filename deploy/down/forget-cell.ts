@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { targetFile } from '#common/metrics/target-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { lockDeployment } from '../deployment/lock.ts'
 import { type CellRecord, type DeploymentState, loadState, saveState } from '../deployment/state.ts'
@@ -63,7 +64,15 @@ async function takeOut(
   await stopHosts(layout, { ...state, cells: [cell] })
   await stopCellNetwork(layout, cell.name)
   await clean(cell)
+  for (const program of targetsOf(cell))
+    rmSync(targetFile(layout.targets, program), { force: true })
   saveState(layout, without)
+}
+
+/** Its programs, as they name themselves to monitoring. */
+function targetsOf({ name: cell, hosts }: CellRecord) {
+  const computes = hosts.map(({ name: process }) => ({ program: 'compute', process }))
+  return [{ program: 'cell', process: `cell-${cell}` }, ...computes]
 }
 
 /** Afterwards no program of the cell runs. Returns the deployment without the cell and its programs. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { waitFor } from '#common/wait-for.ts'
+import { programPath } from '#deploy/process/find-program.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
 import { type PageScript, pageScript } from './page-script.ts'
@@ -86,9 +87,16 @@ const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
 })
 
 const MONITORING = pageScript('docs/how-to/monitoring.md', {
-  "curl -H 'Authorization: Bearer choose-a-long-text' http://127.0.0.1:8774/metrics": {
-    shows: /^weir_stuck_operations 0$/m,
+  'prometheus --config.file=.weir/monitoring/prometheus.yaml --storage.tsdb.path=.weir/monitoring/data --web.listen-address=127.0.0.1:9090':
+    {
+      typed: `${programPath('prometheus')} --config.file=.weir/monitoring/prometheus.yaml --storage.tsdb.path=.weir/monitoring/data --web.listen-address=127.0.0.1:0`,
+      until: /Server is ready to receive web requests/,
+    },
+  "curl -s 'http://127.0.0.1:9090/api/v1/query?query=weir_cell_up'": {
+    notTyped: 'The Prometheus before it has ended; test/api/monitoring.test.ts asks a running one.',
   },
+  'curl -s -H "Authorization: Bearer $(cat .weir/secrets/metrics.token)" http://127.0.0.1:8774/metrics/federation':
+    { shows: /^weir_stuck_operations 0$/m },
   './weir server list --status ERROR -o json': { shows: /^\[\]$/m },
   './weir operation list --state failed -o json': { shows: /^\[\]$/m },
   './weir cell list -o json': { shows: /"name": "north"/ },

@@ -8,7 +8,7 @@ const CALL_S = [0.01, 0.05, 0.25, 1, 5, 20, 60, 300]
 type Observe = (method: string, result: string, seconds: number) => void
 type Method = (...args: readonly unknown[]) => unknown
 
-/** The same driver, whose calls the registry counts by method and result; parts of it are named before their methods. */
+/** The same driver, whose calls the registry counts by method and result; parts of it are named before their methods. It is disposed of by itself. */
 export function measuredDriver(driver: Driver, registry: Registry): Driver {
   const duration = new Histogram({
     name: 'weir_driver_call_duration_seconds',
@@ -29,8 +29,7 @@ function measured<T extends object>(target: T, prefix: string, observe: Observe)
   return new Proxy(target, {
     get: (_, property) => {
       const value: unknown = Reflect.get(target, property, target)
-      if (typeof property === 'symbol')
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      if (typeof property === 'symbol') return value
       if (typeof value !== 'function' && !isPart(value)) return value
       if (!known.has(property)) known.set(property, wrapped(value, `${prefix}${property}`))
       return known.get(property)

@@ -45,6 +45,10 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
   process.exitCode = failedChecks.length > 0 ? 1 : code
 }
 
+const USUAL = [
+  ...(['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients'] as const),
+  ...(['control-plane', 'monitoring'] as const),
+] as const
 const LARGE = ['ansible', 'browser', 'ceph', 'ironic', 'keystone', 'release'] as const
 
 /**
@@ -55,10 +59,7 @@ async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
     const large = isAll ? LARGE : []
-    await installPackages(
-      ['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients', 'control-plane', ...large],
-      progress,
-    )
+    await installPackages([...USUAL, ...large], progress)
   } catch (error) {
     if (must || !isFailure(error, 'unavailable')) throw error
     say(`Not tested against real hypervisors and clients: ${error.message}`)

@@ -13,6 +13,7 @@ import { type ListFigures, measureLists } from './measure-lists.ts'
 import type { Options } from './options.ts'
 import { makeProject, type Project } from './project.ts'
 import { type ChoiceFigures, readChoices } from './read-choices.ts'
+import { type MetricsFigures, readMetrics } from './read-metrics.ts'
 
 /** Everything one run found out. */
 export interface Results {
@@ -33,6 +34,8 @@ export interface Results {
   /** While servers change in all cells, at rates that stay the same. */
   readonly feed: readonly FeedFigures[]
   readonly join: JoinFigures
+  /** With all servers. */
+  readonly metrics: MetricsFigures
 }
 
 /** What the parts of a run work with. */
@@ -84,6 +87,7 @@ export async function measureFederation(
   progress('Changing servers at a steady rate ...')
   const feed = await measureFeed(product, inAll.cells, processes)
   const choices = await readChoices(product, inAll.project)
+  const metrics = await readMetrics(admin)
   progress('Letting more cells in, and one join ...')
   const { session: member } = inAll.project
   const serverId = await someServer(member)
@@ -102,6 +106,7 @@ export async function measureFederation(
     idleWithAll,
     feed,
     join,
+    metrics,
   }
 }
 

@@ -19,6 +19,7 @@ export function report(results: Results): readonly string[] {
     ...lists(results),
     '',
     ...choices(results),
+    ...metrics(results),
     '',
     ...idle(results),
     '',
@@ -51,6 +52,15 @@ function choices({ choices }: Results): readonly string[] {
   const { p50Ms, p99Ms, maxMs } = choices
   return [
     `choice of a cell: p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms, of ${choices.choices}; ${choices.cells} cells were chosen`,
+  ]
+}
+
+function metrics({
+  metrics: { readMs, freshMs, knownMs, bytes, series },
+}: Results): readonly string[] {
+  const size = `${series} series, ${(bytes / 1_024).toFixed(0)} KiB`
+  return [
+    `metrics of the federation: ${size}; the database took ${readMs.toFixed(0)} ms; a scrape ${freshMs.toFixed(0)} ms, and ${knownMs.toFixed(0)} ms within five seconds of another`,
   ]
 }
 

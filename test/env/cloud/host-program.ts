@@ -31,6 +31,7 @@ export async function hostProgram(
       COMPUTE_DRIVER: 'fake',
       COMPUTE_DRIVER_HOSTNAME: host.name,
       COMPUTE_LOG_LEVEL: 'error',
+      ...options.compute,
       ...Object.fromEntries(
         Object.entries(options.driver ?? {}).map(([name, value]) => [
           `COMPUTE_DRIVER_${name.toUpperCase()}`,

@@ -11,6 +11,8 @@ export interface CloudOptions {
   /** More settings of every gateway, and of every cell process. */
   readonly gateway?: Readonly<Record<string, string>>
   readonly cell?: Readonly<Record<string, string>>
+  /** The same of every host. */
+  readonly compute?: Readonly<Record<string, string>>
   /** Which programs run as processes of their own. */
   readonly outside?: readonly ('gateway' | 'cell')[]
   /** Other services than those of the whole run: to kill them. */
