@@ -18,6 +18,8 @@ import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
+import { AllGateways } from './app/federation/all-gateways.ts'
+import { ownHealth } from './app/federation/own-health.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import type { TokenVerifier } from './app/identity/token-verifier.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -58,6 +60,7 @@ export interface Gateway extends AsyncDisposable {
   readonly refusals: RefusalLog
   readonly metrics: Metrics
   readonly federationMetrics: FederationMetrics
+  readonly gateways: AllGateways
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
@@ -132,6 +135,7 @@ export async function createGateway(
   const admission = new Admission(config.admission, systemClock)
   const certificate = openCertificate(parts, config, log)
   observe(metrics, config, { db, nats, admission, certificate })
+  const gateways = parts.use(openHealth(config, { db, nats, log, certificate, compute }))
   const verifier = openVerifier(parts, config) ?? identity
   const site = await openSite(parts, config, { db, log, compute, generation })
 
@@ -141,6 +145,7 @@ export async function createGateway(
     log,
     refusals: new RefusalLog(log),
     metrics,
+    gateways,
     federationMetrics: federationMetrics(compute, config.externalIdentity === undefined),
     version: readRelease(),
     db,
@@ -199,6 +204,18 @@ function observe(
   observeAdmission(registry, admission)
   const credentialFiles = { bus: natsCredentialsFile, system: natsOperator?.systemCredentialsFile }
   expiryMetrics(registry, { certificates: { https: certificate }, credentialFiles })
+}
+
+/** What gateways tell each other of themselves. */
+function openHealth(
+  config: GatewayConfig,
+  { compute, ...parts }: Pick<Gateway, 'db' | 'nats' | 'log' | 'certificate' | 'compute'>,
+): AllGateways {
+  const { processName: gateway, natsCredentialsFile: bus, natsOperator } = config
+  const credentialFiles = { bus, system: natsOperator?.systemCredentialsFile }
+  const looked = { ...parts, clock: systemClock, gateway, release: readRelease(), credentialFiles }
+  const { nats, log } = parts
+  return new AllGateways({ nats, log, own: () => ownHealth(looked), peers: () => compute.peers() })
 }
 
 interface ComputeParts {

@@ -465,6 +465,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/health": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The state of gateways, database, bus, cells, queues, certificates, releases and clocks.
+         * @description Everything is looked at when it is asked for, which takes up to five seconds where something does not answer. The status of the answer is 200 also where something failed.
+         */
+        readonly get: operations["showHealth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/images/{image}/caches": {
         readonly parameters: {
             readonly query?: never;
@@ -1187,6 +1207,11 @@ export interface components {
             readonly power_state: string | null;
             readonly message: string | null;
         };
+        /**
+         * @description degraded: it works, and an operator should look.
+         * @enum {string}
+         */
+        readonly HealthStatus: "ok" | "degraded" | "failed";
         /** @description A host has the image, so that its next server from this image need not wait for the content. */
         readonly ImageCopy: {
             /** Format: uuid */
@@ -1453,6 +1478,7 @@ export type Operation = components['schemas']['Operation'];
 export type AuditRecord = components['schemas']['AuditRecord'];
 export type OperatedServer = components['schemas']['OperatedServer'];
 export type Event = components['schemas']['Event'];
+export type HealthStatus = components['schemas']['HealthStatus'];
 export type ImageCopy = components['schemas']['ImageCopy'];
 export type CachedImage = components['schemas']['CachedImage'];
 export type Intent = components['schemas']['Intent'];
@@ -2429,6 +2455,38 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showHealth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One word and a reason for everything that was looked at. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly status: components["schemas"]["HealthStatus"];
+                        readonly checks: readonly {
+                            /** @enum {string} */
+                            readonly kind: "gateway" | "database" | "bus" | "cell" | "feed" | "queue" | "operations" | "certificate" | "credential" | "release" | "clock";
+                            /** @description The gateway, server, cell, queue or program. */
+                            readonly name: string;
+                            readonly status: components["schemas"]["HealthStatus"];
+                            readonly reason: string;
+                        }[];
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };

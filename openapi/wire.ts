@@ -68,6 +68,11 @@ export function peersSubject(): string {
   return `gateway.v${WIRE_VERSION}.peers`
 }
 
+/** Between gateways: each answers what it finds of itself. */
+export function healthSubject(): string {
+  return `gateway.v${WIRE_VERSION}.health`
+}
+
 /** Between gateways: answered by the one with this incarnation, as long as it is on the bus. */
 export function aliveSubject(incarnation: string): string {
   return `gateway.v${WIRE_VERSION}.alive.${incarnation}`

@@ -8,7 +8,6 @@ import {
   statementMeasure,
 } from './measures.ts'
 
-const MS_PER_S = 1_000
 const QUICK_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
 const LONG_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900]
 
@@ -86,6 +85,6 @@ function countRounds(registry: Registry): Disposable {
     rounds.inc({ reconciler })
     took.inc({ reconciler }, seconds)
     if (isFailed) failures.inc({ reconciler })
-    else succeeded.set({ reconciler }, Date.now() / MS_PER_S)
+    else succeeded.setToCurrentTime({ reconciler })
   })
 }

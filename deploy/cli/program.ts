@@ -40,7 +40,7 @@ export function createProgram(operator: Operator): Command {
   program.commandsGroup(DEPLOYMENT)
   addUpCommand(program)
   addDownCommand(program)
-  addStatusCommand(program)
+  addStatusCommand(program, operator)
   addLogsCommand(program)
   addEnvCommand(program)
   addSshCommand(program)

@@ -19,7 +19,7 @@ import { throttle } from './events/throttle.ts'
 import { Feeds } from './feed/feeds.ts'
 import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
-import { Peers } from './peers.ts'
+import { type KnownPeer, Peers } from './peers.ts'
 import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
@@ -73,6 +73,8 @@ export interface RunningCompute extends Compute, AsyncDisposable {
   /** To be called when the bus is back. */
   reconnected(): void
   status(): readonly ReconcilerStatus[]
+  /** The other gateways. */
+  peers(): readonly KnownPeer[]
 }
 
 /** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
@@ -131,11 +133,12 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
   const onAway = takeOver(db, adoptWork, () => recovery.nudge())
   const incarnation = sagas.lease.holder
-  parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
+  const peers = parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
+    peers: () => peers.known(),
     status: () => [
       ...[recovery, retries, numbering, ...woken, ...toHosts, networks, ...others].map((each) =>
         each.status(),

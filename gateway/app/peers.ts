@@ -30,6 +30,16 @@ const ANSWER_LIMIT_MS = 1_000
 /** One that introduces itself no more and answers nothing, but is on the bus: its leases run out. */
 const FORGET_MS = 30_000
 
+/** Another gateway. */
+export interface KnownPeer {
+  readonly name: string
+  /** Since when it has been away from the bus, in milliseconds; undefined: it is there. */
+  readonly leftMs: number | undefined
+}
+
+/** How long one that has left is still named. */
+const NAMED_MS = 600_000
+
 interface Peer {
   readonly incarnation: string
   announcedAt: number
@@ -48,6 +58,8 @@ interface Peer {
 export class Peers implements AsyncDisposable {
   readonly #options: PeersOptions
   readonly #peers = new Map<string, Peer>()
+  /** When each that was forgotten had been there last. */
+  readonly #left = new Map<string, number>()
   readonly #stop = new AbortController()
   readonly #loop: Promise<void>
   readonly #endSubscriptions: () => void
@@ -71,6 +83,16 @@ export class Peers implements AsyncDisposable {
     this.#loop = this.#run()
   }
 
+  /** Those on the bus, and those that left it within the last ten minutes. */
+  known(): readonly KnownPeer[] {
+    const now = this.#options.clock.elapsed()
+    for (const [name, at] of this.#left) if (now - at > NAMED_MS) this.#left.delete(name)
+    const present = [...this.#peers].map(([name, { awaySince }]) => {
+      return { name, leftMs: awaySince === undefined ? undefined : now - awaySince }
+    })
+    return [...present, ...[...this.#left].map(([name, at]) => ({ name, leftMs: now - at }))]
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#loop
@@ -82,6 +104,7 @@ export class Peers implements AsyncDisposable {
     const name = rest.join(' ')
     if (incarnation === undefined || name === '' || name === this.#options.processName) return
     const announcedAt = this.#options.clock.elapsed()
+    this.#left.delete(name)
     const known = this.#peers.get(name)
     if (known?.incarnation === incarnation) {
       known.announcedAt = announcedAt
@@ -141,6 +164,8 @@ export class Peers implements AsyncDisposable {
 
   /** Until it introduces itself again. */
   #forget(name: string, peer: Peer): void {
-    if (this.#peers.get(name) === peer) this.#peers.delete(name)
+    if (this.#peers.get(name) !== peer) return
+    this.#peers.delete(name)
+    this.#left.set(name, peer.awaySince ?? peer.announcedAt)
   }
 }

@@ -17,14 +17,28 @@ export interface Needed {
  * Why this gateway cannot serve all there is, or undefined when it can. It is ready without any cell, and not without the
  * bus: another gateway that has it hears the cells, and serves what this one answers 503.
  */
-export async function unreadiness({ db, nats, log }: Needed): Promise<string | undefined> {
+export async function unreadiness(needed: Needed): Promise<string | undefined> {
+  return (await databaseUnreadiness(needed)) ?? (await busUnreadiness(needed))
+}
+
+/** The same of its database alone. */
+export async function databaseUnreadiness({
+  db,
+  log,
+}: Pick<Needed, 'db' | 'log'>): Promise<string | undefined> {
   try {
-    const lacking = await withDeadline(READY_WAIT_MS, databaseReadiness(db))
-    if (lacking !== undefined) return lacking
+    return await withDeadline(READY_WAIT_MS, databaseReadiness(db))
   } catch (error) {
     log.warn({ error: errorChain(error) }, 'database not ready')
     return 'the database does not answer'
   }
+}
+
+/** The same of the bus alone. */
+export async function busUnreadiness({
+  nats,
+  log,
+}: Pick<Needed, 'nats' | 'log'>): Promise<string | undefined> {
   try {
     await withDeadline(READY_WAIT_MS, nats.rtt())
     return undefined

@@ -126,6 +126,21 @@ export async function appliedPositions(db: Executor): Promise<readonly AppliedPo
   return rows.map((row) => ({ ...row, position: Number(row.position) }))
 }
 
+/** How far a cell said in a heartbeat that its feed is. */
+export interface Heard {
+  readonly incarnation: string
+  readonly position: number
+}
+
+/** Rows that have not been applied; undefined where the cell was not heard, or begins anew. */
+export function lagOf(
+  heard: Heard | undefined,
+  applied: AppliedPosition | undefined,
+): number | undefined {
+  if (heard === undefined || heard.incarnation !== applied?.incarnation) return undefined
+  return Math.max(0, heard.position - applied.position)
+}
+
 /** What a project has of its quota; memory in MiB. */
 export interface ProjectUse {
   readonly projectId: string

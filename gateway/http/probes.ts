@@ -5,7 +5,7 @@ import { bearerOf, isBearer } from '#common/metrics/bearer.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import { isAllowed } from '../app/policy.ts'
 import { SITE_PATH } from '../app/site/ask-sites.ts'
-import { unreadiness } from '../app/unreadiness.ts'
+import { busUnreadiness, databaseUnreadiness, unreadiness } from '../app/unreadiness.ts'
 import type { Gateway } from '../context.ts'
 import type { HeaderReader } from './http-input.ts'
 
@@ -29,6 +29,7 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
       ...(gateway.site?.announcement && { announcement: gateway.site.announcement }),
     }),
   )
+  app.get('/healthcheck', (c) => healthcheck(gateway, c))
   app.get('/version', (c) =>
     c.json({ version: gateway.version, microversions: { min: MIN, max: MAX } }),
   )
@@ -40,6 +41,22 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
     const { federationMetrics } = gateway
     return metricsAnswer(gateway, c, federationMetrics.contentType, () => federationMetrics.text())
   })
+}
+
+/** As oslo.middleware's healthcheck answers: in text, or with details in JSON for clients that accept only that. */
+async function healthcheck(gateway: Gateway, c: Context): Promise<Response> {
+  const [database, bus] = await Promise.all([databaseUnreadiness(gateway), busUnreadiness(gateway)])
+  const reasons = [
+    { class: 'Database', reason: database ?? 'OK', details: '' },
+    { class: 'Bus', reason: bus ?? 'OK', details: '' },
+  ]
+  const isHealthy = database === undefined && bus === undefined
+  const status = isHealthy ? 200 : 503
+  if (c.req.raw.method === 'HEAD') return new Response(null, { status: isHealthy ? 204 : 503 })
+  if (/^application\/json\b/.test(c.req.header('accept') ?? ''))
+    return c.json({ detailed: true, reasons }, status)
+  const failed = reasons.map(({ reason }) => reason).filter((reason) => reason !== 'OK')
+  return c.text(isHealthy ? 'OK' : failed.join('\n'), status)
 }
 
 async function metricsAnswer(

@@ -28,6 +28,8 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'drivers/nested/compute/find-server.ts': 'kept on disk: what was sent before a restart',
   'drivers/nested/destroy.ts': 'kept on disk: what was sent before a restart',
   'drivers/nested/verify/compute-findings.ts': 'it compares the clocks of two clouds',
+  'gateway/app/federation/own-health.ts':
+    'it compares clocks, and certificates end at a time of day',
   'gateway/app/identity/application-credentials.ts': 'a user names a time of day',
   'gateway/app/identity/token-cache.ts': 'a token ends at a time of day, at every gateway',
   'gateway/app/images/image-for-boot.ts': 'a ticket ends at a time of day, at every gateway',

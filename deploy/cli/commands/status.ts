@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
+import { withView } from '#gateway/cli/api-options.ts'
+import type { Operator } from '#gateway/cli/operator.ts'
+import type { ViewOptions } from '#gateway/cli/output/present.ts'
 import { runShown } from '../../checks/run-checks.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { type DeploymentState, existingState } from '../../deployment/state.ts'
@@ -16,13 +19,27 @@ const PID_WIDTH = 8
 const MEMORY_WIDTH = 5
 const EXIT_PARTIAL = 4
 
-export function addStatusCommand(program: Command): void {
-  program
-    .command('status')
+interface StatusOptions extends ViewOptions {
+  readonly cluster?: true
+}
+
+export function addStatusCommand(program: Command, operator: Operator): void {
+  withView(program.command('status'))
+    .option(
+      '--cluster',
+      'Show gateways, database, bus, cells, queues, certificates, releases and clocks instead; exit with 4 when one is not ok',
+    )
     .description(
       'List the processes; exit with 4 if a process or the supervisor does not run, a credential has expired, or the gateway no longer knows this cell or host',
     )
-    .action(async () => {
+    .action(async ({ cluster, ...options }: StatusOptions) => {
+      if (cluster === true) {
+        const { showHealth } = await import('#gateway/cli/health/show-health.ts')
+        await showHealth(operator, options)
+        return
+      }
+      if (options.output !== 'table')
+        throw new Failure('invalid', '--output is for --cluster: ./weir status --cluster -o json')
       const { processStates } = await import('../../status/process-states.ts')
       const { examineCredentials } = await import('../../doctor/examine-credentials.ts')
       const { examineMembership } = await import('../../doctor/examine-membership.ts')

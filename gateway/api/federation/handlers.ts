@@ -4,6 +4,7 @@ import { listAudit } from './audit.ts'
 import { declareCellLost, deleteCell, listCells, showCell, updateCell } from './cells.ts'
 import { listDrivers, showDepth } from './drivers.ts'
 import { listEvents } from './events.ts'
+import { showHealth } from './health.ts'
 import {
   adoptGuest,
   drainHost,
@@ -77,6 +78,7 @@ export const federationHandlers: HandlerTable<operations> = {
   repairServer,
   showCell,
   showChain,
+  showHealth,
   showDepth,
   showHost,
   showNode,

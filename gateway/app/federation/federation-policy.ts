@@ -10,6 +10,7 @@ export const FEDERATION_POLICY = {
   'federation:depth:show': 'reader',
   'federation:drivers:list': 'system-reader',
   'federation:events:list': 'reader',
+  'federation:health:show': 'system-reader',
   'federation:metrics': 'admin',
   'federation:hosts:adopt': 'admin',
   'federation:hosts:drain': 'admin',

@@ -2,22 +2,19 @@ import type { Registry } from 'prom-client'
 import type { CellId } from '#common/ids.ts'
 import { type Sample, sampledGauge } from '#common/metrics/sampled-gauge.ts'
 import type { Cell, Resources } from '../../cell-client/cell.ts'
-import type { AppliedPosition } from '../../db/federation-counts.ts'
+import { type AppliedPosition, type Heard, lagOf } from '../../db/federation-counts.ts'
 
 const BYTES_PER_MIB = 2 ** 20
 const BYTES_PER_GIB = 2 ** 30
 
-/** The last heartbeat that this gateway received of a cell. */
-export interface Heard {
-  readonly incarnation: string
-  readonly position: number
-  /** Milliseconds since then. */
+/** The last heartbeat that this gateway received of a cell, and its age. */
+interface HeardNow extends Heard {
   readonly ageMs: number
 }
 
 export interface CellsRead {
   readonly cells: readonly Cell[]
-  readonly heardOf: (id: CellId) => Heard | undefined
+  readonly heardOf: (id: CellId) => HeardNow | undefined
   readonly applied: readonly AppliedPosition[]
   /** Servers by cell that a full copy of it had not. */
   readonly missing: ReadonlyMap<string, number>
@@ -65,16 +62,7 @@ export function cellState({
   return isEnabled ? 'up' : 'disabled'
 }
 
-/** Rows that have not been applied; undefined where the cell was not heard, or begins anew. */
-export function lagOf(
-  heard: Heard | undefined,
-  applied: AppliedPosition | undefined,
-): number | undefined {
-  if (heard === undefined || heard.incarnation !== applied?.incarnation) return undefined
-  return Math.max(0, heard.position - applied.position)
-}
-
-function ageS(heard: Heard | undefined): number | undefined {
+function ageS(heard: HeardNow | undefined): number | undefined {
   return heard === undefined ? undefined : heard.ageMs / 1_000
 }
 

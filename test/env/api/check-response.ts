@@ -29,7 +29,7 @@ export async function checkedStream(asked: Asked, response: Response): Promise<R
 }
 
 /** Paths that belong to no service: the documents themselves, pages for people, and probes. */
-const UNDESCRIBED = /^\/(openapi|docs|version|metrics|healthz|readyz)(\/|$)/
+const UNDESCRIBED = /^\/(openapi|docs|version|metrics|healthz|healthcheck|readyz)(\/|$)/
 
 function check({ method, url, headers, body }: Asked, status: number, answer: unknown): void {
   const version = versionAsked(headers)
