@@ -60,16 +60,15 @@ export async function startCell(
   clock: Clock = systemClock,
   isolated?: IsolatedRunner,
 ): Promise<RunningCell> {
-  const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
-  const { databaseRetryMs: retryMs } = config
+  const { cellId, processName } = config
   const log = createLogger('cell', config.logLevel).child({
     cell: config.cellName,
     process: processName,
   })
-  await migrateDatabase(databaseUrl, MIGRATIONS)
+  await migrateDatabase(config.databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
   const measuring = await openMetrics(owned, config)
-  const db = owned.use(new Database({ url: databaseUrl, connectionsMax, retryMs }))
+  const db = owned.use(openDatabase(config))
   const { incarnation } = await beginFeed(db)
   const sites = owned.use(await KnownSites.open({ db, log, cellId }))
   let relay: FeedRelay | undefined
@@ -118,8 +117,7 @@ export async function startCell(
   const reconcilers = [beat, recovery, routing, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
   owned.use(servedTogether(serveCell(cell)))
-  const { certificate } = imageCache
-  const served = await measuring?.serve({ cell, db, nats, certificate, config })
+  const served = await measuring?.serve({ ...imageCache, cell, db, nats, config })
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return {
@@ -128,6 +126,14 @@ export async function startCell(
     metricsUrl: served?.url,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+function openDatabase({
+  databaseUrl: url,
+  databaseConnectionsMax: connectionsMax,
+  databaseRetryMs: retryMs,
+}: CellConfig): Database {
+  return new Database({ url, connectionsMax, retryMs })
 }
 
 /** Counts from now on, where metrics are served; loaded only there. */

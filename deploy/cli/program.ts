@@ -11,10 +11,17 @@ import { addDbCommand } from './commands/db.ts'
 import { addEnvCommand } from './commands/env.ts'
 import { addHostCommand } from './commands/host.ts'
 import { addKeysCommand } from './commands/keys.ts'
+import { addLogsCommand } from './commands/logs.ts'
 import { addRestoreCommand } from './commands/restore.ts'
 import { addSshCommand } from './commands/ssh.ts'
+
+
 import { addStandbyCommand } from './commands/standby.ts'
-import { addDoctorCommand, addLogsCommand, addStatusCommand } from './commands/status.ts'
+
+
+import { addDoctorCommand, addStatusCommand } from './commands/status.ts'
+
+
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
 import { addUpgradeCommand } from './commands/upkeep.ts'

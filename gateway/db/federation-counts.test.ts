@@ -49,16 +49,14 @@ test('work and objects that are not there count as 0, and those that are with th
 
   const createdAt = new Date((await databaseTime(db)) - 60_000)
   const of = { projectId: 'p', userId: 'u', work: {}, createdAt }
-  await db.orm
-    .insert(serverIntents)
-    .values(
-      ['a', 'b'].map(() => ({
-        ...of,
-        id: newId<string>(),
-        serverId: newId<string>(),
-        action: 'stop',
-      })),
-    )
+  await db.orm.insert(serverIntents).values(
+    ['a', 'b'].map(() => ({
+      ...of,
+      id: newId<string>(),
+      serverId: newId<string>(),
+      action: 'stop',
+    })),
+  )
 
   const { intents } = await countWork(db)
   expect(intents).toMatchObject([{ action: 'stop', count: 2 }])

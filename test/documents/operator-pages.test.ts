@@ -86,17 +86,22 @@ const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
   },
 })
 
+const PROMETHEUS = programPath('prometheus')
+
 const MONITORING = pageScript('docs/how-to/monitoring.md', {
   'prometheus --config.file=.weir/monitoring/prometheus.yaml --storage.tsdb.path=.weir/monitoring/data --web.listen-address=127.0.0.1:9090':
-    {
-      typed: `${programPath('prometheus')} --config.file=.weir/monitoring/prometheus.yaml --storage.tsdb.path=.weir/monitoring/data --web.listen-address=127.0.0.1:0`,
-      until: /Server is ready to receive web requests/,
-    },
+    PROMETHEUS === undefined
+      ? { notTyped: 'There is no Prometheus on this machine.' }
+      : {
+          typed: `${PROMETHEUS} --config.file=.weir/monitoring/prometheus.yaml --storage.tsdb.path=.weir/monitoring/data --web.listen-address=127.0.0.1:0`,
+          until: /Server is ready to receive web requests/,
+        },
   "curl -s 'http://127.0.0.1:9090/api/v1/query?query=weir_cell_up'": {
     notTyped: 'The Prometheus before it has ended; test/api/monitoring.test.ts asks a running one.',
   },
   'curl -s -H "Authorization: Bearer $(cat .weir/secrets/metrics.token)" http://127.0.0.1:8774/metrics/federation':
     { shows: /^weir_stuck_operations 0$/m },
+  './weir status --cluster': { shows: /^ok +bus +nats +answers/m },
   './weir server list --status ERROR -o json': { shows: /^\[\]$/m },
   './weir operation list --state failed -o json': { shows: /^\[\]$/m },
   './weir cell list -o json': { shows: /"name": "north"/ },
