@@ -7,25 +7,17 @@ import type { DeploymentState } from '../deployment/state.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
 import type { Finding } from './finding.ts'
 
-/**
- * Whether operations wait for an operator: of a deployment with a gateway those of all its cells, of a cell elsewhere its
- * own. `urlOf` gives the URL of a database by its name.
- */
+type Databases = Pick<DeploymentState, 'gateways'> & {
+  readonly cells: readonly { readonly name: string }[]
+}
+
+/** Whether operations wait for an operator, as `countStuckIn` counts them. */
 export async function examineStuck(
-  {
-    gateways,
-    cells,
-  }: Pick<DeploymentState, 'gateways'> & {
-    readonly cells: readonly { readonly name: string }[]
-  },
+  databases: Databases,
   urlOf: (database: string) => string,
 ): Promise<Finding> {
-  const counts =
-    gateways.length > 0
-      ? [withDatabase(urlOf('weir'), inGateway)]
-      : cells.map(({ name }) => withDatabase(urlOf(cellDatabase(name)), countStuck))
   try {
-    const stuck = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    const stuck = await countStuckIn(databases, urlOf)
     if (stuck === 0) return { is: 'ok', what: 'no operation is stuck' }
     return {
       is: 'bad',
@@ -34,6 +26,26 @@ export async function examineStuck(
   } catch (error) {
     return { is: 'bad', what: `stuck operations cannot be counted: ${errorChain(error)}` }
   }
+}
+
+/**
+ * How many operations wait for an operator: of a deployment with a gateway those of all its cells, of a cell elsewhere its
+ * own. `urlOf` gives the URL of a database by its name.
+ */
+export async function countStuckIn(
+  { gateways, cells }: Databases,
+  urlOf: (database: string) => string,
+): Promise<number> {
+  const counts =
+    gateways.length > 0
+      ? [countStuckAt('gateway', urlOf('weir'))]
+      : cells.map(({ name }) => countStuckAt('cell', urlOf(cellDatabase(name))))
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+}
+
+/** The same of one database. */
+export function countStuckAt(kind: 'gateway' | 'cell', url: string): Promise<number> {
+  return withDatabase(url, kind === 'gateway' ? inGateway : countStuck)
 }
 
 async function inGateway(db: Database): Promise<number> {

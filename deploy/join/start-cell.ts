@@ -16,7 +16,7 @@ import { type Nats, startNats } from '../nats.ts'
 import { issueCellCredentials } from '../up/prepare-bus.ts'
 import { cellDatabase, prepareCellDatabases } from '../up/prepare-databases.ts'
 import { cellPrograms, computePrograms } from '../up/programs.ts'
-import { startPrograms } from '../up/start-programs.ts'
+import { type StartPrograms, startPrograms } from '../up/start-programs.ts'
 import { untilReady } from '../up/wait-ready.ts'
 import { openDatabase } from '../upkeep/open-database.ts'
 import { uplinkCredentialsFile, uplinkOf } from './uplink.ts'
@@ -26,6 +26,7 @@ export async function startCell(
   layout: Layout,
   state: DeploymentState,
   progress: (line: string) => void,
+  start: StartPrograms = startPrograms,
 ): Promise<DeploymentState> {
   const { cell, joined } = joinedCell(state)
   progress('Starting MariaDB and NATS ...')
@@ -44,15 +45,14 @@ export async function startCell(
   }
   const wiring = { nats, uplink, credentials: { of: credentials }, databases: { cells: databases } }
   progress('Starting the cell and its computes ...')
-  const startServers = async () =>
-    startPrograms(layout, state, await cellPrograms(layout, state, wiring))
+  const startServers = async () => start(layout, state, await cellPrograms(layout, state, wiring))
   const [started, { settings, guests }] = await Promise.all([
     startServers(),
     prepareHosts(layout, state, progress),
   ])
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
   const computes = computePrograms(layout, started, wiring, settings)
-  const running = await startPrograms(layout, { ...started, driver }, computes)
+  const running = await start(layout, { ...started, driver }, computes)
   await waitForCell(layout, running, {
     cell,
     nats,

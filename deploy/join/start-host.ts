@@ -8,7 +8,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, type JoinedHost, saveState } from '../deployment/state.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
 import { computeProgram } from '../processes/compute.ts'
-import { startPrograms } from '../up/start-programs.ts'
+import { type StartPrograms, startPrograms } from '../up/start-programs.ts'
 import { untilReady } from '../up/wait-ready.ts'
 import { certificateFile, uplinkCredentialsFile } from './uplink.ts'
 
@@ -17,6 +17,7 @@ export async function startHost(
   layout: Layout,
   state: DeploymentState,
   progress: (line: string) => void,
+  startAll: StartPrograms = startPrograms,
 ): Promise<DeploymentState> {
   const { host } = state
   if (host === undefined) throw new Error('This deployment has not joined a cell as a host')
@@ -41,7 +42,7 @@ export async function startHost(
     state.settings,
   )
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
-  const start = () => startPrograms(layout, { ...state, driver }, [program])
+  const start = () => startAll(layout, { ...state, driver }, [program])
   const running = state.isReady
     ? await start()
     : await awaitCellContact(layout, host, start, caFile)

@@ -12,14 +12,12 @@ import { Failure } from '#common/errors.ts'
 import { runTool } from '../packages/run-tool.ts'
 import { projectRoot } from '../paths.ts'
 
+/** Folders of the checkout whose code gateways, cells and computes run. */
+export const PROGRAM_FOLDERS = ['cells', 'common', 'drivers', 'gateway', 'openapi'] as const
 /** Folders and files of the checkout that a release has; of these no tests. */
 const CONTENTS = [
-  'cells',
-  'common',
+  ...PROGRAM_FOLDERS,
   'deploy',
-  'drivers',
-  'gateway',
-  'openapi',
   'LICENSE',
   'package-lock.json',
   'package.json',

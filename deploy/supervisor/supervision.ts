@@ -8,6 +8,7 @@ import { startProcess } from '../process/start-process.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import { logFile } from '../processes/program.ts'
+import { runsFromHere } from '../upgrade/running-code.ts'
 import type { EndedProcess } from './restart-plan.ts'
 
 /** What the supervisor of a deployment does. */
@@ -27,13 +28,13 @@ const GRACE_MS = 5_000
 
 /**
  * Afterwards a supervisor restarts the processes of the deployment that end, until `endSupervision`. One that runs with
- * this environment is left as it is.
+ * this environment, from this folder, is left as it is.
  */
 export async function superviseDeployment(layout: Layout): Promise<void> {
   const digest = environmentDigest()
   const known = startedOf(layout)
   if (known !== undefined && isRunning(known)) {
-    if (known.environmentDigest === digest) return
+    if (known.environmentDigest === digest && runsFromHere(known.pid)) return
     await stopProcess(known, GRACE_MS)
   }
   await startProcess({

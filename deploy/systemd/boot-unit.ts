@@ -38,10 +38,15 @@ export async function keepBootUnit(layout: Layout, directory: string = UNITS): P
   return file
 }
 
+/** True where the deployment comes up when the machine boots. */
+export function hasBootUnit(layout: Layout, directory: string = UNITS): boolean {
+  return existsSync(pathsOf(layout, directory).file)
+}
+
 /** Afterwards the deployment does not come up by itself when the machine boots. True if it did until now. */
 export async function removeBootUnit(layout: Layout, directory: string = UNITS): Promise<boolean> {
+  if (!hasBootUnit(layout, directory)) return false
   const { file, link } = pathsOf(layout, directory)
-  if (!existsSync(file)) return false
   rmSync(link, { force: true })
   rmSync(file)
   await reload(directory)

@@ -37,7 +37,7 @@ import { bootFirstServer, makeCatalog, makeExternalNetwork } from './make-demo.t
 import { keepAccounts, prepareBus } from './prepare-bus.ts'
 import { type DatabaseFiles, prepareDatabases } from './prepare-databases.ts'
 import { computePrograms, gatewayKeyFile, serverPrograms } from './programs.ts'
-import { startPrograms } from './start-programs.ts'
+import { type StartPrograms, startPrograms } from './start-programs.ts'
 import { PortTaken, waitForGateways, waitForHosts } from './wait-ready.ts'
 
 type Progress = (line: string) => void
@@ -57,12 +57,14 @@ export interface UpResult {
 
 /**
  * Afterwards the deployment of this folder runs, whole: what was missing is installed, what was stopped or died is
- * started, what was never made is made. A deployment that runs already is left as it is.
+ * started, what was never made is made. A deployment that runs already is left as it is, unless its programs are started
+ * by another `start` than the usual one.
  */
 export async function bringUp(
   layout: Layout,
   options: UpOptions,
   progress: Progress,
+  start: StartPrograms = startPrograms,
 ): Promise<UpResult> {
   if (options.fresh === true) await removeDeployment(layout, progress)
   const found = loadState(layout)
@@ -79,17 +81,18 @@ export async function bringUp(
     ...(exposed && { exposed }),
   }
   if (known !== undefined && (isChanged || isRouted || exposed)) saveState(layout, known)
-  if (known !== undefined && !isChanged && !exposed && (await isUp(layout, known))) {
+  const isToStart = isChanged || exposed !== undefined || start !== startPrograms
+  if (known !== undefined && !isToStart && (await isUp(layout, known))) {
     await keepHostRoute(layout, known, progress)
     return { state: known, what: 'already' }
   }
   if (known?.joined !== undefined) {
     const { startCell } = await import('../join/start-cell.ts')
-    return { state: await startCell(layout, known, progress), what: 'started' }
+    return { state: await startCell(layout, known, progress, start), what: 'started' }
   }
   if (known?.host !== undefined) {
     const { startHost } = await import('../join/start-host.ts')
-    return { state: await startHost(layout, known, progress), what: 'started' }
+    return { state: await startHost(layout, known, progress, start), what: 'started' }
   }
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
@@ -102,7 +105,7 @@ export async function bringUp(
     startNats(layout.nats, 'detached'),
   ])
   const wanted = known ?? { ...(await plan(layout, options, nats, progress)), settings }
-  const started = await startOnFreePorts(layout, wanted, { mariadb, nats }, progress)
+  const started = await startOnFreePorts(layout, wanted, { mariadb, nats, start }, progress)
   progress(`The endpoint serves: ${endpointOf(started)}`)
   const admin = await signIn(endpointOf(started), cloudAccount(layout, 'weir-admin'))
   const hasCells = started.cells.length > 0
@@ -117,6 +120,13 @@ export async function bringUp(
   return { state: ready, what: 'created' }
 }
 
+/** What the programs are started on, and by. */
+interface Services {
+  readonly mariadb: Mariadb
+  readonly nats: Nats
+  readonly start: StartPrograms
+}
+
 /**
  * The same as `startAll`, at ports that are free. A port that another program takes meanwhile, such as a deployment that
  * is started at the same time, is exchanged for another, a few times.
@@ -124,7 +134,7 @@ export async function bringUp(
 async function startOnFreePorts(
   layout: Layout,
   wanted: DeploymentState,
-  services: { readonly mariadb: Mariadb; readonly nats: Nats },
+  services: Services,
   progress: Progress,
 ): Promise<DeploymentState> {
   for (let tries = 1; ; tries += 1) {
@@ -143,7 +153,7 @@ async function startOnFreePorts(
 async function startAll(
   layout: Layout,
   planned: DeploymentState,
-  { mariadb, nats }: { readonly mariadb: Mariadb; readonly nats: Nats },
+  { mariadb, nats, start }: Services,
   progress: Progress,
 ): Promise<DeploymentState> {
   const starting = startNetwork(layout, planned, progress)
@@ -161,7 +171,7 @@ async function startAll(
     progress('Starting gateways and cells ...')
     const wiring = { nats, credentials, databases, network }
     const programs = await serverPrograms(layout, present, wiring)
-    return { wiring, state: await startPrograms(layout, present, programs) }
+    return { wiring, state: await start(layout, present, programs) }
   }
   const [{ wiring, state }, { settings, guests }] = await Promise.all([
     startServers(),
@@ -172,7 +182,7 @@ async function startAll(
   progress('Starting computes ...')
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
   const computes = computePrograms(layout, state, wiring, settings)
-  const started = await startPrograms(layout, { ...state, driver }, computes)
+  const started = await start(layout, { ...state, driver }, computes)
   await waitForGateways(layout, started)
   return started
 }

@@ -8,10 +8,11 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { databaseStatus } from '#common/db/database-status.ts'
 import { Failure } from '#common/errors.ts'
 import { projectRoot } from '../paths.ts'
 import { dumpDatabase } from './dump-database.ts'
@@ -33,9 +34,15 @@ export type BackupSubject =
 
 const FORMAT = 1
 
-export function backupHeader(of: BackupSubject, keyFile: string): BackupHeader {
+/** `migrations`: the names of those that a database has; undefined: all of this release. */
+export function backupHeader(
+  of: BackupSubject,
+  keyFile: string,
+  migrations?: readonly string[],
+): BackupHeader {
   const takenAt = new Date().toISOString()
-  return { weirBackup: FORMAT, of, takenAt, schema: schemaOf(of.kind), key: keyName(keyFile) }
+  const schema = schemaOf(of.kind, migrations)
+  return { weirBackup: FORMAT, of, takenAt, schema, key: keyName(keyFile) }
 }
 
 /** True for the first line of what `backupHeader` began, in this format. */
@@ -53,11 +60,12 @@ export function migrationsOf(kind: BackupSubject['kind']): string {
   return join(projectRoot, kind === 'gateway' ? 'gateway' : 'cells', 'db', 'migrations')
 }
 
-function schemaOf(kind: BackupSubject['kind']): string {
+function schemaOf(kind: BackupSubject['kind'], migrations?: readonly string[]): string {
   const folder = migrationsOf(kind)
   const hash = createHash('sha256')
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
-  for (const name of files.toSorted()) hash.update(readFileSync(join(folder, name)))
+  const has = (file: string) => migrations?.includes(basename(file, '.sql')) ?? true
+  for (const name of files.filter(has).toSorted()) hash.update(readFileSync(join(folder, name)))
   return hash.digest('hex')
 }
 
@@ -100,7 +108,9 @@ export async function writeBackup(file: string, { of, url, keyFile }: BackedUp):
   const zip = createGzip()
   const out = zip.pipe(createWriteStream(draft, { mode: 0o600 }))
   try {
-    zip.write(`${JSON.stringify(backupHeader(of, keyFile))}\n`)
+    // Before an upgrade this is the backup of a database that the former release can restore.
+    const { migrations } = await databaseStatus(url, migrationsOf(of.kind))
+    zip.write(`${JSON.stringify(backupHeader(of, keyFile, migrations?.applied))}\n`)
     await dumpDatabase(url, zip)
     zip.end()
     await finished(out)

@@ -325,12 +325,21 @@ const BACKUP = pageScript('docs/how-to/backup.md', {
   './weir cell list': { codes: [0, 4], shows: /^north +up/m },
 })
 
+const ONE_FOLDER =
+  'Here the release takes its own place; test/faults/upgrade.test.ts has two folders.'
 const UPGRADE = pageScript('docs/how-to/upgrade.md', {
+  'cd /srv/weir-next': { notTyped: ONE_FOLDER },
+  'cd /srv/weir': { notTyped: ONE_FOLDER },
+  'export WEIR_HOME=/srv/weir/.weir': { notTyped: ONE_FOLDER },
   './weir upgrade check': { shows: /ok +cell north runs .* and can stay/ },
-  './weir db migrate': {
-    notTyped: 'The command `./weir up` migrates; docs/how-to/production.md has it typed.',
-  },
+  './weir upgrade run --dry-run': { shows: /^cell-north +runs .* already$/m },
+  './weir upgrade run': { shows: /^compute-north-1 +runs .* already$/m },
+  './weir upgrade run --back': { shows: /^compute-north-1 .*[^]*^gateway-1 +runs .* already$/m },
+  './weir status': { codes: [0, 4], shows: /^gateway-1 +up/m },
   './weir cell list -o wide': { codes: [0, 4], shows: /RELEASE/ },
+  './weir upgrade run --units': {
+    notTyped: 'Systemd does not run here; test/faults/debian-package.test.ts has it typed.',
+  },
 })
 
 beforeAll(async () => {

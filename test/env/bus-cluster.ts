@@ -74,6 +74,12 @@ export class BusCluster implements AsyncDisposable {
     await waitFor('the server to die', () => !isRunning(server.process), DEATH_LIMIT_MS)
   }
 
+  /** As for an upgrade of the server. */
+  async stop(place: number): Promise<void> {
+    this.#servers[place] = undefined
+    await stopNats(this.directoryOf(place))
+  }
+
   /** Its connections stay open, and nothing comes from it until `thaw`. */
   freeze(place: number): void {
     process.kill(this.#server(place).process.pid, 'SIGSTOP')

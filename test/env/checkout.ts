@@ -22,15 +22,21 @@ export class Checkout implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'weir-up-'))
   readonly cloudsFile = join(this.home, 'clouds.yaml')
   readonly #within: readonly string[]
+  #root = projectRoot
 
   /** `within`: what each command is started by, such as to be in another network. */
   constructor(within: readonly string[] = []) {
     this.#within = within
   }
 
+  /** From now on its commands are those of the release in this folder. */
+  runFrom(root: string): void {
+    this.#root = root
+  }
+
   /** Runs `./weir ARGS`. */
   async weir(...args: readonly string[]): Promise<CommandResult> {
-    const [command = '', ...rest] = [...this.#within, join(projectRoot, 'weir'), ...args]
+    const [command = '', ...rest] = [...this.#within, join(this.#root, 'weir'), ...args]
     const child = spawn(command, rest, {
       env: { ...process.env, WEIR_HOME: this.home },
       timeout: COMMAND_LIMIT_MS,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, ApiClient } from './api/client.ts'
+import { type Account, type Answer, ApiClient } from './api/client.ts'
 import { askForServer, SERVERS, type Server } from './api/servers.ts'
 import type { Cloud } from './cloud.ts'
 
@@ -24,6 +24,11 @@ export interface LoadFigures {
   readonly slowestMs: number
 }
 
+/** What the load needs of a cloud. */
+export interface LoadedCloud extends Pick<Cloud, 'as' | 'catalog' | 'projectId'> {
+  readonly foundation: { readonly accounts: { readonly demo: Account } }
+}
+
 const EVERY_MS = 100
 const POLL_MS = 50
 const OPEN_MAX = 100
@@ -35,7 +40,7 @@ const WAIT_LIMIT_MS = 60_000
  */
 export class SteadyLoad {
   readonly refused: Refused[] = []
-  readonly #cloud: Cloud
+  readonly #cloud: LoadedCloud
   readonly #user: ApiClient
   readonly #startedAt = performance.now()
   readonly #boots: Boot[] = []
@@ -43,14 +48,14 @@ export class SteadyLoad {
   readonly #users: Promise<void>
   #isOver = false
 
-  private constructor(cloud: Cloud, user: ApiClient) {
+  private constructor(cloud: LoadedCloud, user: ApiClient) {
     this.#cloud = cloud
     this.#user = user
     this.#users = this.#begin()
   }
 
   /** Begins once the users may have as many servers as they ask for. `proxy`: the address that they use. */
-  static async begin(cloud: Cloud, proxy?: string): Promise<SteadyLoad> {
+  static async begin(cloud: LoadedCloud, proxy?: string): Promise<SteadyLoad> {
     const admin = cloud.as('admin')
     const project = await cloud.projectId('demo')
     const compute = { quota_set: { instances: -1, cores: -1, ram: -1 } }

@@ -177,22 +177,49 @@ describe.skipIf(!isFullRun || !BareDebian.canRun())('in a bare Debian', () => {
     START_LIMIT_MS,
   )
 
+  const pids = async () => {
+    const property = ['--property=MainPID', '--value']
+    const said = await debian.runBooted('systemctl', 'show', ...property, ...UNITS)
+    return said.split('\n').filter((pid) => pid !== '')
+  }
+
   test(
-    'an upgrade migrates the database, and starts again what runs',
+    'another package replaces what runs, one program after the other',
     async () => {
-      const pids = () =>
-        debian.runBooted('systemctl', 'show', '--property=MainPID', '--value', ...UNITS)
-      const before = await pids()
+      const former = new Set(await pids())
 
       const said = await debian.runBooted('dpkg', '--install', '/weir.deb')
 
-      expect(said).toMatch(/Database \w+ has all \d+ migrations of this release/)
-      const former = new Set(before.split('\n').filter((pid) => pid !== ''))
-      const present = (await pids()).split('\n').filter((pid) => pid !== '')
+      expect(said).toMatch(/^ok +the database \w+ has every table$/m)
+      expect(said).toMatch(/weir-upgrade\/\S+ holds the databases, and was verified/)
+      const replaced = said.matchAll(/^(weir-\S+) .* -> 0\.1\.0, ready after/gm)
+      expect(Array.from(replaced, ([, name]) => name)).toEqual(UNITS)
+      const present = await pids()
       expect(present).toHaveLength(UNITS.length)
       expect(present.filter((pid) => pid === '0' || former.has(pid))).toEqual([])
-      const isReady = async () => (await fetch(`${endpoint}/readyz`).catch(() => undefined))?.status
-      await expect.poll(isReady, { timeout: START_LIMIT_MS }).toBe(200)
+      const again = await debian.runBooted('weir', 'upgrade', 'run', '--units')
+      expect(again.match(/ runs 0\.1\.0 already$/gm)).toHaveLength(UNITS.length)
+      expect(await pids()).toEqual(present)
+    },
+    START_LIMIT_MS,
+  )
+
+  test(
+    'an upgrade stops at a program that ends, and goes on when the cause is removed',
+    async () => {
+      const cell = debian.path('usr/lib/weir/cells/main.ts')
+      const whole = readFileSync(cell, 'utf8')
+      const [, , host] = await pids()
+      writeFileSync(cell, `throw new Error('broken')\n${whole}`)
+      const run = () => debian.runBooted('weir', 'upgrade', 'run', '--units', '--no-backup')
+
+      await expect(run()).rejects.toThrow(
+        /stopped at weir-cell@north: weir-cell@north ended by itself[^]*Replaced: weir-gateway\. Not replaced: weir-compute@north-1\./,
+      )
+      expect((await pids())[2]).toBe(host)
+      writeFileSync(cell, whole)
+
+      expect((await run()).match(/ready after/g)).toHaveLength(UNITS.length)
     },
     START_LIMIT_MS,
   )

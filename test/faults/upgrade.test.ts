@@ -1,159 +1,248 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { readRelease } from '#common/release.ts'
+import { callApi, type Session } from '#deploy/api/session.ts'
+import { startProxy } from '#deploy/haproxy/haproxy.ts'
 import { projectRoot } from '#deploy/paths.ts'
-import { copyTree } from '#deploy/release/tree.ts'
-import type { CloudProcess } from '../env/cloud/cloud-process.ts'
-import { type Cloud, startCloud } from '../env/cloud.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { stopProcess } from '#deploy/process/stop-process.ts'
+import { backupHeader, openBackup } from '#deploy/upkeep/backup-file.ts'
+import { ApiClient } from '../env/api/client.ts'
+import { Checkout } from '../env/checkout.ts'
 import { isFullRun } from '../env/full-run.ts'
-import { SteadyLoad } from '../env/steady-load.ts'
+import { ReleasedTree } from '../env/released-tree.ts'
+import { type LoadedCloud, SteadyLoad } from '../env/steady-load.ts'
 
-// Goal: a release takes the place of another process by process, and the other way round, while users boot servers, and
-// costs them nothing but time. The next release is this one with migrations: one that adds, and one that takes away what
-// only the former release needed.
+// Goal: `./weir upgrade run` replaces a release by another process by process, and the other way round, while users boot
+// servers through a proxy, and costs them nothing but time; it stops where a new process is no good. The next release is
+// this one with migrations: one that adds, and one that takes away what only the former release needed.
 
 const NEXT = '9.0.0'
 const LAY_MS = 300_000
 const ROLL_MS = 600_000
 const BOOTS = 5
-
-interface Journal {
-  readonly entries: {
-    idx: number
-    version: string
-    when: number
-    tag: string
-    breakpoints: boolean
-  }[]
-}
-
-interface CellAnswer {
-  readonly summary: { readonly release: string }
-}
+const CELLS = ['north', 'south']
+const DATABASES = ['weir', ...CELLS.map((name) => `weir_cell_${name}`)]
+const UP = ['--driver', 'fake', '--gateways', '2', '--cells', '2', '--hosts', '1']
+const ORDER = [
+  'gateway-1',
+  'gateway-2',
+  'cell-north',
+  'cell-south',
+  'compute-north-1',
+  'compute-south-1',
+]
 
 describe.skipIf(!isFullRun)('a release', () => {
-  const next = mkdtempSync(join(tmpdir(), 'weir-next-'))
-  let cloud: Cloud
+  const owned = new AsyncDisposableStack()
+  let next: ReleasedTree
+  let checkout: Checkout
   let load: SteadyLoad
+  /** While it exists, no cell of the next release starts. */
+  let obstacle: string
 
   beforeAll(async () => {
-    await copyTree(next)
-    const file = join(next, 'package.json')
-    const text = readFileSync(file, 'utf8')
-    writeFileSync(file, text.replace(/"version": "[^"]+"/, `"version": "${NEXT}"`))
-    for (const component of ['gateway', 'cells'])
-      addMigration(component, 'expand', 'ALTER TABLE `upgrade_trial` ADD `added` int;')
-    cloud = await startCloud({
-      gateways: 2,
-      cells: 1,
-      processesPerCell: 2,
-      hostsPerCell: 1,
-      outside: ['gateway', 'cell'],
-    })
-    for (const url of databases()) {
-      await using db = new Database({ url, connectionsMax: 1 })
+    next = owned.use(await ReleasedTree.lay(NEXT))
+    next.addMigration('expand', 'ALTER TABLE `upgrade_trial` ADD `added` int;')
+    checkout = owned.use(new Checkout())
+    await checkout.succeed('up', ...UP)
+    obstacle = join(checkout.home, 'obstacle')
+    next.edit(
+      'cells/main.ts',
+      (content) =>
+        `import { existsSync } from 'node:fs'\nif (existsSync('${obstacle}')) throw new Error('An obstacle is in the way')\n${content}`,
+    )
+    for (const name of DATABASES) {
+      await using db = open(name)
       await db.orm.execute(sql`CREATE TABLE upgrade_trial (kept int)`)
     }
-    load = await SteadyLoad.begin(cloud)
+    load = await SteadyLoad.begin(await loadedCloud(), await proxy())
     await load.untilBooted(BOOTS)
   }, LAY_MS)
 
   afterAll(async () => {
     await load?.end()
-    await cloud?.[Symbol.asyncDispose]()
-    rmSync(next, { recursive: true, force: true })
+    await owned.disposeAsync()
   }, LAY_MS)
 
-  function databases(): readonly string[] {
-    const { databaseUrl, cells } = cloud.foundation
-    return [databaseUrl, ...cells.map((cell) => cell.databaseUrl)]
+  function open(name: string): Database {
+    const url = readFileSync(join(checkout.home, 'secrets', `${name}.url`), 'utf8').trim()
+    return new Database({ url, connectionsMax: 1 })
   }
 
-  function addMigration(component: string, tag: string, text: string): void {
-    const folder = join(next, component, 'db/migrations')
-    const file = join(folder, 'meta/_journal.json')
-    const journal = JSON.parse(readFileSync(file, 'utf8')) as Journal
-    const { idx, when, ...rest } = journal.entries.at(-1)!
-    const name = `${String(idx + 1).padStart(4, '0')}_${tag}`
-    journal.entries.push({ ...rest, idx: idx + 1, when: when + 1, tag: name })
-    writeFileSync(file, JSON.stringify(journal))
-    writeFileSync(join(folder, `${name}.sql`), text)
+  const ports = () => {
+    const state = JSON.parse(readFileSync(join(checkout.home, 'state.json'), 'utf8'))
+    return (state as { gateways: readonly { port: number }[] }).gateways.map(({ port }) => port)
+  }
+  const origins = () => ports().map((port) => `http://127.0.0.1:${port}`)
+
+  async function proxy(): Promise<string> {
+    const port = await freePort()
+    const gateways = ports().map((each) => `127.0.0.1:${each}`)
+    const folder = join(checkout.home, 'haproxy')
+    const identity = await startProxy(folder, { host: '127.0.0.1', port, gateways }, 'with-parent')
+    owned.defer(() => stopProcess(identity))
+    return `http://127.0.0.1:${port}`
   }
 
-  async function migrate(): Promise<void> {
-    const [globalUrl = '', ...cells] = databases()
-    await migrateDatabase(globalUrl, join(next, 'gateway/db/migrations'))
-    for (const url of cells) await migrateDatabase(url, join(next, 'cells/db/migrations'))
+  async function loadedCloud(): Promise<LoadedCloud> {
+    const account = (name: 'weir' | 'weir-admin') => {
+      const { username, password, project_name: project } = checkout.cloud(name)
+      return { user: username, password, project }
+    }
+    const accounts = { demo: account('weir') }
+    const clients = {
+      admin: owned.use(new ApiClient(account('weir-admin'), origins)),
+      demo: owned.use(new ApiClient(accounts.demo, origins)),
+    }
+    const session = await checkout.signIn('weir')
+    const idOf = async (path: string, list: string, name: string) => idIn(session, path, list, name)
+    const tiny = await idOf('/compute/v2.1/flavors', 'flavors', 'm1.tiny')
+    return {
+      as: (who) => clients[who as 'admin' | 'demo'],
+      projectId: async (name) => {
+        const { body } = await clients.admin.get<{ projects: readonly [{ id: string }] }>(
+          `/identity/v3/projects?name=${name}`,
+        )
+        return body.projects[0].id
+      },
+      foundation: { accounts },
+      catalog: {
+        image: await idOf('/image/v2/images', 'images', 'tiny'),
+        network: await idOf('/networking/v2.0/networks', 'networks', 'private'),
+        tiny,
+        small: tiny,
+      },
+    }
   }
 
-  async function columns(url: string): Promise<readonly string[]> {
-    await using db = new Database({ url, connectionsMax: 1 })
+  /** Also of the processes themselves. */
+  async function releases(): Promise<readonly string[]> {
+    const gateways = await Promise.all(
+      origins().map(async (origin) => {
+        const answer = await fetch(`${origin}/version`)
+        return ((await answer.json()) as { version: string }).version
+      }),
+    )
+    const { cells } = await callApi<{
+      cells: readonly { readonly summary: { readonly release: string } }[]
+    }>(await checkout.signIn('weir-admin'), { method: 'GET', path: '/federation/v1/cells' })
+    return [...new Set([...gateways, ...cells.map(({ summary }) => summary.release)])]
+  }
+
+  async function folders(): Promise<ReadonlySet<string>> {
+    const pids = await checkout.processes()
+    const programs = [...pids].filter(([name]) => ORDER.includes(name))
+    const all = [...programs.map(([, pid]) => pid), checkout.supervisorPid()]
+    expect(all).toHaveLength(ORDER.length + 1)
+    return new Set(all.map((pid) => readlinkSync(`/proc/${pid}/cwd`)))
+  }
+
+  /** The names of processes, in the order in which lines of this text begin with them. */
+  function namesIn(said: string): readonly string[] {
+    return said
+      .split('\n')
+      .flatMap((line) => ORDER.find((name) => line.startsWith(`${name} `)) ?? [])
+  }
+
+  async function columns(name: string): Promise<readonly string[]> {
+    await using db = open(name)
     const [rows] = (await db.orm.execute(sql`SHOW COLUMNS FROM upgrade_trial`)) as unknown as [
       readonly { readonly Field: string }[],
     ]
     return rows.map(({ Field }) => Field)
   }
 
-  async function replace(process: CloudProcess, root: string): Promise<void> {
-    await process.stop()
-    process.runFrom(root)
-    await process.start()
-  }
+  test('shows what the next one would replace, and changes nothing', async () => {
+    const before = await checkout.processes()
+    checkout.runFrom(next.directory)
 
-  /** Gateways first, each of which a proxy would pass over meanwhile; then the processes of cells. */
-  async function roll(root: string): Promise<void> {
-    for (const [place, gateway] of cloud.gateways.entries()) {
-      cloud.forget(place)
-      await load.untilGone()
-      await replace(gateway, root)
-      cloud.remember(place)
-      await load.untilBooted(BOOTS)
-    }
-    for (const { processes } of cloud.cells)
-      for (const process of processes) {
-        await replace(process, root)
-        await load.untilBooted(BOOTS)
-      }
-    await cloud.waitUntilWhole()
-  }
+    const said = await checkout.succeed('upgrade', 'run', '--dry-run')
 
-  /** The releases that gateways and cells say they run, each once. */
-  async function releases(): Promise<readonly string[]> {
-    const gateways = await Promise.all(
-      cloud.endpoints.map(async (endpoint) => {
-        const answer = await fetch(`${endpoint}/version`)
-        return ((await answer.json()) as { version: string }).version
-      }),
-    )
-    const { body } = await cloud
-      .as('admin')
-      .get<{ cells: readonly CellAnswer[] }>('/federation/v1/cells')
-    return [...new Set([...gateways, ...body.cells.map(({ summary }) => summary.release)])]
-  }
+    expect(namesIn(said)).toEqual(ORDER)
+    expect(said).toContain(`runs ${readRelease()}, is replaced by ${NEXT}`)
+    expect(await checkout.processes()).toEqual(before)
+    expect(await columns('weir')).toEqual(['kept'])
+  })
 
   test(
-    'is followed by the next one',
+    'stays where the next one does not start',
     async () => {
-      await migrate()
-      await roll(next)
+      writeFileSync(obstacle, '')
 
-      await expect.poll(releases).toEqual([NEXT])
+      const { code, stdout, stderr } = await checkout.weir('upgrade', 'run', '--watch', '2')
+
+      expect(code).toBe(1)
+      expect(namesIn(stdout)).toEqual(['gateway-1', 'gateway-2'])
+      expect(stderr).toContain('The upgrade stopped at cell-north: cell-north ended')
+      expect(stderr).toContain('An obstacle is in the way')
+      expect(stderr).toContain(`cell-north runs ${readRelease()} again.`)
+      expect(stderr).toContain(
+        'Replaced: gateway-1, gateway-2. Not replaced: cell-south, compute-north-1, compute-south-1.',
+      )
+      expect(stderr).toContain(`cd ${projectRoot} && WEIR_HOME=${checkout.home} ./weir upgrade run`)
+      await load.untilBooted(BOOTS)
+      expect(await releases()).toEqual([NEXT, readRelease()])
       expect(load.refused).toEqual([])
     },
     ROLL_MS,
   )
 
   test(
+    'is followed by the next one, which goes on where it stopped',
+    async () => {
+      rmSync(obstacle)
+
+      const figures = await load.during(async () => {
+        const said = await checkout.succeed('upgrade', 'run', '--watch', '2')
+        expect(namesIn(said)).toEqual(ORDER)
+        expect(said.match(/ already$/gm)).toHaveLength(2)
+      })
+      process.stdout.write(`${JSON.stringify(figures)}\n`)
+
+      await expect.poll(releases).toEqual([NEXT])
+      expect(await folders()).toEqual(new Set([next.directory]))
+      for (const name of DATABASES) expect(await columns(name)).toEqual(['kept', 'added'])
+      expect(load.refused).toEqual([])
+    },
+    ROLL_MS,
+  )
+
+  test('was backed up before, so that it could be restored', async () => {
+    const backups = join(checkout.home, 'backups')
+    const sets = readdirSync(backups).filter((name) =>
+      existsSync(join(backups, name, 'gateway.backup')),
+    )
+    expect(sets).toHaveLength(1)
+    const { header } = await openBackup(join(backups, sets[0]!, 'gateway.backup'))
+
+    const own = backupHeader({ kind: 'gateway' }, join(checkout.home, 'secrets/gateway.key'))
+
+    expect(header).toEqual({ ...own, takenAt: header.takenAt })
+  })
+
+  test(
     'comes back, as long as nothing that it needs was taken away',
     async () => {
-      await roll(projectRoot)
+      checkout.runFrom(projectRoot)
+      const { stderr } = await checkout.weir('upgrade', 'run')
+      expect(stderr).toContain('Nothing was changed')
+
+      const figures = await load.during(async () => {
+        const said = await checkout.succeed('upgrade', 'run', '--back', '--watch', '2')
+        expect(namesIn(said)).toEqual([
+          ...ORDER.slice(4),
+          ...ORDER.slice(2, 4),
+          ...ORDER.slice(0, 2),
+        ])
+      })
+      process.stdout.write(`${JSON.stringify(figures)}\n`)
 
       await expect.poll(releases).toEqual([readRelease()])
+      expect(await folders()).toEqual(new Set([projectRoot]))
       expect(load.refused).toEqual([])
     },
     ROLL_MS,
@@ -162,15 +251,26 @@ describe.skipIf(!isFullRun)('a release', () => {
   test(
     'is gone once the next one has taken away what only the former needed',
     async () => {
-      await roll(next)
-      for (const component of ['gateway', 'cells'])
-        addMigration(component, 'contract', 'ALTER TABLE `upgrade_trial` DROP `kept`;')
-      await migrate()
+      checkout.runFrom(next.directory)
+      await checkout.succeed('upgrade', 'run', '--no-backup', '--watch', '2')
+      next.addMigration('contract', 'ALTER TABLE `upgrade_trial` DROP `kept`;')
+
+      await checkout.succeed('upgrade', 'run', '--no-backup')
       await load.untilBooted(BOOTS)
 
-      for (const url of databases()) expect(await columns(url)).toEqual(['added'])
+      for (const name of DATABASES) expect(await columns(name)).toEqual(['added'])
       expect(load.refused).toEqual([])
     },
     ROLL_MS,
   )
 })
+
+async function idIn(session: Session, path: string, list: string, name: string): Promise<string> {
+  const answer = await callApi<Readonly<Record<string, readonly { id: string; name: string }[]>>>(
+    session,
+    { method: 'GET', path },
+  )
+  const found = answer[list]?.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`There is no ${name} among the ${list}`)
+  return found.id
+}

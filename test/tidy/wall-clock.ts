@@ -40,4 +40,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'gateway/app/servers/boot/embedded-images.ts': 'a ticket ends at a time of day, at every gateway',
   'gateway/http/bus-sockets.ts': 'a credential ends at a time of day',
   'gateway/keystone/keystone-verifier.ts': 'Keystone says until when a token is good',
+  'deploy/upgrade/deployment-part.ts':
+    'cells and hosts report when they were started by the time of day',
+  'deploy/upgrade/running-code.ts': 'files have the time of day at which they were put in place',
 }

@@ -17,7 +17,10 @@ export const SERVERS = '/compute/v2.1/servers'
 const STATUS_LIMIT_MS = 30_000
 
 /** The smallest server there is, with a NIC on the demo's network; `change` adds and replaces fields. */
-export function smallServer(cloud: Cloud, change: object = {}): { readonly server: object } {
+export function smallServer(
+  cloud: Pick<Cloud, 'catalog'>,
+  change: object = {},
+): { readonly server: object } {
   const { image, tiny, network } = cloud.catalog
   const networks = [{ uuid: network }]
   return {
@@ -27,7 +30,7 @@ export function smallServer(cloud: Cloud, change: object = {}): { readonly serve
 
 /** Asks for a server and returns the whole answer. */
 export function askForServer(
-  cloud: Cloud,
+  cloud: Pick<Cloud, 'catalog'>,
   client: ApiClient,
   change: object = {},
   options: CallOptions = {},

@@ -11,6 +11,8 @@ export interface Running {
   stop(): Promise<void>
   /** Ends the process in the middle of its work. */
   kill(): Promise<void>
+  /** Its connections stay open, and it does nothing until it gets SIGCONT; absent from one inside the test's process. */
+  signal?(name: 'SIGSTOP' | 'SIGCONT'): void
 }
 
 /**
@@ -86,6 +88,15 @@ export class CloudProcess implements AsyncDisposable {
     await running?.kill()
   }
 
+  /** It does nothing until `resume`, and clients still connect to it. */
+  suspend(): void {
+    this.#signal('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#signal('SIGCONT')
+  }
+
   /** From now on no message to or from it arrives, until `thaw`; it does not notice. */
   freeze(): void {
     for (const wire of this.#relays()) wire.set('hold')
@@ -97,8 +108,15 @@ export class CloudProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.thaw()
+    this.#running?.signal?.('SIGCONT')
     await this.stop()
     for (const wire of this.#relays()) await wire[Symbol.asyncDispose]()
+  }
+
+  #signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    const running = this.#running
+    if (running?.signal === undefined) throw new Error(`${this.name} is no process of its own`)
+    running.signal(name)
   }
 
   #relays(): readonly Relay[] {

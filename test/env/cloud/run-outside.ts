@@ -42,5 +42,8 @@ export async function runOutside(
       if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
       await gone()
     },
+    signal: (name) => {
+      if (isRunning(identity)) process.kill(identity.pid, name)
+    },
   }
 }
