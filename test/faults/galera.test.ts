@@ -24,6 +24,7 @@ import {
 } from '#gateway/db/server-groups.ts'
 import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { IdentityNodes, poolAndRouterRaces, type Race } from './galera/parents.ts'
 
 // Goal: on a cluster of databases, whose nodes do not share locks, no row is doubled, lost or left without its parent, even
 // while two nodes accept writes, as they do when the clients switch from one node to the other.
@@ -34,6 +35,7 @@ const owner = { projectId: 'a'.repeat(32), isAdmin: true }
 const log = createLogger('galera', 'info')
 let galera: TestGalera
 let nodes: readonly [Database, Database]
+let identities: IdentityNodes
 
 beforeAll(async () => {
   galera = await TestGalera.start()
@@ -41,9 +43,11 @@ beforeAll(async () => {
   await migrateDatabase(first, 'gateway/db/migrations')
   const options = { connectionsMax: 4, retryMs: 10_000, marksCommits: true }
   nodes = [new Database({ url: first, ...options }), new Database({ url: second, ...options })]
+  identities = await IdentityNodes.begin(nodes)
 }, 120_000)
 
 afterAll(async () => {
+  await identities?.[Symbol.asyncDispose]()
   await Promise.all((nodes ?? []).map((node) => node[Symbol.asyncDispose]()))
   await galera?.[Symbol.asyncDispose]()
 })
@@ -67,15 +71,6 @@ async function rowsOf(query: string): Promise<readonly object[]> {
     const [rows] = await tx.orm.execute(sql.raw(query))
     return rows as unknown as readonly object[]
   })
-}
-
-/** A parent is made on the first node; then it gets a child there while it is deleted on the second. */
-interface Race {
-  readonly parent: () => Promise<string>
-  readonly child: (parent: string) => Promise<unknown>
-  readonly remove: (parent: string) => Promise<unknown>
-  /** Finds children without their parents. */
-  readonly orphans: string
 }
 
 const network = async () => (await createNetwork(networksOn(0), owner, { name: 'blue' })).id
@@ -140,9 +135,19 @@ const RACING: Readonly<Record<string, Race>> = {
   },
 }
 
-test.each(Object.entries(RACING))(
+const OTHERS = [
+  'a user of a domain',
+  'a group of a domain',
+  'a project of a project',
+  'a credential of a user',
+  'a subnet of a subnet pool',
+  'an interface of a router',
+]
+
+test.each([...Object.keys(RACING), ...OTHERS])(
   '%s is never left behind by a delete on another node',
-  async (_, { parent, child, remove, orphans }) => {
+  async (name) => {
+    const { parent, child, remove, orphans } = raceOf(name)
     const outcomes = { both: 0, one: 0 }
     for (let race = 0; race < RACES; race += 1) {
       const id = await parent()
@@ -151,13 +156,22 @@ test.each(Object.entries(RACING))(
       const failed = results.filter((each) => each.status === 'rejected')
       outcomes[failed.length === 0 ? 'both' : 'one'] += 1
       for (const { reason } of failed)
-        expect(['conflict', 'not-found', 'invalid']).toContain((reason as { kind?: string }).kind)
+        expect(['conflict', 'not-found', 'invalid', 'forbidden']).toContain(
+          (reason as { kind?: string }).kind,
+        )
     }
 
     expect(await rowsOf(orphans)).toEqual([])
     expect(outcomes.both + outcomes.one).toBe(RACES)
   },
 )
+
+function raceOf(name: string): Race {
+  const on = { networks: [networksOn(0), networksOn(1)] as const, owner }
+  const race = { ...RACING, ...poolAndRouterRaces(on), ...identities.races() }[name]
+  if (race === undefined) throw new Error(`There is no race for ${name}`)
+  return race
+}
 
 /** Afterwards the node has applied everything. */
 async function rowsOn(node: 0 | 1): Promise<void> {

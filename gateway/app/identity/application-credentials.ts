@@ -74,7 +74,7 @@ export async function createCredential(
   const secretHash = await hashPassword(secret)
   const credential = await identity.db.transaction(async (tx) => {
     // The user's row is what counting and inserting at once wait for.
-    await lockUser(tx, userId)
+    if ((await lockUser(tx, userId)) === undefined) throw noSuch('user', userId)
     if ((await countApplicationCredentials(tx, userId, projectId)) >= CREDENTIALS_MAX)
       throw new Failure(
         'over-quota',

@@ -89,7 +89,7 @@ export async function createCredential(
   const credential = { id, userId, projectId, type, blob }
   await db.transaction(async (tx) => {
     // The user's row is what counting and inserting at once wait for.
-    await lockUser(tx, userId)
+    if ((await lockUser(tx, userId)) === undefined) throw noSuch('user', userId)
     if ((await countCredentials(tx, userId)) >= OF_A_USER_MAX)
       throw new Failure(
         'forbidden',
