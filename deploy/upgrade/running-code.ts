@@ -68,7 +68,7 @@ function startOf(pid: number): number | undefined {
 function placedAt(): number {
   const files = PROGRAM_FOLDERS.flatMap((folder) =>
     readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .filter((name) => /^(?!.*\bnode_modules\/).*(?<!\.test)\.ts$/.test(name))
       .map((name) => join(projectRoot, folder, name)),
   )
   const all = [...files, join(projectRoot, 'package-lock.json')]

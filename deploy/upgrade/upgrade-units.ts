@@ -14,6 +14,7 @@ import { DEFAULT_DIRECTORIES, FILES } from '../control-plane/control-plane.ts'
 import { countStuckAt } from '../doctor/examine-stuck.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { projectRoot } from '../paths.ts'
+import type { BackedUp } from '../upkeep/backup-file.ts'
 import { type NamedDatabase, namedDatabase } from '../upkeep/named-database.ts'
 import { sourceOfSettings } from '../upkeep/settings-source.ts'
 import { backUp } from './back-up.ts'
@@ -56,8 +57,8 @@ export async function upgradeUnits(
   }
   const isBegun = parts.some((part) => part.code()?.isThis === true)
   if (options.backupDirectory !== false && !options.isBack && !isBegun) {
-    const { databases: backedUp } = await sourceOfSettings(files, false)
-    await backUp(resolve(options.backupDirectory ?? BACKUPS), backedUp, report)
+    const directory = resolve(options.backupDirectory ?? BACKUPS)
+    await backUp(directory, await backedUpOf(files, report), report)
   }
   for (const { url, migrationsFolder } of databases) await migrateDatabase(url, migrationsFolder)
   await rollOut(
@@ -70,6 +71,22 @@ export async function upgradeUnits(
     },
     report,
   )
+}
+
+/** Their databases, but for those of settings that name no file with their key, without which a backup is worth nothing. */
+async function backedUpOf(
+  files: readonly string[],
+  report: (line: string) => void,
+): Promise<readonly BackedUp[]> {
+  const found: BackedUp[] = []
+  for (const file of files)
+    try {
+      found.push(...(await sourceOfSettings([file], false)).databases)
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== 'invalid') throw error
+      report(`note  Not backed up: ${error.message}`)
+    }
+  return found
 }
 
 async function foundUnits(): Promise<readonly Unit[]> {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLogger } from '#common/log.ts'
-import type { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type ControlPlane, startControlPlane } from '../env/control-plane.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { expectInvariants } from '../env/invariants.ts'
@@ -82,16 +81,6 @@ const killCellProcess: Fault = async () => {
   return () => process!.start()
 }
 
-function frozen(process: CloudProcess): () => Promise<void> {
-  process.suspend()
-  return async () => process.resume()
-}
-
-async function stopped(process: CloudProcess): Promise<() => Promise<void>> {
-  await process.stop()
-  return () => process.start()
-}
-
 const both =
   (one: Fault, other: Fault): Fault =>
   async () => {
@@ -135,20 +124,8 @@ const LONG: Readonly<Record<string, Fault>> = {
       await plane.bus.waitForRoutes(1, OTHERS)
     }
   },
-  'a server of the bus is stopped': async () => {
-    await plane.bus.stop(2)
-    return async () => {
-      await plane.bus.start(2)
-      await plane.bus.waitForRoutes(2, OTHERS)
-    }
-  },
-  'a gateway is frozen': async () => frozen(plane.cloud.gateways[1]!),
-  'a gateway is stopped': async () => stopped(plane.cloud.gateways[1]!),
-  'a process of a cell is frozen': async () => frozen(plane.cloud.cell('south').processes[0]!),
-  'a process of a cell is stopped': async () => stopped(plane.cloud.cell('south').processes[1]!),
   'the writer and a server of the bus are killed': both(killWriter, killBusServer),
   'the writer and a process of a cell are killed': both(killWriter, killCellProcess),
-  'the writer and a gateway are killed': both(killWriter, killGateway),
   'a server of the bus and a gateway are killed': both(killBusServer, killGateway),
 }
 
