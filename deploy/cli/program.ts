@@ -14,11 +14,8 @@ import { addKeysCommand } from './commands/keys.ts'
 import { addLogsCommand } from './commands/logs.ts'
 import { addRestoreCommand } from './commands/restore.ts'
 import { addSshCommand } from './commands/ssh.ts'
-
 import { addStandbyCommand } from './commands/standby.ts'
-
 import { addDoctorCommand, addStatusCommand } from './commands/status.ts'
-
 import { addTestCommand } from './commands/test.ts'
 import { addDownCommand, addUpCommand } from './commands/up.ts'
 import { addUpgradeCommand } from './commands/upkeep.ts'
