@@ -104,12 +104,9 @@ export async function startCell(
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
+  const writing = { ...conductor, db, holder, nudge: networkChanged }
   if (config.ovn !== undefined)
-    network = run(
-      owned
-        .use(new NetworkWriter(config.ovn, { ...conductor, db, holder, nudge: networkChanged }))
-        .reconciler(),
-    )
+    network = run(owned.use(new NetworkWriter(config.ovn, writing)).reconciler())
   routing = run(routeHosts(cell, holder))
   const recovery = run(sagaRecovery(cell))
   const beat = run(heartbeat(cell, processName, () => recovery.nudge()))

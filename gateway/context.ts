@@ -114,10 +114,7 @@ export async function createGateway(
   const images = await openImages(parts, config, { db, log, isolated, registry: metrics.registry })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
-  const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
-  const events = parts.use(
-    new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
-  )
+  const events = parts.use(openEvents(config, db, log))
   const { nats, compute } = await openBus(parts, config, { log, generation }, (nats) =>
     openCompute({
       ...computeOptions(config, { db, nats, log, images, networks }),
@@ -167,6 +164,11 @@ export async function createGateway(
     site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function openEvents(config: GatewayConfig, db: Database, log: Logger): EventTail {
+  const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
+  return new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax })
 }
 
 /** Records that were left in its folder are written soon. */
