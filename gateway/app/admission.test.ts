@@ -39,7 +39,7 @@ test('a project leaves a quarter of each kind of work to others', async () => {
   await Promise.all(places)
   const fourth = admission.take('boot', 'greedy')
 
-  expect(admission.count('boot')).toEqual({ running: 3, waiting: 1 })
+  expect(admission.count('boot')).toEqual({ running: 3, waiting: 1, refused: 0 })
   await expect(admission.take('boot', 'other')).resolves.toBeDefined()
   await expect(admission.take('read', 'greedy')).resolves.toBeDefined()
   ;(await places[0]!)[Symbol.dispose]()
@@ -56,7 +56,7 @@ test('a request whose client hangs up while it waits is not handled', async () =
 
   await expect(waiting).rejects.toThrow('hung up')
   running[Symbol.dispose]()
-  expect(admission.count('list')).toEqual({ running: 0, waiting: 0 })
+  expect(admission.count('list')).toEqual({ running: 0, waiting: 0, refused: 0 })
   expect(connection.listenerCount('close')).toBe(0)
 })
 
@@ -67,5 +67,5 @@ test('a request that waits too long is refused, and says when to try again', asy
   const refused = await admission.take('list', 'blue').catch((error: unknown) => error)
 
   expect(refused).toMatchObject({ retryAfterS: 1, kind: 'unavailable' })
-  expect(admission.count('list')).toEqual({ running: 1, waiting: 0 })
+  expect(admission.count('list')).toEqual({ running: 1, waiting: 0, refused: 1 })
 })

@@ -102,6 +102,7 @@ const MONITORING = pageScript('docs/how-to/monitoring.md', {
   'curl -s -H "Authorization: Bearer $(cat .weir/secrets/metrics.token)" http://127.0.0.1:8774/metrics/federation':
     { shows: /^weir_stuck_operations 0$/m },
   './weir status --cluster': { shows: /^ok +bus +nats +answers/m },
+  './weir standby status': { notTyped: 'This deployment has one site; standby.test.ts types it.' },
   './weir server list --status ERROR -o json': { shows: /^\[\]$/m },
   './weir operation list --state failed -o json': { shows: /^\[\]$/m },
   './weir cell list -o json': { shows: /"name": "north"/ },
