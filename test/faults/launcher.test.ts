@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { Checkout, type ListedServer, tokenFile } from '../env/checkout.ts'
+import { isFullRun } from '../env/full-run.ts'
 
 const PROCESSES = [
   'mariadb',
@@ -169,51 +170,57 @@ describe('./weir', () => {
     expect(await firstServer()).toEqual(first)
   })
 
-  test('checkouts that come up at the same time serve at ports of their own', async () => {
-    await using one = new Checkout()
-    await using two = new Checkout()
-    const size = ['--cells', '1', '--hosts', '1']
-    await Promise.all([one, two].map((each) => each.succeed('up', '--driver', 'fake', ...size)))
+  test.runIf(isFullRun)(
+    'checkouts that come up at the same time serve at ports of their own',
+    async () => {
+      await using one = new Checkout()
+      await using two = new Checkout()
+      const size = ['--cells', '1', '--hosts', '1']
+      await Promise.all([one, two].map((each) => each.succeed('up', '--driver', 'fake', ...size)))
 
-    const endpoints = [one, two].map(({ cloudsFile }) => {
-      return /auth_url: (http:\S+)/.exec(readFileSync(cloudsFile, 'utf8'))![1]
-    })
-    expect(new Set(endpoints).size).toBe(2)
-  })
+      const endpoints = [one, two].map(({ cloudsFile }) => {
+        return /auth_url: (http:\S+)/.exec(readFileSync(cloudsFile, 'utf8'))![1]
+      })
+      expect(new Set(endpoints).size).toBe(2)
+    },
+  )
 
-  test('another checkout comes up beside it, with as many gateways as asked for', async () => {
-    await using other = new Checkout()
-    const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
-    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is in use') })
-    const options = ['--cells', '1', '--hosts', '1', '--gateways', '2']
-    const kept = (file: string, text: string) => () => {
-      const path = join(other.home, file)
-      return existsSync(path) && readFileSync(path, 'utf8').includes(text)
-    }
-    const isBeingMade = () => existsSync(join(other.home, 'mariadb/data.new/mysql'))
-    await other.killed(isBeingMade, 'up', '--driver', 'fake', ...options)
-    expect(other.left().join()).toContain('mariadb-install-db')
-    // On a busy machine the installation may have ended by itself before `down` looks.
-    await other.succeed('down')
-    expect(other.left()).toEqual([])
-    await other.killed(kept('mariadb/settings.json', 'pid'), 'up', '--driver', 'fake', ...options)
-    await other.succeed('down')
-    expect(other.left()).toEqual([])
-    await other.killed(kept('state.json', '"gateway-2": {'), 'up', '--driver', 'fake', ...options)
-    const started = await other.processes()
-    expect([...started.keys()]).toEqual(expect.arrayContaining(['mariadb', 'nats', 'gateway-1']))
+  test.runIf(isFullRun)(
+    'another checkout comes up beside it, with as many gateways as asked for',
+    async () => {
+      await using other = new Checkout()
+      const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
+      expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is in use') })
+      const options = ['--cells', '1', '--hosts', '1', '--gateways', '2']
+      const kept = (file: string, text: string) => () => {
+        const path = join(other.home, file)
+        return existsSync(path) && readFileSync(path, 'utf8').includes(text)
+      }
+      const isBeingMade = () => existsSync(join(other.home, 'mariadb/data.new/mysql'))
+      await other.killed(isBeingMade, 'up', '--driver', 'fake', ...options)
+      expect(other.left().join()).toContain('mariadb-install-db')
+      // On a busy machine the installation may have ended by itself before `down` looks.
+      await other.succeed('down')
+      expect(other.left()).toEqual([])
+      await other.killed(kept('mariadb/settings.json', 'pid'), 'up', '--driver', 'fake', ...options)
+      await other.succeed('down')
+      expect(other.left()).toEqual([])
+      await other.killed(kept('state.json', '"gateway-2": {'), 'up', '--driver', 'fake', ...options)
+      const started = await other.processes()
+      expect([...started.keys()]).toEqual(expect.arrayContaining(['mariadb', 'nats', 'gateway-1']))
 
-    await other.succeed('up', '--driver', 'fake', ...options)
-    expect(await other.processes()).toEqual(new Map([...(await other.processes()), ...started]))
-    const [before] = await other.servers()
-    await other.succeed('up', '--driver', 'fake', ...options, '--fresh')
+      await other.succeed('up', '--driver', 'fake', ...options)
+      expect(await other.processes()).toEqual(new Map([...(await other.processes()), ...started]))
+      const [before] = await other.servers()
+      await other.succeed('up', '--driver', 'fake', ...options, '--fresh')
 
-    const [after] = await other.servers()
-    expect([before?.status, after?.status]).toEqual(['ACTIVE', 'ACTIVE'])
-    expect(after?.id).not.toBe(before?.id)
-    expect([...(await other.processes()).keys()]).toContain('gateway-2')
-    expect(await firstServer()).toEqual(first)
-  })
+      const [after] = await other.servers()
+      expect([before?.status, after?.status]).toEqual(['ACTIVE', 'ACTIVE'])
+      expect(after?.id).not.toBe(before?.id)
+      expect([...(await other.processes()).keys()]).toContain('gateway-2')
+      expect(await firstServer()).toEqual(first)
+    },
+  )
 
   test('a database that was backed up is restored, and all comes up again', async () => {
     const file = join(checkout.home, 'north.backup')
@@ -286,48 +293,51 @@ describe('./weir', () => {
     expect((await shown()).id).toBe(id)
   })
 
-  test('a lost cell comes back by the commands, and both sides report its state', async () => {
-    await using machine = new Checkout()
-    const joinCell = async (...more: readonly string[]) => {
-      const line = await checkout.succeed('cell', 'token', 'create', 'edge', ...more)
-      const [given = '', , ...options] = line.trim().split(' ')
-      const token = tokenFile(given.slice(given.indexOf('=') + 1))
-      return machine.succeed(...options, '--driver', 'fake', '--token-file', token)
-    }
-    const cell = async () => {
-      const text = await checkout.succeed('cell', 'show', 'edge', '-o', 'json')
-      return JSON.parse(text) as Readonly<Record<'id' | 'is_reachable' | 'loss', unknown>>
-    }
-    expect(await joinCell()).toContain('Cell edge has joined.')
-    await expect.poll(async () => (await cell()).is_reachable).toBe(true)
-    const { id } = await cell()
-    await machine.succeed('down')
-    const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
-    await expect
-      .poll(async () => (await checkout.weir(...lose)).stderr)
-      .toContain('the gateways now take its servers from it')
+  test.runIf(isFullRun)(
+    'a lost cell comes back by the commands, and both sides report its state',
+    async () => {
+      await using machine = new Checkout()
+      const joinCell = async (...more: readonly string[]) => {
+        const line = await checkout.succeed('cell', 'token', 'create', 'edge', ...more)
+        const [given = '', , ...options] = line.trim().split(' ')
+        const token = tokenFile(given.slice(given.indexOf('=') + 1))
+        return machine.succeed(...options, '--driver', 'fake', '--token-file', token)
+      }
+      const cell = async () => {
+        const text = await checkout.succeed('cell', 'show', 'edge', '-o', 'json')
+        return JSON.parse(text) as Readonly<Record<'id' | 'is_reachable' | 'loss', unknown>>
+      }
+      expect(await joinCell()).toContain('Cell edge has joined.')
+      await expect.poll(async () => (await cell()).is_reachable).toBe(true)
+      const { id } = await cell()
+      await machine.succeed('down')
+      const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
+      await expect
+        .poll(async () => (await checkout.weir(...lose)).stderr)
+        .toContain('the gateways now take its servers from it')
 
-    const up = await machine.weir('up')
+      const up = await machine.weir('up')
 
-    expect(up.stderr).toContain('refuses cell edge')
-    expect(await machine.weir('status')).toMatchObject({
-      code: 4,
-      stdout: expect.stringMatching(/was declared lost at \S+,.* --renew/),
-    })
-    const log = () => machine.succeed('logs', 'cell-edge')
-    await expect.poll(log).toMatch(/was declared lost.*"bus refuses the credential"/)
-    await joinCell('--renew')
-    await expect.poll(async () => (await cell()).loss).toBeNull()
-    expect((await cell()).id).toBe(id)
-    expect(await machine.succeed('status')).not.toContain('refuses')
+      expect(up.stderr).toContain('refuses cell edge')
+      expect(await machine.weir('status')).toMatchObject({
+        code: 4,
+        stdout: expect.stringMatching(/was declared lost at \S+,.* --renew/),
+      })
+      const log = () => machine.succeed('logs', 'cell-edge')
+      await expect.poll(log).toMatch(/was declared lost.*"bus refuses the credential"/)
+      await joinCell('--renew')
+      await expect.poll(async () => (await cell()).loss).toBeNull()
+      expect((await cell()).id).toBe(id)
+      expect(await machine.succeed('status')).not.toContain('refuses')
 
-    await checkout.succeed('cell', 'leave', 'edge', '--yes')
+      await checkout.succeed('cell', 'leave', 'edge', '--yes')
 
-    expect(await machine.weir('doctor')).toMatchObject({
-      code: 1,
-      stdout: expect.stringContaining('the cell has left this deployment'),
-    })
-    const gateway = await checkout.succeed('logs', 'gateway-1', '-n', '1000')
-    expect(gateway).not.toMatch(/round failed.*(edge|not registered)/)
-  })
+      expect(await machine.weir('doctor')).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('the cell has left this deployment'),
+      })
+      const gateway = await checkout.succeed('logs', 'gateway-1', '-n', '1000')
+      expect(gateway).not.toMatch(/round failed.*(edge|not registered)/)
+    },
+  )
 })
