@@ -16,7 +16,12 @@ export function poison(kind: Poison): Promise<Json> {
     }, 1)
   if (kind === 'loop') for (;;);
   const kept: unknown[] = []
-  if (kind === 'heap') for (;;) kept.push(Array.from({ length: 100_000 }, (_, n) => ({ n })))
+  // In turns: on a slow machine the loop would be held up for too long before the heap is full.
+  const fill = () => {
+    kept.push(Array.from({ length: 100_000 }, (_, n) => ({ n })))
+    setImmediate(fill)
+  }
+  if (kind === 'heap') fill()
   if (kind === 'buffers')
     setInterval(() => {
       for (let nth = 0; nth < 50; nth += 1) kept.push(Buffer.alloc(MEBIBYTE, 1))
