@@ -31,7 +31,7 @@ export interface Listening extends AsyncDisposable {
   readonly tlsPort: number | undefined
 }
 
-/** Answers requests, and is attached to each server for what is not a request. */
+/** Answers requests, and is attached to each server, for consoles and the bus. */
 export interface Face {
   readonly fetch: FetchCallback
   /** What it returns is disposed of before the server stops. */

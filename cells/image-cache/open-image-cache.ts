@@ -26,7 +26,7 @@ export interface OpenedImageCache {
   readonly certificate: CertificateWatch | undefined
 }
 
-/** Afterwards the cache of this process, if it has one, serves until the parts are disposed; `registry` absent: nobody reads its metrics. */
+/** Afterwards the cache of this process, if it has one, serves until the parts are disposed; `registry` absent: its metrics are not served. */
 export async function openImageCache(
   owned: AsyncDisposableStack,
   { secretKey, processName, imageCache: { own, urls, gatewayUrls } }: ImageCacheConfig,

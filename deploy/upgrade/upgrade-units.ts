@@ -167,7 +167,7 @@ async function healthOf(
   }
 }
 
-/** The administrator of clouds.yaml, whom `./weir init` made; undefined where there is no gateway, or no such file. */
+/** The administrator in the clouds.yaml that `./weir init` wrote; undefined where there is no gateway, or no such file. */
 async function adminAt(gateway: string | undefined): Promise<Session | undefined> {
   const file = join(DEFAULT_DIRECTORIES.directory, FILES.clouds)
   if (gateway === undefined || !existsSync(file)) return undefined

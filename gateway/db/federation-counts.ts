@@ -132,7 +132,7 @@ export interface Heard {
   readonly position: number
 }
 
-/** Rows that have not been applied; undefined where the cell was not heard, or begins anew. */
+/** Rows that have not been applied; undefined where the cell has sent no heartbeat, or its feed begins again. */
 export function lagOf(
   heard: Heard | undefined,
   applied: AppliedPosition | undefined,
