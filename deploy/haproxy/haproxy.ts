@@ -62,7 +62,7 @@ export async function startProxy(
 /**
  * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive goes to another one; one
  * whose answer was lost does so where repeating it does no harm. The proxy gives a boot an idempotency key, which makes it
- * such a request.
+ * such a request, and each request an id, by which a gateway knows that another one already deleted the server.
  */
 export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string {
   const verified = tls === undefined ? '' : ` ssl verify required ca-file ${tls.caFile}`
@@ -98,6 +98,7 @@ frontend weir
 backend gateways
   balance roundrobin
   http-request set-header Idempotency-Key %[uuid()] if METH_POST ${IS_BOOT} !{ req.hdr(Idempotency-Key) -m found }
+  http-request set-header X-Openstack-Request-Id req-%[uuid()] unless { req.hdr(X-Openstack-Request-Id) -m found }
   http-request disable-l7-retry if METH_POST !${IS_BOOT}
   http-request disable-l7-retry if { method PATCH }
   # Not /readyz: while the databases choose a writer, requests wait at any gateway.

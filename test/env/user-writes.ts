@@ -6,11 +6,14 @@ import type { Refused } from './steady-load.ts'
 interface Maker {
   readonly who: 'admin' | 'demo'
   /** Makes an object, uses it, and deletes it. */
-  readonly live: (ask: Ask, name: string) => Promise<void>
+  readonly live: (ask: Ask, name: string, remove: Remove) => Promise<void>
 }
 
 /** Sends one request and returns its answer, whose status must be the one given. */
 type Ask = <T>(status: number, call: (user: ApiClient) => Promise<Answer<T>>) => Promise<T>
+
+/** Sends the request that deletes an object. */
+type Remove = (path: string) => Promise<void>
 
 type Made = Readonly<Record<string, { readonly id: string }>>
 
@@ -18,7 +21,7 @@ type Made = Readonly<Record<string, { readonly id: string }>>
 const KINDS: Readonly<Record<string, Maker>> = {
   network: {
     who: 'demo',
-    live: async (ask, name) => {
+    live: async (ask, name, remove) => {
       const network = await ask<Made>(201, (user) =>
         user.post('/networking/v2.0/networks', { network: { name } }),
       )
@@ -28,37 +31,37 @@ const KINDS: Readonly<Record<string, Maker>> = {
       const port = await ask<Made>(201, (user) =>
         user.post('/networking/v2.0/ports', { port: { network_id: id } }),
       )
-      await ask(204, (user) => user.delete(`/networking/v2.0/ports/${port['port']!.id}`))
-      await ask(204, (user) => user.delete(`/networking/v2.0/networks/${id}`))
+      await remove(`/networking/v2.0/ports/${port['port']!.id}`)
+      await remove(`/networking/v2.0/networks/${id}`)
     },
   },
   keypair: {
     who: 'demo',
-    live: async (ask, name) => {
+    live: async (ask, name, remove) => {
       await ask(200, (user) => user.post('/compute/v2.1/os-keypairs', { keypair: { name } }))
-      await ask(202, (user) => user.delete(`/compute/v2.1/os-keypairs/${name}`))
+      await remove(`/compute/v2.1/os-keypairs/${name}`)
     },
   },
   image: {
     who: 'demo',
-    live: async (ask, name) => {
+    live: async (ask, name, remove) => {
       const image = { name, disk_format: 'raw', container_format: 'bare' }
       const { id } = await ask<{ id: string }>(201, (user) => user.post('/image/v2/images', image))
       const headers = { 'content-type': 'application/octet-stream' }
       const raw = randomBytes(64 * 1024)
       await ask(204, (user) => user.put(`/image/v2/images/${id}/file`, undefined, { raw, headers }))
-      await ask(204, (user) => user.delete(`/image/v2/images/${id}`))
+      await remove(`/image/v2/images/${id}`)
     },
   },
   user: {
     who: 'admin',
-    live: async (ask, name) => {
+    live: async (ask, name, remove) => {
       const made = await ask<Made>(201, (user) =>
         user.post('/identity/v3/users', { user: { name, password: randomUUID() } }),
       )
       const path = `/identity/v3/users/${made['user']!.id}`
       await ask(200, (user) => user.call('PATCH', path, { user: { description: name } }))
-      await ask(204, (user) => user.delete(path))
+      await remove(path)
     },
   },
 }
@@ -93,6 +96,7 @@ export class UserWrites {
       await live(
         (status, call) => this.#ask(kind, status, () => call(this.#users[who])),
         `w-${kind}-${nth}`,
+        (path) => this.#remove(kind, who, path),
       ).catch((error: unknown) => {
         const at = Math.round((performance.now() - this.#startedAt) / 100) / 10
         this.refused.push({ at, what: kind, how: String(error).slice(0, 300) })
@@ -105,5 +109,14 @@ export class UserWrites {
       throw new Error(`${kind}: ${answer.status} ${JSON.stringify(answer.body)}`)
     this.answered += 1
     return answer.body
+  }
+
+  /** A repeat of a request that deleted the object, of which the user knows nothing, finds none. */
+  async #remove(kind: string, who: Maker['who'], path: string): Promise<void> {
+    const { status, body } = await this.#users[who].delete(path)
+    if (status === 404) throw new Error(`${kind}: DELETE answered 404`)
+    if (status !== 202 && status !== 204)
+      throw new Error(`${kind}: ${status} ${JSON.stringify(body)}`)
+    this.answered += 1
   }
 }

@@ -13,9 +13,10 @@ const BOOTS = 20
 const OTHERS = 2
 /**
  * With a gateway the connections are lost of requests that it is answering. The proxy repeats those that may be repeated,
- * boots among them; a client that loses another one cannot know whether it was carried out.
+ * boots and deletes among them, and what a gateway had deleted the next one does not find; servers excepted. A client that
+ * loses another request cannot know whether it was carried out.
  */
-const LOST = /SocketError|answered 502/
+const LOST = /SocketError|answered 502|DELETE answered 404/
 /** One of each kind of write when the gateway ends, and one when the proxy gives it up. */
 const LOST_MAX = 8
 
