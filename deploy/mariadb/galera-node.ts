@@ -106,16 +106,19 @@ async function whenSynced(
     const uri = galeraRootUrl(cluster, member)
     const connection = await createConnection({ uri, connectTimeout: PROBE_TIMEOUT_MS })
     try {
-      const [rows] = await connection.query<RowDataPacket[]>("show status like 'wsrep_local_state'")
+      const sql = "show status like 'wsrep_local_state'"
+      const [rows] = await connection.query<RowDataPacket[]>({ sql, timeout: PROBE_TIMEOUT_MS })
       return rows[0]?.['Value'] === '4' ? 'synced' : undefined
     } finally {
-      await connection.end()
+      connection.destroy()
     }
   }
-  const state = await waitFor(`node ${member.name} to be synced`, probe, READY_LIMIT_MS)
-  if (state === 'ended')
-    throw new Failure(
-      'unavailable',
-      `Node ${member.name} ended while starting: ${logTail(`${home}/mariadb.log`)}`,
-    )
+  const refuse = (what: string) =>
+    new Failure('unavailable', `Node ${member.name} ${what}: ${logTail(`${home}/mariadb.log`)}`)
+  const state = await waitFor(`node ${member.name}`, probe, READY_LIMIT_MS).catch(
+    (error: unknown) => {
+      throw refuse(`is not synced (${error instanceof Error ? error.message : String(error)})`)
+    },
+  )
+  if (state === 'ended') throw refuse('ended while starting')
 }

@@ -39,13 +39,12 @@ let nodes: readonly [Database, Database]
 let identities: IdentityNodes
 
 beforeAll(async () => {
-  galera = await TestGalera.start()
+  galera = await TestGalera.start((url) => migrateDatabase(`${url}weir`, 'gateway/db/migrations'))
   const [first, second] = galera.rootUrls.map((url) => `${url}weir`) as [string, string]
-  await migrateDatabase(first, 'gateway/db/migrations')
   const options = { connectionsMax: 4, retryMs: 10_000, marksCommits: true }
   nodes = [new Database({ url: first, ...options }), new Database({ url: second, ...options })]
   identities = await IdentityNodes.begin(nodes)
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   await identities?.[Symbol.asyncDispose]()
