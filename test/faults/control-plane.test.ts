@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLogger } from '#common/log.ts'
+import type { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type ControlPlane, startControlPlane } from '../env/control-plane.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { expectInvariants } from '../env/invariants.ts'
@@ -70,17 +71,31 @@ const killBusServer: Fault = async () => {
   }
 }
 
-const killGateway: Fault = async () => {
-  const [gateway] = plane.cloud.gateways
-  await gateway!.kill()
-  return () => gateway!.start()
-}
+const gateway = () => plane.cloud.gateways[0]!
+const cellProcess = () => plane.cloud.cell('north').processes[0]!
 
-const killCellProcess: Fault = async () => {
-  const [process] = plane.cloud.cell('north').processes
-  await process!.kill()
-  return () => process!.start()
-}
+const kill =
+  (process: () => CloudProcess): Fault =>
+  async () => {
+    await process().kill()
+    return () => process().start()
+  }
+
+/** A process that stands still, and whose connections stay open. */
+const suspend =
+  (process: () => CloudProcess): Fault =>
+  async () => {
+    process().suspend()
+    return async () => process().resume()
+  }
+
+/** A process that ends in good order, and is started again. */
+const stop =
+  (process: () => CloudProcess): Fault =>
+  async () => {
+    await process().stop()
+    return () => process().start()
+  }
 
 const both =
   (one: Fault, other: Fault): Fault =>
@@ -94,8 +109,8 @@ const both =
 const SHORT: Readonly<Record<string, Fault>> = {
   'the writer of the databases is killed': killWriter,
   'a server of the bus is killed': killBusServer,
-  'a gateway is killed': killGateway,
-  'a process of a cell is killed': killCellProcess,
+  'a gateway is killed': kill(gateway),
+  'a process of a cell is killed': kill(cellProcess),
 }
 
 const LONG: Readonly<Record<string, Fault>> = {
@@ -125,9 +140,25 @@ const LONG: Readonly<Record<string, Fault>> = {
       await plane.bus.waitForRoutes(1, OTHERS)
     }
   },
+  'a server of the bus is stopped': async () => {
+    await plane.bus.stop(2)
+    return async () => {
+      await plane.bus.start(2)
+      await plane.bus.waitForRoutes(2, OTHERS)
+    }
+  },
+  'a gateway is frozen': suspend(gateway),
+  'a gateway is stopped': stop(gateway),
+  'a process of a cell is frozen': suspend(cellProcess),
+  'a process of a cell is stopped': stop(cellProcess),
+  'a process of a cell is cut off from the databases and the bus': async () => {
+    cellProcess().freeze()
+    return async () => cellProcess().thaw()
+  },
+  'the writer and a gateway are killed': both(killWriter, kill(gateway)),
   'the writer and a server of the bus are killed': both(killWriter, killBusServer),
-  'the writer and a process of a cell are killed': both(killWriter, killCellProcess),
-  'a server of the bus and a gateway are killed': both(killBusServer, killGateway),
+  'the writer and a process of a cell are killed': both(killWriter, kill(cellProcess)),
+  'a server of the bus and a gateway are killed': both(killBusServer, kill(gateway)),
 }
 
 test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
