@@ -346,8 +346,6 @@ const UPGRADE = pageScript('docs/how-to/upgrade.md', {
 beforeAll(async () => {
   const values = { '192.0.2.10': ADDRESS }
   here = new Machine()
-  reader = new Reader({ here }, values)
-  if (!isFullRun) return
   edge = new Machine()
   rack = new Machine()
   lab = new Machine()
@@ -361,11 +359,9 @@ afterAll(async () => {
   for (const machine of [lab, rack, edge, here]) await machine?.[Symbol.asyncDispose]()
 }, PAGE_MS)
 
-const ELSEWHERE = [JOIN, CASCADE]
 const noClient = whyNoOpenstack()
 const isSkipped = (script: PageScript) =>
-  (!isFullRun && ELSEWHERE.includes(script)) ||
-  (noClient !== undefined && script === TROUBLESHOOTING)
+  !isFullRun || (noClient !== undefined && script === TROUBLESHOOTING)
 
 for (const script of [PRODUCTION, MONITORING, JOIN, CASCADE, TROUBLESHOOTING, BACKUP, UPGRADE])
   test.skipIf(isSkipped(script))(`${script.page} can be typed`, () => reader.type(script), PAGE_MS)

@@ -3,6 +3,7 @@ import { type CallOptions } from '#test/env/api/client.ts'
 import { createServer, SERVERS, untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { isFullRun } from '../env/full-run.ts'
 
 /** A lease runs out after 10 s; another gateway then continues the work of its holder. */
 const TAKEN_UP_LIMIT_MS = 60_000
@@ -56,7 +57,7 @@ test('two gateways that both go on with a boot make one server', async () => {
   await expectInvariants(cloud, TAKEN_UP_LIMIT_MS)
 })
 
-test('a gateway that is killed and started again continues its work', async () => {
+test.runIf(isFullRun)('a gateway that is killed and started again continues its work', async () => {
   const demo = cloud.as('demo')
   await cloud.gateways[1]?.kill()
   cloud.forget(1)

@@ -110,7 +110,7 @@ describe('./weir', () => {
     })
   })
 
-  test('the lines of all logs about a request are shown with it', async () => {
+  test.runIf(isFullRun)('the lines of all logs about a request are shown with it', async () => {
     const id = String(first?.id)
     const actions = await checkout.succeed('server', 'events', id, '-o', 'json')
     const [{ request_id: request }] = JSON.parse(actions)
@@ -222,18 +222,21 @@ describe('./weir', () => {
     },
   )
 
-  test('a database that was backed up is restored, and all comes up again', async () => {
-    const file = join(checkout.home, 'north.backup')
-    expect(await checkout.weir('backup', 'west', '--file', file)).toMatchObject({ code: 3 })
-    await checkout.succeed('backup', 'north', '--file', file)
-    const again = await checkout.weir('backup', 'north', '--file', file)
-    expect(again.stderr).toContain('nothing is overwritten')
-    expect((await checkout.weir('restore', file)).stderr).toContain('--yes')
+  test.runIf(isFullRun)(
+    'a database that was backed up is restored, and all comes up again',
+    async () => {
+      const file = join(checkout.home, 'north.backup')
+      expect(await checkout.weir('backup', 'west', '--file', file)).toMatchObject({ code: 3 })
+      await checkout.succeed('backup', 'north', '--file', file)
+      const again = await checkout.weir('backup', 'north', '--file', file)
+      expect(again.stderr).toContain('nothing is overwritten')
+      expect((await checkout.weir('restore', file)).stderr).toContain('--yes')
 
-    expect(await checkout.succeed('restore', file, '--yes')).toContain('The deployment runs.')
-    expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
-    expect(await firstServer()).toEqual(first)
-  })
+      expect(await checkout.succeed('restore', file, '--yes')).toContain('The deployment runs.')
+      expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
+      expect(await firstServer()).toEqual(first)
+    },
+  )
 
   test('a whole deployment that was backed up is restored, images included', async () => {
     const directory = join(checkout.home, 'backups')
@@ -258,40 +261,43 @@ describe('./weir', () => {
     expect(missing.stderr).toContain('./weir backup run')
   })
 
-  test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
-    await using machine = new Checkout()
-    const line = await checkout.succeed('cell', 'token', 'create', 'north', '--host', 'extra')
-    const [given = '', , ...options] = line.trim().split(' ')
-    expect(given).toMatch(/^WEIR_JOIN_TOKEN=weir1\./)
-    expect(options.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
-    const joining = [...options, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
-    const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
-    expect(ofCell.stderr).toContain('Use it with: ./weir host join')
-    expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
-      'Host extra of cell north',
-    )
-    expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
-    const hosts = async () => (await checkout.succeed('host', 'list', '-o', 'name')).split('\n')
-    await expect.poll(hosts).toContain('extra')
-    await machine.succeed('down')
-    expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
+  test.runIf(isFullRun)(
+    'a host joins a cell that runs, with a token, and comes back after a stop',
+    async () => {
+      await using machine = new Checkout()
+      const line = await checkout.succeed('cell', 'token', 'create', 'north', '--host', 'extra')
+      const [given = '', , ...options] = line.trim().split(' ')
+      expect(given).toMatch(/^WEIR_JOIN_TOKEN=weir1\./)
+      expect(options.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+      const joining = [...options, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
+      const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
+      expect(ofCell.stderr).toContain('Use it with: ./weir host join')
+      expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
+        'Host extra of cell north',
+      )
+      expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
+      const hosts = async () => (await checkout.succeed('host', 'list', '-o', 'name')).split('\n')
+      await expect.poll(hosts).toContain('extra')
+      await machine.succeed('down')
+      expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
 
-    const shown = async () => {
-      const text = await checkout.succeed('host', 'show', 'extra', '-o', 'json')
-      return JSON.parse(text) as { readonly id: string; readonly is_up: boolean }
-    }
-    const { id } = await shown()
-    expect((await checkout.weir('host', 'shut-out', 'extra')).stderr).toContain('--yes')
-    await checkout.succeed('host', 'shut-out', 'extra', '--yes')
-    await expect.poll(async () => (await shown()).is_up).toBe(false)
-    const again = await checkout.succeed(
-      ...['cell', 'token', 'create', 'north', '--host', 'extra', '--renew'],
-    )
-    const token = tokenFile(again.trim().split(' ')[0]?.split('=')[1] ?? '')
-    await machine.succeed(...options, '--token-file', token)
-    await expect.poll(async () => (await shown()).is_up).toBe(true)
-    expect((await shown()).id).toBe(id)
-  })
+      const shown = async () => {
+        const text = await checkout.succeed('host', 'show', 'extra', '-o', 'json')
+        return JSON.parse(text) as { readonly id: string; readonly is_up: boolean }
+      }
+      const { id } = await shown()
+      expect((await checkout.weir('host', 'shut-out', 'extra')).stderr).toContain('--yes')
+      await checkout.succeed('host', 'shut-out', 'extra', '--yes')
+      await expect.poll(async () => (await shown()).is_up).toBe(false)
+      const again = await checkout.succeed(
+        ...['cell', 'token', 'create', 'north', '--host', 'extra', '--renew'],
+      )
+      const token = tokenFile(again.trim().split(' ')[0]?.split('=')[1] ?? '')
+      await machine.succeed(...options, '--token-file', token)
+      await expect.poll(async () => (await shown()).is_up).toBe(true)
+      expect((await shown()).id).toBe(id)
+    },
+  )
 
   test.runIf(isFullRun)(
     'a lost cell comes back by the commands, and both sides report its state',

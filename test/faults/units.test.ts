@@ -21,6 +21,7 @@ import { processTree } from '#deploy/process/process-tree.ts'
 import { cellProgram } from '../env/cloud/cell-program.ts'
 import { gatewayProgram } from '../env/cloud/gateway-program.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
+import { isFullRun } from '../env/full-run.ts'
 
 // Goal: programs work with the few rights that their units grant, and systemd restarts them when they end or hang. A
 // systemd that the test starts runs them, in namespaces that end with the test.
@@ -158,7 +159,7 @@ describe.skipIf(!canRun())('programs as services', () => {
     }
   })
 
-  test.each([
+  test.runIf(isFullRun).each([
     ['ends', 'SIGKILL'],
     ['hangs', 'SIGSTOP'],
   ] as const)('are started again: one that %s', async (_what, signal) => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, ImageSpec, InstanceSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { isFullRun } from '#test/env/full-run.ts'
 import { driverDisksContract } from '../contract/driver-disks.contract.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -61,27 +62,30 @@ describe.skipIf(why !== undefined)(
         expect(await harness.leftovers(spec.id)).toEqual([])
       })
 
-      test('it is rebuilt under another name, and resized there and back, and its guest notices', async () => {
-        const small = instanceSpec(guest, { configDrive: drive('before') })
-        await driver.spawn(small, signal())
-        await untilConsole(small, /hostname=before[^]*READY/)
+      test.runIf(isFullRun)(
+        'it is rebuilt under another name, and resized there and back, and its guest notices',
+        async () => {
+          const small = instanceSpec(guest, { configDrive: drive('before') })
+          await driver.spawn(small, signal())
+          await untilConsole(small, /hostname=before[^]*READY/)
 
-        const renamed = { ...small, configDrive: drive('after') }
-        await driver.rebuild!.rebuild(renamed, { keepsEphemeral: false, runs: true }, signal())
-        await untilConsole(small, /hostname=after[^]*READY/)
-        expect(await consoleOf(small)).not.toContain('boot 2')
+          const renamed = { ...small, configDrive: drive('after') }
+          await driver.rebuild!.rebuild(renamed, { keepsEphemeral: false, runs: true }, signal())
+          await untilConsole(small, /hostname=after[^]*READY/)
+          expect(await consoleOf(small)).not.toContain('boot 2')
 
-        const flavor = { ...small.flavor, name: 'm1.more', vcpus: 2, memoryMb: 192, rootGb: 2 }
-        const how = { runs: true, graceMs: 30_000 }
-        await driver.resize!.resize({ ...small, flavor }, how, signal())
-        await untilConsole(small, /disk vda 4194304 sectors[^]*memory 1[5-9]\d{4} kB, 2 cpus/)
-        await untilConsole(small, /boot 2 of this disk[^]*READY/)
+          const flavor = { ...small.flavor, name: 'm1.more', vcpus: 2, memoryMb: 192, rootGb: 2 }
+          const how = { runs: true, graceMs: 30_000 }
+          await driver.resize!.resize({ ...small, flavor }, how, signal())
+          await untilConsole(small, /disk vda 4194304 sectors[^]*memory 1[5-9]\d{4} kB, 2 cpus/)
+          await untilConsole(small, /boot 2 of this disk[^]*READY/)
 
-        await driver.resize!.revert(small, how, signal())
-        await untilConsole(small, /2 cpus[^]*disk vda 2097152[^]*1 cpus[^]*boot 2[^]*READY/)
-        await driver.destroy(small.id, signal())
-        expect(await harness.leftovers(small.id)).toEqual([])
-      })
+          await driver.resize!.revert(small, how, signal())
+          await untilConsole(small, /2 cpus[^]*disk vda 2097152[^]*1 cpus[^]*boot 2[^]*READY/)
+          await driver.destroy(small.id, signal())
+          expect(await harness.leftovers(small.id)).toEqual([])
+        },
+      )
     })
   },
 )
