@@ -26,14 +26,14 @@ beforeAll(async () => {
   for (const hostsPerCell of [1, 0, 0])
     clouds.unshift(owned.use(await startCloud({ ...small, hostsPerCell })))
   await offerRouting(bottom())
-  for (const [above, below] of [
-    [clouds[1]!, bottom()],
-    [top(), clouds[1]!],
+  for (const [above, below, pool] of [
+    [clouds[1]!, bottom(), { start: '203.0.113.100', end: '203.0.113.149' }],
+    [top(), clouds[1]!, { start: '203.0.113.150', end: '203.0.113.199' }],
   ] as const) {
     const { user, password, project } = below.foundation.accounts.admin
     const settings = { ...nestedSettingsFor(below), user, password, project }
     hosts.push(owned.use(await startDrivenHost(above, 'nested', settings)))
-    await offerOutside(above)
+    await offerOutside(above, pool)
   }
 }, 120_000)
 afterAll(() => owned.disposeAsync())
@@ -47,14 +47,13 @@ async function make(cloud: Cloud, what: string, fields: object, as: 'admin' | 'd
 const list = async (cloud: Cloud, what: string) =>
   (await cloud.as('admin').get<Lists>(`${NETWORKING}/${what}`)).body[what]!
 
-/** Afterwards the cloud has an external network that is the one of the nested cloud. */
-async function offerOutside(cloud: Cloud): Promise<void> {
+/** Afterwards the cloud has an external network that is the one of the nested cloud, and gives out addresses of its own. */
+async function offerOutside(cloud: Cloud, pool: object): Promise<void> {
   const provider = { 'provider:network_type': 'flat', 'provider:physical_network': 'public' }
   const network = { name: 'public', 'router:external': true, ...provider }
   const { id } = await make(cloud, 'network', network, 'admin')
   const range = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24', enable_dhcp: false }
-  const allocation_pools = [{ start: '203.0.113.100', end: '203.0.113.199' }]
-  await make(cloud, 'subnet', { ...range, allocation_pools }, 'admin')
+  await make(cloud, 'subnet', { ...range, allocation_pools: [pool] }, 'admin')
 }
 
 test('a floating IP goes down through three clouds and is taken from all of them', async () => {

@@ -374,25 +374,6 @@ test('a deleted server is gone, its quota and its address free again', async () 
   expect((await user.call('createServer', { body: many })).status).toBe(202)
 })
 
-test('a delete that a proxy sends again under the same request id is answered as before', async () => {
-  const user = await member()
-  const stranger = await member()
-  const id = await active(user)
-  const remove = (who: ApiClient, requestId: string) =>
-    who.call('deleteServer', {
-      params: { server_id: id },
-      headers: { 'x-openstack-request-id': requestId },
-    })
-  const [first, other] = [`req-${newId()}`, `req-${newId()}`]
-
-  expect((await remove(user, first)).status).toBe(204)
-  await world.until(id, ({ deletedAt }) => deletedAt !== null)
-
-  expect((await remove(user, first)).status).toBe(204)
-  expect((await remove(user, other)).status).toBe(404)
-  expect((await remove(stranger, first)).status).toBe(404)
-})
-
 test('another project’s server and a name instead of an id are not found', async () => {
   const [owner, stranger] = [await member(), await member()]
   const id = await active(owner)

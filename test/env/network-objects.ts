@@ -54,7 +54,9 @@ export async function offerRouting(cloud: Cloud): Promise<string> {
   const network = { name: 'public', 'router:external': true }
   const made = await admin.post<{ network: { id: string } }>(`${path}/networks`, { network })
   const { id } = made.body.network
-  const subnet = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24' }
+  // A cloud above has the rest, as the how-to asks for: else it would sometimes choose an address that is taken here.
+  const allocation_pools = [{ start: '203.0.113.2', end: '203.0.113.99' }]
+  const subnet = { network_id: id, ip_version: 4, cidr: '203.0.113.0/24', allocation_pools }
   await admin.post(`${path}/subnets`, { subnet })
   return id
 }
