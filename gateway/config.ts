@@ -13,11 +13,13 @@ import type { ImportRules } from './app/images/import/import-url.ts'
 import type { UploadLimits } from './app/images/upload-slots.ts'
 import type { Retention } from './app/purge.ts'
 import type { DueTimes } from './app/reconcilers/due-acts.ts'
+import type { WebhookRules } from './app/webhooks/webhook-url.ts'
 import { type ExternalIdentity, readExternalIdentity } from './external-identity.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
 import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
+import { assertWebhookRules, readWebhookRules } from './webhook-settings.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -87,6 +89,7 @@ export interface GatewayConfig {
   readonly eventWatchersMax: number
   /** Of these, how many of one project. */
   readonly eventProjectWatchersMax: number
+  readonly webhooks: WebhookRules
   readonly retention: Retention
   /** A cell silent for longer is unreachable. */
   readonly cellDeadlineMs: number
@@ -181,6 +184,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     },
     eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
     eventProjectWatchersMax: read.integer('EVENT_PROJECT_WATCHERS_MAX', 64, 1, 100_000),
+    webhooks: readWebhookRules(read),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: readDueTimes(read),
@@ -197,6 +201,7 @@ export function configFromEnv(env: Env): GatewayConfig {
   read.finish()
   trustedProxies(config.trustedProxies)
   assertImportRules(config.imageImport)
+  assertWebhookRules(config.webhooks)
   if (config.imageS3 !== undefined) assertS3(config.imageS3)
   if (!SECRET_KEY.test(config.secretKey))
     throw new SettingsError(['GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed'])

@@ -37,6 +37,8 @@ import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/boot/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/boot/embedded-network.ts'
 import { SiteWatch, type SiteWatchOptions } from './app/site/site-watch.ts'
+import { WebhookDelivery } from './app/webhooks/webhook-delivery.ts'
+import type { WebhookDeps } from './app/webhooks/webhooks.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
@@ -52,6 +54,7 @@ import { observeAdmission } from './metrics/observe-admission.ts'
 import { observeImageStore } from './metrics/observe-image-store.ts'
 import { openAccess } from './open-access.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
+import { eventForProject } from './views/federation/event.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
 export interface Gateway extends AsyncDisposable {
@@ -77,6 +80,7 @@ export interface Gateway extends AsyncDisposable {
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   readonly events: EventTail
+  readonly webhooks: WebhookDeps & Nudged
   readonly audit: AuditTrail
   readonly isTrustedProxy: IsTrustedProxy
   /** Undefined where projects may ask as often as they like. */
@@ -115,13 +119,14 @@ export async function createGateway(
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const events = parts.use(openEvents(config, db, log))
+  const webhooks = openWebhooks(parts, config, db, log)
   const { nats, compute } = await openBus(parts, config, { log, generation }, (nats) =>
     openCompute({
       ...computeOptions(config, { db, nats, log, images, networks }),
       dueTimes: config.dueTimes,
       processName: config.processName,
       retention: config.retention,
-      onNumbered: () => events.nudge(),
+      onNumbered: () => nudge([events, webhooks]),
       isolated,
     }),
   )
@@ -156,6 +161,7 @@ export async function createGateway(
     certificate,
     consoles: { ...compute, ...config.consoles, verifier },
     events,
+    webhooks,
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
@@ -166,9 +172,32 @@ export async function createGateway(
   }
 }
 
+/** What looks for new events when it is told. */
+interface Nudged {
+  nudge(): void
+}
+
+function nudge(all: readonly Nudged[]): void {
+  for (const each of all) each.nudge()
+}
+
 function openEvents(config: GatewayConfig, db: Database, log: Logger): EventTail {
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
   return new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax })
+}
+
+/** Afterwards events are sent to webhooks, here or from another gateway. */
+function openWebhooks(
+  parts: AsyncDisposableStack,
+  { secretKey, webhooks: rules, processName }: GatewayConfig,
+  db: Database,
+  log: Logger,
+): Gateway['webhooks'] {
+  const deps = { db, secrets: secretsOf(secretKey), rules }
+  const shown = eventForProject
+  const options = { ...deps, clock: systemClock, log, processName, shown }
+  const delivery = parts.use(new WebhookDelivery(options))
+  return { ...deps, nudge: () => delivery.nudge() }
 }
 
 /** Records that were left in its folder are written soon. */

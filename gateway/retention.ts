@@ -13,6 +13,7 @@ export function readRetention(read: EnvReader): Retention {
     actionsMs: days('ACTIONS', 90),
     eventsMs: days('EVENTS', 7),
     auditMs: days('AUDIT', 365),
+    deadLettersMs: days('WEBHOOK_DEAD_LETTERS', 7),
     sagasMs: days('SAGAS', 7),
     operationsMs: days('OPERATIONS', 90),
     deletedServersMs: days('DELETED_SERVERS', 30),

@@ -916,6 +916,97 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The webhooks of a project, or of all projects for administrators, in the order of their creation. */
+        readonly get: operations["listWebhooks"];
+        readonly put?: never;
+        /**
+         * Sends the events of a project's servers to a URL from now on.
+         * @description The answer 403 also means that the project has as many webhooks as it may have.
+         */
+        readonly post: operations["createWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{webhook}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        /** One webhook. */
+        readonly get: operations["showWebhook"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes a webhook and its dead letters. */
+        readonly delete: operations["deleteWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Changes a webhook, and tries the next event at once.
+         * @description A webhook that is enabled again gets the events from then on.
+         */
+        readonly patch: operations["updateWebhook"];
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{webhook}/dead-letters": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        /** The events that a webhook's receiver has not accepted in time, the oldest first. */
+        readonly get: operations["listDeadLetters"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{webhook}/dead-letters/{dead_letter}/redeliver": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+                /** @description The id of a dead letter. */
+                readonly dead_letter: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Sends a dead letter again, once, soon after the answer.
+         * @description A dead letter that is accepted is deleted. One that fails again stays, with the new error.
+         */
+        readonly post: operations["redeliverDeadLetter"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1412,6 +1503,46 @@ export interface components {
             /** @description What arrives, and what to do if it does not. */
             readonly detail: string;
         };
+        /** @enum {string} */
+        readonly WebhookEventType: "server.action" | "server.step" | "server.state" | "server.deleted";
+        /** @description A URL to which the events of a project's servers are sent, each as a POST whose body is the event as members of the project see it at `/v1/events`. The header Weir-Signature is `t=TIME,v1=SIGNATURE`: the signature is the HMAC-SHA256, in hexadecimal digits, of the time in seconds, a dot and the body, with the webhook's secret as the key. Weir-Event is the id of the event, which is the same when it is sent again. */
+        readonly Webhook: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly project_id: string;
+            readonly name: string;
+            readonly url: string;
+            /** @description The types of events that are sent; all if it is empty. */
+            readonly types: readonly components["schemas"]["WebhookEventType"][];
+            readonly is_enabled: boolean;
+            readonly created_at: components["schemas"]["Time"];
+            readonly updated_at: components["schemas"]["Time"];
+            /** @description The events up to this one were delivered, were given up, or are not of these types. */
+            readonly up_to: string;
+            /** @description The failed attempts in a row. */
+            readonly failures: number;
+            /** @description The time of the first of them. */
+            readonly failing_since: components["schemas"]["Time"] | null;
+            readonly next_attempt_at: components["schemas"]["Time"];
+            /** @description The time of the last success. */
+            readonly delivered_at: components["schemas"]["Time"] | null;
+            /** @description Why the last attempt failed; null if it succeeded. */
+            readonly last_error: string | null;
+        };
+        /** @description An event that was given up because the receiver had not accepted it in time. */
+        readonly DeadLetter: {
+            readonly id: string;
+            /** Format: uuid */
+            readonly webhook_id: string;
+            readonly event_id: string;
+            readonly type: string;
+            readonly at: components["schemas"]["Time"];
+            /** @description Why the last attempt failed. */
+            readonly error: string;
+            /** @description It is sent again soon. */
+            readonly is_due: boolean;
+            readonly event: components["schemas"]["Event"];
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -1458,6 +1589,8 @@ export interface components {
         readonly node: string;
         /** @description The id of a server that the gateways do not know. */
         readonly orphan: string;
+        /** @description The id of a webhook. */
+        readonly webhook: string;
     };
     requestBodies: never;
     headers: never;
@@ -1495,6 +1628,9 @@ export type NodeSensor = components['schemas']['NodeSensor'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
 export type TunnelEnd = components['schemas']['TunnelEnd'];
 export type TunnelTest = components['schemas']['TunnelTest'];
+export type WebhookEventType = components['schemas']['WebhookEventType'];
+export type Webhook = components['schemas']['Webhook'];
+export type DeadLetter = components['schemas']['DeadLetter'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -1508,6 +1644,7 @@ export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterNode = components['parameters']['node'];
 export type ParameterOrphan = components['parameters']['orphan'];
+export type ParameterWebhook = components['parameters']['webhook'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -3386,6 +3523,241 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listWebhooks: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many at most, 1000 by default. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The position at which the previous page ended: the value of its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of webhooks, without their secrets. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly webhooks: readonly components["schemas"]["Webhook"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /**
+                     * Format: uri
+                     * @description An http or https URL without credentials, whose host has public addresses only.
+                     */
+                    readonly url: string;
+                    /** @description The types of events to send; all by default. */
+                    readonly types?: readonly components["schemas"]["WebhookEventType"][];
+                    /** @description For administrators: the project. By default the project of the token. */
+                    readonly project_id?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The webhook. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly webhook: components["schemas"]["Webhook"];
+                        /** @description The key of the signatures, shown only in this answer; null in the answer to a repeat. */
+                        readonly secret: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+        };
+    };
+    readonly showWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The webhook. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the object to change. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Nothing is sent there any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly updateWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the object to change. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** Format: uri */
+                    readonly url?: string;
+                    readonly types?: readonly components["schemas"]["WebhookEventType"][];
+                    readonly is_enabled?: boolean;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The webhook. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly listDeadLetters: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many at most, 1000 by default. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The position at which the previous page ended: the value of its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of dead letters. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly dead_letters: readonly components["schemas"]["DeadLetter"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly redeliverDeadLetter: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+                /** @description The id of a dead letter. */
+                readonly dead_letter: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The event is sent again. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
 }

@@ -78,6 +78,7 @@ const KEPT: Readonly<Record<string, string>> = {
   catalog_endpoints: BY_OPERATORS,
   aggregates: BY_OPERATORS,
   server_groups: BY_USERS,
+  webhooks: BY_USERS,
   application_credentials: BY_USERS,
   credentials: BY_USERS,
   flavors: BY_OPERATORS,

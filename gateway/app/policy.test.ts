@@ -95,6 +95,13 @@ test.each(Object.keys(POLICY).filter((rule) => rule.startsWith('federation:')))(
       'federation:intents:list': ['member', 'reader'],
       'federation:servers:chain': ['member', 'reader'],
       'federation:intents:cancel': ['member'],
+      'federation:webhooks:create': ['member'],
+      'federation:webhooks:delete': ['member'],
+      'federation:webhooks:list': ['member', 'reader'],
+      'federation:webhooks:list-dead-letters': ['member', 'reader'],
+      'federation:webhooks:redeliver': ['member'],
+      'federation:webhooks:show': ['member', 'reader'],
+      'federation:webhooks:update': ['member'],
       'federation:audit:list': [],
       'federation:orphans:list': [],
     }

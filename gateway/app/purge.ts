@@ -19,6 +19,7 @@ import {
 } from '../db/purges.ts'
 import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
+import { purgeDeadLetters } from '../db/webhook-dead-letters.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
 export interface Retention {
@@ -26,6 +27,7 @@ export interface Retention {
   readonly actionsMs: number
   readonly eventsMs: number
   readonly auditMs: number
+  readonly deadLettersMs: number
   readonly sagasMs: number
   /** Of operations, after their end. */
   readonly operationsMs: number
@@ -58,6 +60,7 @@ export async function purge(
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
     traces: (rows) => purgeTraces(db, before(retention.actionsMs), rows),
     events: (rows) => purgeEvents(db, before(retention.eventsMs), rows),
+    webhook_dead_letters: (rows) => purgeDeadLetters(db, before(retention.deadLettersMs), rows),
     audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),

@@ -16,6 +16,7 @@ import { addRequestCommands } from './commands/request.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
 import { addVerifyCommand } from './commands/verify.ts'
+import { addWebhookCommands } from './commands/webhook.ts'
 import { addWhyCommand } from './commands/why.ts'
 import type { Operator } from './operator.ts'
 
@@ -28,6 +29,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addWhyCommand(program, operator)
   addVerifyCommand(program, operator)
   addEventsCommand(program, operator)
+  addWebhookCommands(program, operator)
   addOperationCommands(program, operator)
   addAuditCommands(program, operator)
   addRequestCommands(program, operator)

@@ -117,6 +117,14 @@ const MONITORING = pageScript('docs/how-to/monitoring.md', {
   './weir logs gateway-1 -f': { until: /"level"/ },
 })
 
+const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
+  './weir webhook list -o wide': {
+    shows: /^billing /m,
+    gives: { WEBHOOK_ID: /^billing .* ([0-9a-f]{8}-[0-9a-f-]{27}) /m },
+  },
+  './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
+})
+
 const JOIN = pageScript('docs/how-to/join-a-cell.md', {
   './weir up --address 192.0.2.10': { shows: /is up/ },
   './weir cell token create edge-1': {
@@ -363,5 +371,14 @@ const noClient = whyNoOpenstack()
 const isSkipped = (script: PageScript) =>
   !isFullRun || (noClient !== undefined && script === TROUBLESHOOTING)
 
-for (const script of [PRODUCTION, MONITORING, JOIN, CASCADE, TROUBLESHOOTING, BACKUP, UPGRADE])
+for (const script of [
+  PRODUCTION,
+  MONITORING,
+  NOTIFICATIONS,
+  JOIN,
+  CASCADE,
+  TROUBLESHOOTING,
+  BACKUP,
+  UPGRADE,
+])
   test.skipIf(isSkipped(script))(`${script.page} can be typed`, () => reader.type(script), PAGE_MS)

@@ -10,8 +10,6 @@ import {
 } from '../../app/events/event-page.ts'
 import { followEvents } from '../../app/events/follow-events.ts'
 import { isAllowed } from '../../app/policy.ts'
-import type { Requester } from '../../app/requester.ts'
-import type { KeptEvent } from '../../db/events.ts'
 import {
   EVENT_STREAM_HEADERS,
   eventStream,
@@ -20,6 +18,7 @@ import {
 } from '../../http/event-stream.ts'
 import { HttpRefusal } from '../../http/http-refusal.ts'
 import type { Answer, Call, Handler } from '../../http/operation.ts'
+import { eventView } from '../../views/federation/event.ts'
 
 const RULE = 'federation:events:list'
 const LIMIT = 100
@@ -102,30 +101,4 @@ function gone(): HttpRefusal {
     410,
     'The events after this one are no longer stored. Leave the event out for new events, or use 0 for all stored events.',
   )
-}
-
-/** An event as the federation API shows it; hosts and cells, and why a step failed there, are an operator's business. */
-function eventView(
-  { n, type, at, projectId, serverId, serverName, cellId, cellName, details }: KeptEvent,
-  { isAdmin }: Pick<Requester, 'isAdmin'>,
-) {
-  return {
-    id: String(n),
-    type,
-    at: at.toISOString(),
-    project_id: projectId,
-    server_id: serverId,
-    server_name: serverName,
-    cell_id: isAdmin ? cellId : null,
-    cell: isAdmin ? cellName : null,
-    host: isAdmin ? (details.host ?? null) : null,
-    request_id: details.requestId ?? null,
-    user_id: details.userId ?? null,
-    action: details.action ?? null,
-    result: details.result ?? null,
-    state: details.state ?? null,
-    task_state: details.taskState ?? null,
-    power_state: details.powerState ?? null,
-    message: type === 'server.step' && !isAdmin ? null : (details.message ?? null),
-  }
 }

@@ -36,6 +36,15 @@ import { listOperatedServers, repairServer, showChain, showTrace, verifyServer }
 import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { testTunnels } from './tunnels.ts'
 import { listVersions } from './versions.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  listDeadLetters,
+  listWebhooks,
+  redeliverDeadLetter,
+  showWebhook,
+  updateWebhook,
+} from './webhooks.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: HandlerTable<operations> = {
@@ -46,9 +55,11 @@ export const federationHandlers: HandlerTable<operations> = {
   cancelOperation,
   continueOperation,
   createJoinToken,
+  createWebhook,
   declareCellLost,
   deleteCell,
   deleteJoinToken,
+  deleteWebhook,
   drainHost,
   endOrphan,
   explainNetworkPath,
@@ -57,6 +68,7 @@ export const federationHandlers: HandlerTable<operations> = {
   join,
   listAudit,
   listCells,
+  listDeadLetters,
   listDrivers,
   listEvents,
   listHostServers,
@@ -73,6 +85,8 @@ export const federationHandlers: HandlerTable<operations> = {
   listOrphans,
   listUnmanagedGuests,
   listVersions,
+  listWebhooks,
+  redeliverDeadLetter,
   removeNode,
   renewCredential,
   repairServer,
@@ -85,10 +99,12 @@ export const federationHandlers: HandlerTable<operations> = {
   showOperation,
   showProjectQuota,
   showTrace,
+  showWebhook,
   shutOutHost,
   testTunnels,
   updateCell,
   updateHost,
   updateNode,
+  updateWebhook,
   verifyServer,
 }

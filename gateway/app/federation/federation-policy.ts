@@ -1,4 +1,4 @@
-/** Who may ask what of the federation API: its operators, and of events and intents also those whose servers they are about. */
+/** Who may ask what of the federation API: its operators, and of events, intents and webhooks also those whose servers they are about. */
 export const FEDERATION_POLICY = {
   'federation:audit:list': 'admin',
   'federation:cells:delete': 'admin',
@@ -50,4 +50,11 @@ export const FEDERATION_POLICY = {
   'federation:tokens:create': 'admin',
   'federation:tokens:delete': 'admin',
   'federation:tokens:list': 'system-reader',
+  'federation:webhooks:create': 'member',
+  'federation:webhooks:delete': 'member',
+  'federation:webhooks:list': 'reader',
+  'federation:webhooks:list-dead-letters': 'reader',
+  'federation:webhooks:redeliver': 'member',
+  'federation:webhooks:show': 'reader',
+  'federation:webhooks:update': 'member',
 } as const

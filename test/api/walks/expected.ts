@@ -38,6 +38,8 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   ],
   [404, 'there is no task', 'image showTask'],
   [404, 'nothing goes on', 'federation showOperation, federation continueOperation'],
+  [400, 'an address that is not public', 'federation createWebhook'],
+  [404, 'every event was delivered', 'federation redeliverDeadLetter'],
   [400, 'a text that is no prefix', 'network createSubnetPool'],
   [401, 'a text that is no credential', 'federation renewCredential'],
   [404, 'every guest is somebody’s', 'federation adoptGuest'],

@@ -50,7 +50,7 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
     'subnetpool_id',
   ],
   placement: ['consumer_uuid'],
-  federation: ['server'],
+  federation: ['server', 'webhook'],
 }
 
 const owned = ({ service, operation }: Walked) =>

@@ -6,6 +6,7 @@ import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import type { Cloud } from '#test/env/cloud.ts'
 import { reportOvn } from '#test/env/network-objects.ts'
+import { restingWebhook } from './resting-webhook.ts'
 import { NOBODY } from './walked.ts'
 
 /** A real thing for every parameter of a path, by service: the project's own where a project can have one. */
@@ -67,6 +68,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     name: 'VCPU',
   }
   const federation = {
+    webhook: await restingWebhook(cloud.as('demo')),
     cell: cloud.cells[0]?.name ?? '',
     host: cloud.hosts[0]?.id ?? '',
     server: compute['server_id'] ?? '',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { Failure } from '#common/errors.ts'
 import { isPublicAddress } from '#common/public-address.ts'
+import { bareHost } from '../../pinned-agent.ts'
 
 /** Where images may be imported from. */
 export interface ImportRules {
@@ -30,11 +31,6 @@ export function checkImportUrl(text: string, rules: ImportRules): URL {
   if (!isAllowedHost(host, rules)) throw refused(`host ${host} is not allowed`)
   if (isIP(host) !== 0) checkImportAddress(host, rules)
   return url
-}
-
-/** The host of a URL without the brackets of IPv6. */
-export function bareHost({ hostname }: URL): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
 /** Throws `invalid` for an address that is not public and not in an allowed block. */

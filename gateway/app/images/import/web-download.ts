@@ -1,11 +1,9 @@
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
-import { Agent, request } from 'undici'
+import { request } from 'undici'
 import { Failure } from '#common/errors.ts'
-import { bareHost, checkImportAddress, checkImportUrl, type ImportRules } from './import-url.ts'
+import { pinnedAgent } from '../../pinned-agent.ts'
+import { checkImportAddress, checkImportUrl, type ImportRules } from './import-url.ts'
 
 const REDIRECTS_MAX = 5
-const CONNECT_TIMEOUT_MS = 10_000
 const RESPONSE_TIMEOUT_MS = 60_000
 
 /** A remote content on its way. Disposing it ends the connection. */
@@ -40,7 +38,7 @@ interface Answer extends Download {
 }
 
 async function ask(url: URL, rules: ImportRules, signal: AbortSignal): Promise<Answer> {
-  const dispatcher = await pinnedAgent(bareHost(url), rules)
+  const dispatcher = await pinnedAgent(url, (address) => checkImportAddress(address, rules))
   const close = () => dispatcher.destroy()
   try {
     const headers = { 'user-agent': 'weir', 'accept-encoding': 'identity' }
@@ -77,29 +75,4 @@ function redirectOf(status: number, location: unknown, from: URL): string | unde
   const to = typeof location === 'string' ? URL.parse(location, from.href) : null
   if (to === null) throw new Failure('invalid', `The image's server answered ${status}.`)
   return to.href
-}
-
-/** Connections go to the checked addresses, even if the name resolves to others a moment later. */
-async function pinnedAgent(host: string, rules: ImportRules): Promise<Agent> {
-  const addresses = await resolve(host)
-  for (const { address } of addresses) checkImportAddress(address, rules)
-  return new Agent({
-    connections: 1,
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      lookup: (_name, options, done) => {
-        if (options.all === true) done(null, addresses)
-        else done(null, addresses[0]!.address, addresses[0]!.family)
-      },
-    },
-  })
-}
-
-async function resolve(host: string): Promise<{ address: string; family: number }[]> {
-  if (isIP(host) !== 0) return [{ address: host, family: isIP(host) }]
-  try {
-    return await lookup(host, { all: true })
-  } catch (error) {
-    throw new Failure('invalid', `The host ${host} cannot be found.`, { cause: error })
-  }
 }
