@@ -150,6 +150,7 @@ export class HostRegistry {
       traits: inventory.traits,
       machineTraits: inventory.machineTraits ?? null,
       extraSpecs: inventory.extraSpecs ?? null,
+      imageProperties: inventory.imageProperties ?? null,
       hasOwnFlavors: inventory.hasOwnFlavors === true,
       imageFormats: inventory.imageFormats,
       limits: provider.limits,

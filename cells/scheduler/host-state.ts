@@ -30,6 +30,8 @@ export interface HostState {
   readonly machineTraits: readonly (readonly string[])[] | null
   /** Extra specs about hardware that have an effect there; null: all have, or the host does not say. */
   readonly extraSpecs: readonly string[] | null
+  /** Properties of images, likewise: names, or `NAME=VALUE` where no other value has an effect. */
+  readonly imageProperties: readonly string[] | null
   /** Its backend gives servers flavors of its own, which must ask for the same hardware. */
   readonly hasOwnFlavors: boolean
   readonly imageFormats: readonly string[]

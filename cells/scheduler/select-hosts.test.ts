@@ -116,6 +116,24 @@ test.each([
     {},
   ],
   ['ImagePropertiesFilter', 'cannot boot vhd images', {}, image({}, 'vhd')],
+  [
+    'ImagePropertiesFilter',
+    'has version 7002000 of its hypervisor, >=8 is needed',
+    {},
+    image({ hypervisor_version_requires: '>=8' }),
+  ],
+  [
+    'ImagePropertiesFilter',
+    'could not be judged: ImagePropertiesFilter failed with "the image requires the version "new"',
+    {},
+    image({ img_hv_requested_version: 'new' }),
+  ],
+  [
+    'ImagePropertiesFilter',
+    'does not support the image property hw_disk_bus=scsi',
+    { imageProperties: ['hw_disk_bus=virtio'] },
+    image({ hw_disk_bus: 'scsi' }),
+  ],
 ] as const)('%s refuses a host that %s', (name, reason, state, wish) => {
   const selection = selectHosts([host('a', state)], request(wish), scheduling)
 
@@ -141,6 +159,9 @@ test.each([
   [{ hypervisorType: 'KVM' }, image({ img_hv_type: 'qemu' })],
   [{ hypervisorType: 'KVM' }, image({ hypervisor_type: 'kvm' })],
   [{}, image({ architecture: 'amd64' })],
+  [{}, image({ hypervisor_version_requires: '>=7.2, <8' })],
+  [{ imageProperties: ['hw_disk_bus=virtio'] }, image({ hw_disk_bus: 'virtio' })],
+  [{}, image({ hw_disk_bus: 'scsi' })],
   [{ simulated: true, hypervisorType: 'fake' }, image({ hypervisor_type: 'fake' })],
 ] as const)('a host %j takes an image %j', (state, wish) => {
   expect(selectHosts([host('a', state)], request(wish), scheduling).hosts).toHaveLength(1)

@@ -37,6 +37,7 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     traits: ['COMPUTE_NODE'],
     machineTraits: null,
     extraSpecs: null,
+    imageProperties: null,
     hasOwnFlavors: false,
     imageFormats: ['qcow2', 'raw'],
     limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },

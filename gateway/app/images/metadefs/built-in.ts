@@ -197,6 +197,14 @@ const DEFINED: readonly BuiltIn[] = [
         'Architecture',
         'The same by its newer name, which goes before the other.',
       ),
+      hypervisor_version_requires: text(
+        'Version',
+        'Conditions on the version of the hypervisor, such as >=6.0, <8.',
+      ),
+      img_hv_requested_version: text(
+        'Version',
+        'The same by its newer name, which goes before the other.',
+      ),
     },
   },
   {
