@@ -6,8 +6,8 @@ import {
   wantedHypervisor,
 } from '#common/image-properties.ts'
 import { meetsVersions } from '#common/version-condition.ts'
-import type { Filter } from '../filter.ts'
-import type { HostState } from '../host-state.ts'
+import type { KindFilter } from '../filter.ts'
+import type { HostKind } from '../host-state.ts'
 import type { PlacementRequest } from '../placement-request.ts'
 
 type Properties = PlacementRequest['image']['properties']
@@ -16,8 +16,9 @@ type Properties = PlacementRequest['image']['properties']
  * Holds the host to the image's format, architecture and hypervisor, as Nova's filter of this name does. Refuses hosts,
  * too, on whose guests a property about hardware would have no effect.
  */
-export const imagePropertiesFilter: Filter = {
+export const imagePropertiesFilter: KindFilter = {
   name: 'ImagePropertiesFilter',
+  by: 'kind',
   runsOnRebuild: true,
   refuse: (host, { image: { diskFormat, properties } }) => {
     const wanted = wantedHypervisor(properties)
@@ -35,7 +36,7 @@ export const imagePropertiesFilter: Filter = {
 }
 
 function whyOtherVersion(
-  { hypervisorVersion }: HostState,
+  { hypervisorVersion }: HostKind,
   properties: Properties,
 ): string | undefined {
   const wanted = properties['img_hv_requested_version'] ?? properties['hypervisor_version_requires']
@@ -48,10 +49,7 @@ function whyOtherVersion(
     : `has version ${hypervisorVersion} of its hypervisor, ${wanted} is needed`
 }
 
-function whyUnsupported(
-  { imageProperties }: HostState,
-  properties: Properties,
-): string | undefined {
+function whyUnsupported({ imageProperties }: HostKind, properties: Properties): string | undefined {
   if (imageProperties === null) return undefined
   const unheeded = unheededProperty(properties, imageProperties)
   return unheeded === undefined ? undefined : `does not support the image property ${unheeded}`

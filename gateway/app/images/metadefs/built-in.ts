@@ -259,6 +259,20 @@ const DEFINED: readonly BuiltIn[] = [
       ),
     },
   },
+  {
+    name: 'OS::Compute::AggregateIoOpsFilter',
+    displayName: 'Work per host',
+    description:
+      'How many servers of a host may be built or changed at once. Heeded by cells that run the IoOpsFilter.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      max_io_ops_per_host: whole(
+        'Work per host',
+        'A host that has so many under way takes no new one.',
+        0,
+      ),
+    },
+  },
 ]
 
 const dated = <T>(fields: T) => ({ ...fields, createdAt: SINCE, updatedAt: SINCE })
