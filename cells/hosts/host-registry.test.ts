@@ -63,3 +63,15 @@ test('a host on which a build failed comes last, until one succeeds there', asyn
   expect(await first()).toBe('bad')
   expect(stateOf(good!)?.buildFailures).toBe(0)
 })
+
+test('aggregates say how far a host is overcommitted, for claims and for whoever looks', async () => {
+  const stored = async (metadata: Record<string, string>) => {
+    const aggregates = [{ id: 1, metadata }]
+    const view = await cell.ask('host.set-aggregates', { hostId: good!.id, aggregates })
+    return [view.ratios.vcpus, stateOf(good!)?.limits.vcpus]
+  }
+  const vcpus = running.cell.conductor.hosts.get(good!.id)!.inventory!.vcpus
+
+  expect(await stored({ cpu_allocation_ratio: '2' })).toEqual([2, 2 * vcpus])
+  expect(await stored({ cpu_allocation_ratio: 'many' })).toEqual([16, 16 * vcpus])
+})

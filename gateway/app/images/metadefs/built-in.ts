@@ -260,6 +260,18 @@ const DEFINED: readonly BuiltIn[] = [
     },
   },
   {
+    name: 'OS::Compute::AggregateRatios',
+    displayName: 'Overcommitment',
+    description:
+      'How much more than they have the hosts of an aggregate promise. A number above 0.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      cpu_allocation_ratio: text('CPU ratio', 'So many vCPUs for each CPU.'),
+      ram_allocation_ratio: text('Memory ratio', 'So many times the memory.'),
+      disk_allocation_ratio: text('Disk ratio', 'So many times the disk.'),
+    },
+  },
+  {
     name: 'OS::Compute::AggregateIoOpsFilter',
     displayName: 'Work per host',
     description:
