@@ -66,8 +66,19 @@ const BUS_SCHEMES = ['nats', 'tls']
 /** Where NATS usually takes leaf nodes. */
 const UPLINK_PORT = 7_422
 
-/** The wish of a group outweighs the sum of the other weighers. */
-const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
+/** The wish of a group outweighs the sum of the usual weighers, and a failed build outweighs every wish, as in Nova. */
+const WEIGHTS = {
+  ram: 1,
+  cpu: 1,
+  disk: 1,
+  instances: 0,
+  soft_affinity: 10,
+  soft_anti_affinity: 10,
+  io_ops: 0,
+  pci: 1,
+  build_failure: 1_000_000,
+  hypervisor_version: 1,
+}
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
 export function configFromEnv(env: Env): CellConfig {
@@ -96,6 +107,7 @@ export function configFromEnv(env: Env): CellConfig {
     filters: read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS),
     filterSettings: {
       maxInstancesPerHost: read.integer('MAX_INSTANCES_PER_HOST', 50, 1),
+      maxIoOpsPerHost: read.integer('MAX_IO_OPS_PER_HOST', 8, 1),
       isolatedHosts: read.list('ISOLATED_HOSTS'),
       isolatedImages: read.list('ISOLATED_IMAGES'),
       areIsolatedHostsRestricted: read.boolean('RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES', true),

@@ -36,7 +36,7 @@ import { purge } from './reconcilers/purge.ts'
 import { routeHosts } from './reconcilers/route-hosts.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
-import { schedulingFrom } from './scheduler/scheduling-from.ts'
+import { asksForIoOps, schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
 import { KnownSites } from './site/known-sites.ts'
 import { openUplink, type UplinkSettings } from './uplink.ts'
@@ -171,7 +171,9 @@ export async function openConductor(
 ): Promise<Conductor> {
   const { cellId, zone, ratios, stopGraceMs, hostTimeoutMs } = config
   const { db, clock } = parts
-  const hosts = new HostRegistry({ db, clock, downAfterMs: config.hostDownAfterMs })
+  const scheduling = schedulingFrom(config, Math.random)
+  const countsIoOps = asksForIoOps(scheduling)
+  const hosts = new HostRegistry({ db, clock, downAfterMs: config.hostDownAfterMs, countsIoOps })
   await hosts.refresh()
   const secrets = secretsOf(config.secretKey)
   return {
@@ -182,7 +184,7 @@ export async function openConductor(
     gateways: new GatewayContact(clock),
     builds: new Builds(secrets),
     secrets,
-    scheduling: schedulingFrom(config, Math.random),
+    scheduling,
     ratios,
     stopGraceMs,
     hostTimeoutMs,

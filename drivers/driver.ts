@@ -273,6 +273,11 @@ export interface HostInventory {
   readonly machineTraits?: readonly (readonly string[])[]
   /** Extra specs of flavors about hardware that have an effect on guests, such as `hw:cpu_policy`; absent: all have. */
   readonly extraSpecs?: readonly string[]
+  /**
+   * Properties of images about hardware that have an effect on guests: names, or `NAME=VALUE` where no other value has;
+   * absent: all have.
+   */
+  readonly imageProperties?: readonly string[]
   /** Servers get flavors of the backend, with the same extra specs about hardware; absent: they get the flavor itself. */
   readonly hasOwnFlavors?: true
   /** The networks outside to which `routing` leads, by the names that operators give physical networks; absent: none. */

@@ -2145,6 +2145,8 @@ export interface operations {
                             readonly capabilities: readonly string[];
                             /** @description The extra specs of flavors about hardware that have an effect on guests of all of them; null if all have, or a nested cloud decides. */
                             readonly extra_specs: readonly string[] | null;
+                            /** @description The properties of images about hardware that have an effect on guests of all of them, as `NAME`, or as `NAME=VALUE` where no other value has one; null if all have, or a nested cloud decides. */
+                            readonly image_properties: readonly string[] | null;
                         }[];
                     };
                 };

@@ -70,7 +70,8 @@ function wireInventory(
   address: string,
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
-  const { externalNetworks, machineSegments, machineTraits, extraSpecs, ...amounts } = more
+  const { externalNetworks, machineSegments, machineTraits, ...others } = more
+  const { extraSpecs, imageProperties, ...amounts } = others
   return {
     ...amounts,
     hypervisor: { ...hypervisor, address },
@@ -81,6 +82,7 @@ function wireInventory(
     ...(machineSegments && { machineSegments: [...machineSegments] }),
     ...(machineTraits && { machineTraits: machineTraits.map((traits) => [...traits]) }),
     ...(extraSpecs && { extraSpecs: [...extraSpecs] }),
+    ...(imageProperties && { imageProperties: [...imageProperties] }),
     ...(externalNetworks && {
       externalNetworks: externalNetworks.map(({ name, cidrs }) => ({ name, cidrs: [...cidrs] })),
     }),

@@ -73,7 +73,7 @@ export function decide(
     group: group === undefined ? null : { ...group, members: groupMembers ?? new Map() },
     ...neighbours,
   }
-  const selection = selectHosts(hosts.states(), request, scheduling)
+  const selection = selectHosts(hosts.table(), request, scheduling)
   for (const [filter, error] of selection.errors)
     log.error(
       { filter, ...errorFields(error) },

@@ -9,6 +9,7 @@ import { auditHost } from '../hosts/audit-host.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import { hostView } from '../hosts/host.ts'
 import { notifySiblings } from '../hosts/notify-siblings.ts'
+import { providerAfter, putOffer } from '../hosts/offer.ts'
 import { zoneOf } from '../hosts/zone-of.ts'
 import { deleteProvider } from '../placement/delete-provider.ts'
 
@@ -59,15 +60,23 @@ export async function hostForget(
   return hostView(host, conductor.ratios)
 }
 
-/** Afterwards the host is in the aggregates named, and in the zone they say. */
+/** Afterwards the host is in the aggregates named, in the zone they say, and overcommitted as they say. */
 export async function hostSetAggregates(
   { conductor }: Cell,
   { hostId, aggregates }: CellAsk<'host.set-aggregates'>,
 ): Promise<CellAnswer<'host.set-aggregates'>> {
-  const host = await changeHost(conductor, hostId as HostId, (seen) =>
-    isDeepStrictEqual(seen.aggregates, aggregates)
-      ? seen
-      : { ...seen, aggregates, zone: zoneOf(seen.ownZone, aggregates) },
+  const { ratios } = conductor
+  const host = await changeHost(
+    conductor,
+    hostId as HostId,
+    (seen) => {
+      if (isDeepStrictEqual(seen.aggregates, aggregates)) return seen
+      const { inventory, ownZone } = seen
+      const zone = zoneOf(ownZone, aggregates)
+      const provider = inventory && providerAfter(seen.provider, inventory, aggregates, ratios)
+      return { ...seen, aggregates, zone, provider }
+    },
+    (tx, changed) => putOffer(tx, changed, ratios),
   )
   await conductor.hosts.refresh()
   notifySiblings(conductor)

@@ -17,7 +17,7 @@ export async function changeHost(
   { db, ratios, feedChanged }: Pick<Conductor, 'db' | 'ratios' | 'feedChanged'>,
   id: HostId,
   change: (host: Host) => Host,
-  also: (tx: Tx) => Promise<void> = async () => {},
+  also: (tx: Tx, changed: Host) => Promise<void> = async () => {},
 ): Promise<Host> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const [host] = await findHosts(db, [id])
@@ -28,7 +28,7 @@ export async function changeHost(
     const next = { ...changed, version: host.version + 1 }
     const isWritten = await db.transaction(async (tx) => {
       if (!(await updateHost(tx, host.version, next))) return false
-      await also(tx)
+      await also(tx, next)
       queueFeedRow(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })

@@ -3,8 +3,10 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
+import { ioOpsByHost } from '../db/io-ops.ts'
 import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
+import { HostTable, type HostUsage } from '../scheduler/host-table.ts'
 import type { Host, Provider } from './host.ts'
 import { hostsAsRead } from './hosts-as-read.ts'
 
@@ -13,6 +15,8 @@ export interface HostRegistryOptions {
   readonly clock: Clock
   /** A host without a report for longer than this is down. */
   readonly downAfterMs: number
+  /** True where the scheduling asks how much hosts have to do. */
+  readonly countsIoOps: boolean
 }
 
 interface LastReport {
@@ -32,6 +36,10 @@ export class HostRegistry {
   #hosts = new Map<HostId, Host>()
   readonly #shown = new Map<HostId, number>()
   readonly #reports = new Map<HostId, LastReport>()
+  #ioOps: ReadonlyMap<HostId, number> = new Map()
+  readonly #buildFailures = new Map<HostId, number>()
+  /** Undefined: no decision has needed it since the hosts changed. */
+  #table: HostTable | undefined
 
   constructor(options: HostRegistryOptions) {
     this.#options = options
@@ -40,8 +48,9 @@ export class HostRegistry {
 
   /** Reads usage of all hosts, and those whole that have changed. */
   async refresh(): Promise<void> {
-    const { db } = this.#options
+    const { db, countsIoOps } = this.#options
     const usage = await hostUsage(db)
+    if (countsIoOps) this.#ioOps = await ioOpsByHost(db)
     const changed = usage.filter(({ id, version }) => this.#hosts.get(id)?.version !== version)
     const fresh = await findHosts(
       db,
@@ -49,6 +58,7 @@ export class HostRegistry {
     )
     this.#hosts = hostsAsRead(this.#hosts, usage, fresh)
     for (const { id, shownGeneration } of usage) this.#shown.set(id, shownGeneration)
+    this.#table = undefined
   }
 
   all(): readonly Host[] {
@@ -62,7 +72,18 @@ export class HostRegistry {
   /** Records a report of the host. */
   recordReport(id: HostId, down: string | null): void {
     const { clock } = this.#options
+    const host = this.#hosts.get(id)
+    const wasUp = host !== undefined && this.isUp(host)
     this.#reports.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
+    if (host !== undefined && this.isUp(host) !== wasUp) this.#table = undefined
+  }
+
+  /** Records how a build on the host ended, by which later decisions may prefer other hosts. */
+  recordBuild(id: HostId, isBuilt: boolean): void {
+    if (isBuilt && !this.#buildFailures.has(id)) return
+    if (isBuilt) this.#buildFailures.delete(id)
+    else this.#buildFailures.set(id, (this.#buildFailures.get(id) ?? 0) + 1)
+    this.#refill(id)
   }
 
   /** The time of the host's last report to this process, or to the process that wrote its row. */
@@ -103,6 +124,25 @@ export class HostRegistry {
       instances: instances + 1,
     }
     this.#hosts.set(id, { ...host, provider })
+    if (this.#options.countsIoOps)
+      this.#ioOps = new Map(this.#ioOps).set(id, (this.#ioOps.get(id) ?? 0) + 1)
+    this.#refill(id)
+  }
+
+  /** The hosts as the scheduler compares them, as last read: one that has fallen silent since counts as up until then. */
+  table(): HostTable {
+    this.#table ??= new HostTable(this.states())
+    return this.#table
+  }
+
+  #refill(id: HostId): void {
+    const provider = this.#hosts.get(id)?.provider
+    if (provider != null) this.#table?.put(id, this.#usageOf(id, provider))
+  }
+
+  #usageOf(id: HostId, { used, instances }: Provider): HostUsage {
+    const ioOps = this.#ioOps.get(id) ?? 0
+    return { used, instances, ioOps, buildFailures: this.#buildFailures.get(id) ?? 0 }
   }
 
   /** Hosts as the scheduler compares them; those never seen with an inventory are left out. */
@@ -116,10 +156,9 @@ export class HostRegistry {
     return states
   }
 
-  /** The same of one host. */
+  /** The same of one host, as `table` has it. */
   state(id: HostId): HostState | undefined {
-    const host = this.#hosts.get(id)
-    return host === undefined ? undefined : this.#stateOf(host, this.#mappedNetworks())
+    return this.table().state(id)
   }
 
   /** The physical networks for which a host that is up has a bridge. */
@@ -150,11 +189,11 @@ export class HostRegistry {
       traits: inventory.traits,
       machineTraits: inventory.machineTraits ?? null,
       extraSpecs: inventory.extraSpecs ?? null,
+      imageProperties: inventory.imageProperties ?? null,
       hasOwnFlavors: inventory.hasOwnFlavors === true,
       imageFormats: inventory.imageFormats,
       limits: provider.limits,
-      used: provider.used,
-      instances: provider.instances,
+      ...this.#usageOf(host.id, provider),
       ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
       aggregates: host.aggregates,
     }

@@ -52,7 +52,7 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
     ...shown,
     capabilities: [...capabilities],
     aggregates: [...aggregates],
-    ratios: { ...ratiosOf(host.inventory, ratios) },
+    ratios: { ...ratiosOf(host, ratios) },
     used:
       provider === null
         ? NOTHING

@@ -1,4 +1,4 @@
-import type { Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { CountedResource, Resources } from './resources.ts'
 
 /** How much more than a host has is promised, per class of resource. */
@@ -6,13 +6,40 @@ export type AllocationRatios = Readonly<Record<CountedResource, number>>
 
 const NO_OVERCOMMIT: AllocationRatios = { vcpus: 1, memoryMb: 1, diskGb: 1 }
 
-/** Those that apply to a host: of whole machines, and of a quota that another keeps, nothing is promised twice. */
+/** The metadata keys of aggregates, as in Nova. */
+const KEYS: Readonly<Record<CountedResource, string>> = {
+  vcpus: 'cpu_allocation_ratio',
+  memoryMb: 'ram_allocation_ratio',
+  diskGb: 'disk_allocation_ratio',
+}
+const NUMBER = /^\d{1,6}(?:\.\d{1,6})?$/
+
+interface Overcommitted {
+  readonly inventory: Pick<Inventory, 'isQuota' | 'machines'> | null
+  readonly aggregates: readonly HostAggregate[]
+}
+
+/**
+ * Those that apply to a host: the smallest of its aggregates, or else the cell's. Of whole machines, and of a quota that
+ * another keeps, nothing is promised twice.
+ */
 export function ratiosOf(
-  inventory: Pick<Inventory, 'isQuota' | 'machines'> | null,
+  { inventory, aggregates }: Overcommitted,
   ratios: AllocationRatios,
 ): AllocationRatios {
-  const isExact = inventory?.isQuota === true || inventory?.machines !== undefined
-  return isExact ? NO_OVERCOMMIT : ratios
+  if (inventory?.isQuota === true || inventory?.machines !== undefined) return NO_OVERCOMMIT
+  const ratioOf = (amount: CountedResource) =>
+    smallestOf(aggregates, KEYS[amount]) ?? ratios[amount]
+  return { vcpus: ratioOf('vcpus'), memoryMb: ratioOf('memoryMb'), diskGb: ratioOf('diskGb') }
+}
+
+/** Values that are no positive numbers are ignored: aggregates accept any text, as in Nova. */
+function smallestOf(aggregates: readonly HostAggregate[], key: string): number | undefined {
+  const found = aggregates.flatMap(({ metadata }) => {
+    const value = Object.hasOwn(metadata, key) ? metadata[key]!.trim() : ''
+    return NUMBER.test(value) && Number(value) > 0 ? [Number(value)] : []
+  })
+  return found.length === 0 ? undefined : Math.min(...found)
 }
 
 /**

@@ -55,8 +55,8 @@ test('amounts are combined class by class, and a class that one side lacks is 0 
 test('quotas and whole machines are never promised twice', () => {
   const ratios = { vcpus: 16, memoryMb: 1.5, diskGb: 1 }
   const exact = { vcpus: 1, memoryMb: 1, diskGb: 1 }
-  expect(ratiosOf(null, ratios)).toEqual(ratios)
-  expect(ratiosOf({}, ratios)).toEqual(ratios)
-  expect(ratiosOf({ isQuota: true }, ratios)).toEqual(exact)
-  expect(ratiosOf({ machines: [] }, ratios)).toEqual(exact)
+  expect(ratiosOf({ inventory: null, aggregates: [] }, ratios)).toEqual(ratios)
+  expect(ratiosOf({ inventory: {}, aggregates: [] }, ratios)).toEqual(ratios)
+  expect(ratiosOf({ inventory: { isQuota: true }, aggregates: [] }, ratios)).toEqual(exact)
+  expect(ratiosOf({ inventory: { machines: [] }, aggregates: [] }, ratios)).toEqual(exact)
 })

@@ -65,6 +65,53 @@ test('BackendInstancesFilter passes hosts below the limit of their backend, and 
   )
 })
 
+describe('IoOpsFilter', () => {
+  const of = (ioOps: number, ...aggregates: readonly Record<string, string>[]) =>
+    refusal(
+      'IoOpsFilter',
+      { ioOps, aggregates: aggregates.map((metadata, id) => ({ id: id + 1, metadata })) },
+      {},
+      { ...FILTER_SETTINGS, maxIoOpsPerHost: 2 },
+    )
+  const max = (value: string) => ({ max_io_ops_per_host: value })
+
+  test('refuses a host that has as much to do as the cell allows, or more', () => {
+    expect(of(1)).toBeUndefined()
+    expect(of(2)).toBe('has 2 servers being built or changed, max_io_ops_per_host of the cell is 2')
+    expect(of(3)).toContain('has 3 servers')
+  })
+
+  test('the smallest number of the aggregates takes precedence over the cell', () => {
+    expect(of(3, max('5'), max('4'))).toBeUndefined()
+    expect(of(4, max('5'), max('4'))).toContain('max_io_ops_per_host of aggregate 2 is 4')
+    expect(of(1, max('1'))).toContain('of aggregate 1 is 1')
+    expect(of(2, max('many'))).toContain('of the cell is 2')
+  })
+})
+
+test('PciPassthroughFilter judges devices, and ResourceClassFilter all other classes', () => {
+  const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+  const host = {
+    limits: { ...nothing, custom: { CUSTOM_PCI_GPU: 2, PCPU: 4 } },
+    used: { ...nothing, custom: { CUSTOM_PCI_GPU: 1, PCPU: 2 } },
+  }
+  const wants = (custom: Record<string, number>) => ({ resources: { ...nothing, custom } })
+  const both = (custom: Record<string, number>, state: Partial<HostState> = host) =>
+    ['PciPassthroughFilter', 'ResourceClassFilter'].map((name) =>
+      refusal(name, state, wants(custom)),
+    )
+
+  expect(both({ CUSTOM_PCI_GPU: 1, PCPU: 2 })).toEqual([undefined, undefined])
+  expect(both({ CUSTOM_PCI_GPU: 2, PCPU: 3 })).toEqual([
+    'has 1 CUSTOM_PCI_GPU free, 2 are needed',
+    'has 2 PCPU free, 3 are needed',
+  ])
+  expect(both({ CUSTOM_PCI_NIC: 1 }, {})).toEqual([
+    'has 0 CUSTOM_PCI_NIC free, 1 are needed',
+    undefined,
+  ])
+})
+
 describe('NumInstancesFilter', () => {
   const of = (instances: number, ...aggregates: readonly Record<string, string>[]) =>
     refusal(
@@ -114,6 +161,7 @@ describe('NumInstancesFilter', () => {
 
     expect(optional).toEqual([
       'NumInstancesFilter',
+      'IoOpsFilter',
       'JsonFilter',
       'SimpleCIDRAffinityFilter',
       'IsolatedHostsFilter',

@@ -7,6 +7,7 @@ import {
   backendInstancesFilter,
   coreFilter,
   diskFilter,
+  pciPassthroughFilter,
   ramFilter,
   resourceClassFilter,
 } from './filters/capacity.ts'
@@ -14,6 +15,7 @@ import { simpleCidrAffinityFilter } from './filters/cidr-affinity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { computeCapabilitiesFilter } from './filters/compute-capabilities.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
+import { ioOpsFilter } from './filters/io-ops.ts'
 import { aggregateImagePropertiesIsolation, isolatedHostsFilter } from './filters/isolation.ts'
 import { jsonFilter } from './filters/json-query.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
@@ -39,8 +41,10 @@ export const FILTERS: readonly Filter[] = [
   coreFilter,
   diskFilter,
   resourceClassFilter,
+  pciPassthroughFilter,
   backendInstancesFilter,
   numInstancesFilter,
+  ioOpsFilter,
   imagePropertiesFilter,
   traitsFilter,
   computeCapabilitiesFilter,

@@ -2,10 +2,8 @@ import type { HostId } from '#common/ids.ts'
 import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { Resources } from '../placement/resources.ts'
 
-/** A host as the scheduler sees it. `used` is a hint that may lag; only the claim decides. */
-export interface HostState {
-  readonly hostId: HostId
-  readonly name: string
+/** What hosts can have in common: those that differ in nothing of it are of one kind. */
+export interface HostKind {
   readonly zone: string
   readonly isUp: boolean
   readonly isDisabled: boolean
@@ -20,19 +18,28 @@ export interface HostState {
   readonly hypervisorType: string
   /** major * 1000000 + minor * 1000 + micro. */
   readonly hypervisorVersion: number
-  readonly hypervisorHostname: string
-  /** Where the host is in its network; null: it does not report that. */
-  readonly address: string | null
   readonly architecture: string
-  readonly cpu: Inventory['cpu']
   readonly traits: readonly string[]
   /** Of its machines, each list of some; null: it has no machines. */
   readonly machineTraits: readonly (readonly string[])[] | null
   /** Extra specs about hardware that have an effect there; null: all have, or the host does not say. */
   readonly extraSpecs: readonly string[] | null
+  /** Properties of images, likewise: names, or `NAME=VALUE` where no other value has an effect. */
+  readonly imageProperties: readonly string[] | null
   /** Its backend gives servers flavors of its own, which must ask for the same hardware. */
   readonly hasOwnFlavors: boolean
   readonly imageFormats: readonly string[]
+  readonly aggregates: readonly HostAggregate[]
+}
+
+/** A host as the scheduler sees it. `used` is a hint that may lag; only the claim decides. */
+export interface HostState extends HostKind {
+  readonly hostId: HostId
+  readonly name: string
+  readonly hypervisorHostname: string
+  /** Where the host is in its network; null: it does not report that. */
+  readonly address: string | null
+  readonly cpu: Inventory['cpu']
   /** The most that may be in use, overcommit included. */
   readonly limits: Resources
   readonly used: Resources
@@ -40,5 +47,8 @@ export interface HostState {
   readonly instances: number
   /** How many its backend takes; absent: as many as fit. */
   readonly instancesMax?: number
-  readonly aggregates: readonly HostAggregate[]
+  /** Its servers that are being built, resized, moved, saved or rebuilt; 0 where nothing asks for the number. */
+  readonly ioOps: number
+  /** Builds that have failed there, as far as this process knows, since one succeeded. */
+  readonly buildFailures: number
 }

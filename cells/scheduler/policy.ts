@@ -1,8 +1,8 @@
 import type { Filter, FilterSettings } from './filter.ts'
 import type { HostState } from './host-state.ts'
-import type { Weigher } from './weigher.ts'
+import { columnOf, type Weigher } from './weigher.ts'
 
-export const SCHEDULING_POLICIES = ['filter', 'chance', 'simple'] as const
+export const SCHEDULING_POLICIES = ['filter', 'chance', 'simple', 'zone'] as const
 export type SchedulingPolicy = (typeof SCHEDULING_POLICIES)[number]
 
 export interface WeightedWeigher {
@@ -29,20 +29,43 @@ function load({ limits, used }: HostState): number {
 }
 
 /**
- * The weighers of a policy: those configured, the least loaded host, or pure chance. Filters run in each, since a
- * host they refuse could not take the server anyway.
+ * The weighers of a policy: those configured, the least loaded host, pure chance, or the zone with the fewest instances
+ * and in it the least loaded host. Filters run in each, since a host they refuse could not take the server anyway.
  */
 export function weighersOf(
   policy: SchedulingPolicy,
   configured: readonly WeightedWeigher[],
   random: () => number,
 ): readonly WeightedWeigher[] {
+  const simple = { weigher: LEAST_LOADED, weight: 1 }
   switch (policy) {
     case 'filter':
       return configured
     case 'simple':
-      return [{ weigher: { name: 'load', score: (host) => -load(host) }, weight: 1 }]
+      return [simple]
+    case 'zone':
+      return [{ weigher: EMPTIEST_ZONE, weight: ZONE_WEIGHT }, simple]
     case 'chance':
-      return [{ weigher: { name: 'chance', score: () => random() }, weight: 1 }]
+      return [
+        { weigher: { name: 'chance', column: (table) => columnOf(table, random) }, weight: 1 },
+      ]
   }
+}
+
+/** More than any load counts, for any two zones that differ by an instance in a million. */
+const ZONE_WEIGHT = 1_000_000
+
+const LEAST_LOADED: Weigher = {
+  name: 'load',
+  column: (table) => columnOf(table, (host) => -load(host)),
+}
+
+const EMPTIEST_ZONE: Weigher = {
+  name: 'zone',
+  column: (table) => {
+    const instances = new Map<string, number>()
+    for (const host of table.states)
+      instances.set(host.zone, (instances.get(host.zone) ?? 0) + host.instances)
+    return columnOf(table, ({ zone }) => -instances.get(zone)!)
+  },
 }

@@ -23,6 +23,14 @@ export function schedulingFrom(choice: SchedulingChoice, random: () => number): 
   }
 }
 
+/** True where a filter or a weigher compares how much the hosts have to do. */
+export function asksForIoOps({ filters, weighers }: Scheduling): boolean {
+  return (
+    filters.some(({ name }) => name === 'IoOpsFilter') ||
+    weighers.some(({ weigher }) => weigher.name === 'io_ops')
+  )
+}
+
 function named<T extends { readonly name: string }>(
   all: readonly T[],
   name: string,

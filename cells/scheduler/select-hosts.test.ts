@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FILTERS } from './filters.ts'
 import type { HostState } from './host-state.ts'
+import { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { schedulingFrom } from './scheduling-from.ts'
 import { selectHosts } from './select-hosts.ts'
@@ -88,6 +89,18 @@ test.each([
     { resources: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 2 } } },
   ],
   [
+    'PciPassthroughFilter',
+    'has 0 CUSTOM_PCI_GPU free, 1 are needed',
+    {},
+    { resources: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_PCI_GPU: 1 } } },
+  ],
+  [
+    'IoOpsFilter',
+    'has 8 servers being built or changed, max_io_ops_per_host of the cell is 8',
+    { ioOps: 8 },
+    {},
+  ],
+  [
     'BackendInstancesFilter',
     'has 2 instances, its backend takes 2',
     { instances: 2, instancesMax: 2 },
@@ -116,8 +129,26 @@ test.each([
     {},
   ],
   ['ImagePropertiesFilter', 'cannot boot vhd images', {}, image({}, 'vhd')],
+  [
+    'ImagePropertiesFilter',
+    'has version 7002000 of its hypervisor, >=8 is needed',
+    {},
+    image({ hypervisor_version_requires: '>=8' }),
+  ],
+  [
+    'ImagePropertiesFilter',
+    'could not be judged: ImagePropertiesFilter failed with "the image requires the version "new"',
+    {},
+    image({ img_hv_requested_version: 'new' }),
+  ],
+  [
+    'ImagePropertiesFilter',
+    'does not support the image property hw_disk_bus=scsi',
+    { imageProperties: ['hw_disk_bus=virtio'] },
+    image({ hw_disk_bus: 'scsi' }),
+  ],
 ] as const)('%s refuses a host that %s', (name, reason, state, wish) => {
-  const selection = selectHosts([host('a', state)], request(wish), scheduling)
+  const selection = selectHosts(new HostTable([host('a', state)]), request(wish), scheduling)
 
   expect(selection.hosts).toEqual([])
   const refusals = selection.filters.filter(({ refused }) => refused > 0)
@@ -129,7 +160,7 @@ test.each([
 test('servers are beside those they are to be beside, and apart from those they are not', () => {
   const [a, b] = [host('a'), host('b')]
   const of = (wish: Partial<PlacementRequest>) =>
-    selectHosts([a, b], request(wish), scheduling).hosts.map(({ name }) => name)
+    selectHosts(new HostTable([a, b]), request(wish), scheduling).hosts.map(({ name }) => name)
 
   expect(of({ sameHosts: new Set([b.hostId]) })).toEqual(['b'])
   expect(of({ sameHosts: new Set() })).toEqual([])
@@ -141,15 +172,24 @@ test.each([
   [{ hypervisorType: 'KVM' }, image({ img_hv_type: 'qemu' })],
   [{ hypervisorType: 'KVM' }, image({ hypervisor_type: 'kvm' })],
   [{}, image({ architecture: 'amd64' })],
+  [{}, image({ hypervisor_version_requires: '>=7.2, <8' })],
+  [{ imageProperties: ['hw_disk_bus=virtio'] }, image({ hw_disk_bus: 'virtio' })],
+  [{}, image({ hw_disk_bus: 'scsi' })],
   [{ simulated: true, hypervisorType: 'fake' }, image({ hypervisor_type: 'fake' })],
 ] as const)('a host %j takes an image %j', (state, wish) => {
-  expect(selectHosts([host('a', state)], request(wish), scheduling).hosts).toHaveLength(1)
+  expect(
+    selectHosts(new HostTable([host('a', state)]), request(wish), scheduling).hosts,
+  ).toHaveLength(1)
 })
 
 test('hosts that have failed are not tried again', () => {
   const [a, b] = [host('a'), host('b')]
 
-  const { hosts } = selectHosts([a, b], request({ triedHosts: new Set([a.hostId]) }), scheduling)
+  const { hosts } = selectHosts(
+    new HostTable([a, b]),
+    request({ triedHosts: new Set([a.hostId]) }),
+    scheduling,
+  )
 
   expect(hosts).toEqual([b])
 })
@@ -158,74 +198,13 @@ test('the emptiest host comes first, equal ones by name, with the parts of each 
   const busy = host('a', { used: { vcpus: 8, memoryMb: 512, diskGb: 50 }, instances: 3 })
   const hosts = [host('c'), busy, host('b')]
 
-  const selection = selectHosts(hosts, request(), scheduling)
+  const selection = selectHosts(new HostTable(hosts), request(), scheduling)
 
   expect(selection.scores).toEqual([
     { candidate: 'b', score: 3, parts: { ram: 1, cpu: 1, disk: 1 } },
     { candidate: 'c', score: 3, parts: { ram: 1, cpu: 1, disk: 1 } },
     { candidate: 'a', score: 0, parts: { ram: 0, cpu: 0, disk: 0 } },
   ])
-})
-
-describe('policies', () => {
-  const wide = (share: number, name: string) =>
-    host(name, { used: { vcpus: 16 * share, memoryMb: 0, diskGb: 0 } })
-  const first = (
-    hosts: readonly HostState[],
-    choice: Partial<Parameters<typeof schedulingFrom>[0]>,
-    random = () => 0,
-  ) => {
-    const made = schedulingFrom(
-      { schedulingPolicy: 'filter', filters, filterSettings, weights, ...choice },
-      random,
-    )
-    return selectHosts(hosts, request(), made).hosts.map(({ name }) => name)
-  }
-  const busy = host('busy', { used: { vcpus: 8, memoryMb: 512, diskGb: 50 }, instances: 3 })
-  const idle = host('idle')
-
-  test('weights are configuration, and negative ones fill hosts up', () => {
-    expect(first([busy, idle], { weights: { ram: -1 } })).toEqual(['busy', 'idle'])
-    expect(first([busy, idle], { weights: { instances: 1 } })).toEqual(['idle', 'busy'])
-    expect(first([busy, idle], { weights: { ram: 0 } })).toEqual(['busy', 'idle'])
-  })
-
-  test('simple takes the host whose busiest resource is least used', () => {
-    const simple = { schedulingPolicy: 'simple' } as const
-    const fullDisk = host('disk', { used: { vcpus: 0, memoryMb: 0, diskGb: 90 } })
-
-    expect(first([fullDisk, wide(0.75, 'b'), wide(0.5, 'c'), idle], simple)).toEqual([
-      'idle',
-      'c',
-      'b',
-      'disk',
-    ])
-    const noVcpus = { limits: { vcpus: 0, memoryMb: 100, diskGb: 100 }, used: idle.used }
-    const asksNone = request({ resources: { vcpus: 0, memoryMb: 1, diskGb: 1 } })
-    const made = schedulingFrom({ filters, filterSettings, weights, ...simple }, () => 0)
-    expect(
-      selectHosts([host('a', noVcpus), wide(0.5, 'b')], asksNone, made).hosts.map(
-        ({ name }) => name,
-      ),
-    ).toEqual(['b', 'a'])
-  })
-
-  test('chance takes whichever host the dice choose', () => {
-    const dice = (...numbers: number[]) =>
-      first([busy, idle], { schedulingPolicy: 'chance' }, () => numbers.shift()!)
-
-    expect(dice(0.9, 0.1)).toEqual(['busy', 'idle'])
-    expect(dice(0.1, 0.9)).toEqual(['idle', 'busy'])
-  })
-
-  test('a filter or weigher that does not exist is refused with those that do', () => {
-    expect(() => first([], { filters: ['NoSuchFilter'] })).toThrow(
-      /^There is no filter 'NoSuchFilter'; there are RetryFilter, RequestedHostFilter, /,
-    )
-    expect(() => first([], { weights: { gpu: 1 } })).toThrow(
-      "There is no weigher 'gpu'; there are ram, cpu, disk, instances, soft_affinity, soft_anti_affinity",
-    )
-  })
 })
 
 test.each([
@@ -244,10 +223,14 @@ test.each([
     () => 0,
   )
 
-  expect(selectHosts(hosts, request({ group }), made).hosts.map(({ name }) => name)).toEqual(
-    expected,
-  )
-  expect(selectHosts(hosts, request(), made).hosts.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+  expect(
+    selectHosts(new HostTable(hosts), request({ group }), made).hosts.map(({ name }) => name),
+  ).toEqual(expected)
+  expect(selectHosts(new HostTable(hosts), request(), made).hosts.map(({ name }) => name)).toEqual([
+    'a',
+    'b',
+    'c',
+  ])
 })
 
 test('among more hosts than are tried the ten best remain, in order, for any order of the input', () => {
@@ -263,11 +246,13 @@ test('among more hosts than are tried the ten best remain, in order, for any ord
   const secondLast = [...inOrder.slice(0, 1), ...inOrder.slice(2), ...inOrder.slice(1, 2)]
 
   for (const hosts of [inOrder, inOrder.toReversed(), mixed, secondLast])
-    expect(selectHosts(hosts, request(), fewest).hosts.map(({ name }) => name)).toEqual(best)
+    expect(
+      selectHosts(new HostTable(hosts), request(), fewest).hosts.map(({ name }) => name),
+    ).toEqual(best)
 })
 
 test('hosts of equal weight come by name, with a score of 0', () => {
-  const { scores } = selectHosts([host('b'), host('a')], request(), scheduling)
+  const { scores } = selectHosts(new HostTable([host('b'), host('a')]), request(), scheduling)
 
   expect(scores.map(({ candidate, score }) => [candidate, score])).toEqual([
     ['a', 0],
@@ -278,13 +263,13 @@ test('hosts of equal weight come by name, with a score of 0', () => {
 test('hosts of equal scores and names stay in the order they came in', () => {
   const twins = [host('a'), host('a')]
 
-  expect(selectHosts(twins, request(), scheduling).hosts).toEqual(twins)
+  expect(selectHosts(new HostTable(twins), request(), scheduling).hosts).toEqual(twins)
 })
 
 test('three examples of each refusal are kept, and all are counted', () => {
   const down = ['a', 'b', 'c', 'd', 'e'].map((name) => host(name, { isUp: false }))
 
-  const { filters: refusals } = selectHosts(down, request(), scheduling)
+  const { filters: refusals } = selectHosts(new HostTable(down), request(), scheduling)
 
   const compute = refusals.find(({ name }) => name === 'ComputeFilter')
   expect(compute?.refused).toBe(5)
@@ -299,7 +284,7 @@ test('for any hosts, all selected ones fit, none is selected twice, and every ho
     fc.property(fc.array(anyHost, { maxLength: 40 }), resources, (states, wish) => {
       const hosts = states.map((state, index) => host(`h${index}`, state))
 
-      const selection = selectHosts(hosts, request({ resources: wish }), scheduling)
+      const selection = selectHosts(new HostTable(hosts), request({ resources: wish }), scheduling)
 
       const fits = ({ isUp, limits, used }: HostState) =>
         isUp &&
@@ -328,7 +313,11 @@ test('a filter that throws refuses the host, says why, and fails no boot', () =>
   }
   const among = { ...scheduling, filters: [broken] }
 
-  const { hosts, filters: judged, errors } = selectHosts([host('a'), host('b')], request(), among)
+  const {
+    hosts,
+    filters: judged,
+    errors,
+  } = selectHosts(new HostTable([host('a'), host('b')]), request(), among)
 
   expect(hosts.map(({ name }) => name)).toEqual(['b'])
   const reason = 'could not be judged: BrokenFilter failed with "no such aggregate"'

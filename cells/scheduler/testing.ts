@@ -6,6 +6,7 @@ import type { PlacementRequest } from './placement-request.ts'
 /** As configured unless an operator sets them. */
 export const FILTER_SETTINGS: FilterSettings = {
   maxInstancesPerHost: 50,
+  maxIoOpsPerHost: 8,
   isolatedHosts: [],
   isolatedImages: [],
   areIsolatedHostsRestricted: true,
@@ -37,11 +38,14 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     traits: ['COMPUTE_NODE'],
     machineTraits: null,
     extraSpecs: null,
+    imageProperties: null,
     hasOwnFlavors: false,
     imageFormats: ['qcow2', 'raw'],
     limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
     used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
     instances: 0,
+    ioOps: 0,
+    buildFailures: 0,
     aggregates: [],
     ...change,
   }

@@ -1,8 +1,31 @@
-import type { HostState } from './host-state.ts'
+import type { HostKind, HostState } from './host-state.ts'
+import type { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
 
 export interface Weigher {
   readonly name: string
-  /** Larger is better; scaled to 0…1 over the hosts compared before it is weighted. */
-  score(host: HostState, request: PlacementRequest): number
+  /**
+   * A number for each host of the table; larger is better. They are scaled to 0…1 over the hosts compared before they are
+   * weighted. Undefined: it makes no difference between hosts for this request.
+   */
+  readonly column: (table: HostTable, request: PlacementRequest) => Float64Array | undefined
+}
+
+/** The numbers that `score` gives the hosts of the table. */
+export function columnOf({ states }: HostTable, score: (host: HostState) => number): Float64Array {
+  const column = new Float64Array(states.length)
+  for (let place = 0; place < column.length; place += 1) column[place] = score(states[place]!)
+  return column
+}
+
+/** The same of what hosts of a kind have in common; undefined: it is the same for all. */
+export function columnOfKinds(
+  { kinds, kindOf }: HostTable,
+  score: (kind: HostKind) => number,
+): Float64Array | undefined {
+  const scores = kinds.map(score)
+  if (scores.every((one) => one === scores[0])) return undefined
+  const column = new Float64Array(kindOf.length)
+  for (let place = 0; place < column.length; place += 1) column[place] = scores[kindOf[place]!]!
+  return column
 }

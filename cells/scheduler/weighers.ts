@@ -1,26 +1,56 @@
 import type { CountedResource } from '../placement/resources.ts'
 import type { HostState } from './host-state.ts'
+import type { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
-import type { Weigher } from './weigher.ts'
-
-const free = (amount: CountedResource) => (host: HostState) =>
-  host.limits[amount] - host.used[amount]
-
-/** The number of servers of the request's group on the host, if the group has this policy; 0 otherwise. */
-function members(policy: 'soft-affinity' | 'soft-anti-affinity') {
-  return ({ hostId }: HostState, { group }: PlacementRequest): number =>
-    group?.policy === policy ? (group.members.get(hostId) ?? 0) : 0
-}
+import { DEVICE_CLASS } from './resource-classes.ts'
+import { columnOf, columnOfKinds, type Weigher } from './weigher.ts'
 
 /** Every weigher there is. */
 export const WEIGHERS: readonly Weigher[] = [
-  { name: 'ram', score: free('memoryMb') },
-  { name: 'cpu', score: free('vcpus') },
-  { name: 'disk', score: free('diskGb') },
-  { name: 'instances', score: (host) => -host.instances },
-  { name: 'soft_affinity', score: members('soft-affinity') },
+  free('ram', 'memoryMb'),
+  free('cpu', 'vcpus'),
+  free('disk', 'diskGb'),
+  { name: 'instances', column: (table) => columnOf(table, ({ instances }) => -instances) },
+  { name: 'soft_affinity', column: members('soft-affinity', 1) },
+  { name: 'soft_anti_affinity', column: members('soft-anti-affinity', -1) },
+  { name: 'io_ops', column: (table) => columnOf(table, ({ ioOps }) => -ioOps) },
+  { name: 'pci', column: freeDevices },
   {
-    name: 'soft_anti_affinity',
-    score: (host, request) => -members('soft-anti-affinity')(host, request),
+    name: 'build_failure',
+    column: (table) =>
+      table.hasFailures ? columnOf(table, ({ buildFailures }) => -buildFailures) : undefined,
+  },
+  {
+    name: 'hypervisor_version',
+    column: (table) => columnOfKinds(table, ({ hypervisorVersion }) => hypervisorVersion),
   },
 ]
+
+function free(name: string, amount: CountedResource): Weigher {
+  return { name, column: (table) => table.free[amount] }
+}
+
+/** The number of servers of the request's group on each host, if the group has this policy. */
+function members(policy: 'soft-affinity' | 'soft-anti-affinity', sign: 1 | -1): Weigher['column'] {
+  return (table, { group }) =>
+    group?.policy === policy && group.members.size > 0
+      ? columnOf(table, ({ hostId }) => sign * (group.members.get(hostId) ?? 0))
+      : undefined
+}
+
+/** The most devices first for a server that asks for some; for others the hosts with the fewest, which keep them free. */
+function freeDevices(
+  table: HostTable,
+  { resources: { custom = {} } }: PlacementRequest,
+): Float64Array | undefined {
+  if (!table.hasDevices) return undefined
+  const sign = Object.keys(custom).some((name) => DEVICE_CLASS.test(name)) ? 1 : -1
+  return columnOf(table, (host) => sign * devicesFree(host))
+}
+
+function devicesFree({ limits: { custom }, used }: HostState): number {
+  if (custom === undefined) return 0
+  return Object.entries(custom)
+    .filter(([name]) => DEVICE_CLASS.test(name))
+    .reduce((sum, [name, amount]) => sum + amount - (used.custom?.[name] ?? 0), 0)
+}

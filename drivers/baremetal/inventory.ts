@@ -1,6 +1,7 @@
 import { isFailure } from '#common/errors.ts'
 import type { HostInventory } from '../driver.ts'
 import type { MachineClass } from '../machine-class.ts'
+import { MACHINE_IMAGE_PROPERTIES } from '../machine-image-properties.ts'
 import type { MachineNics } from '../machine-nics.ts'
 import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { DISK_FORMATS } from './deploy/root-image.ts'
@@ -34,6 +35,7 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
     imageFormats: [...DISK_FORMATS, 'iso'],
     traits: commonTraits(offered.map(traitsOf)),
     extraSpecs: [],
+    imageProperties: MACHINE_IMAGE_PROPERTIES,
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }

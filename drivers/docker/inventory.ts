@@ -1,5 +1,6 @@
 import type { HostInventory } from '../driver.ts'
 import type { DockerHost } from './host.ts'
+import { IMAGE_PROPERTIES } from './images/image-properties.ts'
 
 /** The part of the engine's machine that the host may use; an absent amount is the whole. */
 export interface HostShare {
@@ -47,6 +48,7 @@ export async function inventory(
     },
     imageFormats: ['docker'],
     extraSpecs: [],
+    imageProperties: IMAGE_PROPERTIES,
     traits: ['COMPUTE_NODE', 'CUSTOM_IMAGE_TYPE_DOCKER'],
   }
 }

@@ -1,6 +1,7 @@
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { MachineClass } from '../machine-class.ts'
+import { MACHINE_IMAGE_PROPERTIES } from '../machine-image-properties.ts'
 import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { fits, ISO } from './deployable.ts'
 import { heldNodes } from './held-node.ts'
@@ -31,6 +32,7 @@ export async function inventory(host: IronicHost, signal: AbortSignal): Promise<
     imageFormats: [...IMAGE_FORMATS, ...(offered.some(isLiveOnly) ? [ISO] : [])],
     traits: commonTraits(offered.map(traitsOf)),
     extraSpecs: [],
+    imageProperties: MACHINE_IMAGE_PROPERTIES,
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }
 }

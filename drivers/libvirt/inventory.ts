@@ -4,6 +4,7 @@ import { IMAGE_FORMATS } from '../image-header.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { EXTRA_SPECS } from './extra-specs.ts'
 import type { LibvirtHost } from './host.ts'
+import { IMAGE_PROPERTIES } from './image-properties.ts'
 import { nodeCalls } from './node-calls.ts'
 import { dedicatedCpus, hardwareInventory } from './placement/host-hardware.ts'
 import { hostNodes } from './placement/host-nodes.ts'
@@ -68,6 +69,7 @@ export async function inventory(
     },
     imageFormats: IMAGE_FORMATS,
     extraSpecs: EXTRA_SPECS,
+    imageProperties: IMAGE_PROPERTIES,
     traits: traitsOf(virtType, features),
   }
 }

@@ -67,6 +67,8 @@ export const Inventory = Type.Object({
   machineTraits: Type.Optional(Type.Array(Type.Array(Type.String()))),
   /** Extra specs of flavors about hardware that have an effect on guests; absent: all have, or the host does not say. */
   extraSpecs: Type.Optional(Type.Array(Type.String())),
+  /** Properties of images, likewise: names, or `NAME=VALUE` where no other value has an effect; absent: all have, or the host does not say. */
+  imageProperties: Type.Optional(Type.Array(Type.String())),
   /** Servers get flavors of the backend, with the same extra specs about hardware; absent: they get the flavor itself. */
   hasOwnFlavors: Type.Optional(Type.Literal(true)),
   /** By the names of physical networks; absent from hosts whose backend has no routers. */

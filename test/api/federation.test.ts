@@ -77,7 +77,15 @@ describe('the federation API', () => {
     const { body } = await get('/v1/drivers')
 
     expect(body).toMatchObject({
-      drivers: [{ name: 'fake', is_simulated: true, hosts: 4, extra_specs: null }],
+      drivers: [
+        {
+          name: 'fake',
+          is_simulated: true,
+          hosts: 4,
+          extra_specs: null,
+          image_properties: null,
+        },
+      ],
     })
   })
 })

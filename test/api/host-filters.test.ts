@@ -98,6 +98,25 @@ test.each([
   await deleteServer(demo, server)
 })
 
+test('ImagePropertiesFilter holds a host to the version that an image requires', async () => {
+  const draft = {
+    name: 'demanding',
+    disk_format: 'raw',
+    container_format: 'bare',
+    hypervisor_type: 'fake',
+    hypervisor_version_requires: '>=2.0',
+  }
+  const image = await demo.post<{ id: string }>('/image/v2/images', draft)
+  await demo.call('PUT', `/image/v2/images/${image.body.id}/file`, undefined, {
+    raw: Buffer.from('x'),
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+
+  const server = await refusedServer('ImagePropertiesFilter', { imageRef: image.body.id })
+  expect(await whyOf(server)).toContain('>=2.0 is needed')
+  await deleteServer(demo, server)
+})
+
 test('hints reach the filters of a cell, and a dry run', async () => {
   const hints = { query: '["=", "$hypervisor_type", "KVM"]' }
   const asked = { ...smallServer(cloud), 'os:scheduler_hints': hints }

@@ -135,12 +135,14 @@ test('hosts are chosen by the properties that say so', () => {
   const host = {
     simulated: false,
     hypervisorType: 'KVM',
+    hypervisorVersion: 7_002_000,
     architecture: 'x86_64',
     imageFormats: ['raw'],
   }
   const { properties = [] } = BUILT_IN.find(({ name }) => name === 'OS::Compute::Hypervisor') ?? {}
   const refusals = properties.map(({ name }) => {
-    const image = { diskFormat: 'raw', properties: { [name]: 'another' } }
+    const value = name.includes('version') ? '>=99' : 'another'
+    const image = { diskFormat: 'raw', properties: { [name]: value } }
     type FilterParameters = Parameters<typeof imagePropertiesFilter.refuse>
     return imagePropertiesFilter.refuse(
       host as unknown as FilterParameters[0],
@@ -149,6 +151,6 @@ test('hosts are chosen by the properties that say so', () => {
     )
   })
 
-  expect(refusals).toHaveLength(4)
+  expect(refusals).toHaveLength(6)
   expect(refusals).not.toContain(undefined)
 })

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { requestedTraits } from '#common/traits.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
+import { HostTable } from '../../scheduler/host-table.ts'
 import { selectHosts } from '../../scheduler/select-hosts.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
 import type { Conductor } from '../conductor.ts'
@@ -47,7 +48,7 @@ export function checkOwnHost(
     requestedHost: placed?.host ?? null,
     triedHosts: new Set<string>(),
   }
-  const selection = selectHosts(own, request, { ...deps.scheduling, filters: asked })
+  const selection = selectHosts(new HostTable(own), request, { ...deps.scheduling, filters: asked })
   if (selection.hosts.length === 0) throw new Failure('no-capacity', noHostReason(selection))
 }
 

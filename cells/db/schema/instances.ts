@@ -44,7 +44,7 @@ export const instances = mysqlTable(
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
   },
-  (t) => [index('instances_host').on(t.hostId)],
+  (t) => [index('instances_host').on(t.hostId), index('instances_task').on(t.taskState)],
 )
 
 /**

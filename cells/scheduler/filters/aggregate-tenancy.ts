@@ -1,12 +1,13 @@
 import type { HostAggregate } from '#openapi/wire/host.ts'
-import type { Filter } from '../filter.ts'
+import type { KindFilter } from '../filter.ts'
 import { aggregateValues } from './aggregate-values.ts'
 
 /** A key may end in anything, so that one aggregate can name more projects than a value holds. */
 const KEY = 'filter_tenant_id'
 
-export const aggregateTenancyFilter: Filter = {
+export const aggregateTenancyFilter: KindFilter = {
   name: 'AggregateMultiTenancyIsolation',
+  by: 'kind',
   refuse: ({ aggregates }, { projectId }) => {
     const projects = tenants(aggregates)
     return projects.length === 0 || projects.includes(projectId)

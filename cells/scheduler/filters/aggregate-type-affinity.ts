@@ -1,11 +1,12 @@
-import type { Filter } from '../filter.ts'
+import type { KindFilter } from '../filter.ts'
 import { aggregateValues } from './aggregate-values.ts'
 
 const KEY = 'instance_type'
 
 /** Refuses hosts whose aggregates name flavors, but not that of the server. */
-export const aggregateTypeAffinityFilter: Filter = {
+export const aggregateTypeAffinityFilter: KindFilter = {
   name: 'AggregateTypeAffinityFilter',
+  by: 'kind',
   isOptional: true,
   refuse: ({ aggregates }, { flavorName }) => {
     const flavors = aggregateValues(aggregates, KEY)

@@ -10,3 +10,20 @@ export function aggregateValues(
     return metadata[key]!.split(',').map((part) => part.trim())
   })
 }
+
+/**
+ * The smallest whole number that a host's aggregates have under a key, and which of them has it; undefined: none has one.
+ * Other values are ignored: aggregates accept any text, as in Nova.
+ */
+export function smallestOfAggregates(
+  aggregates: readonly HostAggregate[],
+  key: string,
+): { readonly of: string; readonly max: number } | undefined {
+  const [smallest] = aggregates
+    .flatMap(({ id, metadata }) => {
+      const value = Object.hasOwn(metadata, key) ? metadata[key]!.trim() : ''
+      return /^\d+$/.test(value) ? [{ of: `aggregate ${id}`, max: Number(value) }] : []
+    })
+    .toSorted((a, b) => a.max - b.max)
+  return smallest
+}

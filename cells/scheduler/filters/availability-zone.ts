@@ -1,7 +1,9 @@
-import type { Filter } from '../filter.ts'
+import type { KindFilter } from '../filter.ts'
 
-export const availabilityZoneFilter: Filter = {
+export const availabilityZoneFilter: KindFilter = {
   name: 'AvailabilityZoneFilter',
+  concerns: ({ zone }) => zone !== null,
+  by: 'kind',
   refuse: (host, { zone }) =>
     zone === null || zone === host.zone ? undefined : `is in zone ${host.zone}`,
 }

@@ -1,11 +1,12 @@
 import ipaddr from 'ipaddr.js'
-import type { Filter } from '../filter.ts'
+import type { HostFilter } from '../filter.ts'
 
 const PREFIX_USUAL = '/24'
 
 /** Refuses hosts whose address is outside the range of the hints `build_near_host_ip` and `cidr`. */
-export const simpleCidrAffinityFilter: Filter = {
+export const simpleCidrAffinityFilter: HostFilter = {
   name: 'SimpleCIDRAffinityFilter',
+  concerns: ({ hints }) => hints['build_near_host_ip'] !== undefined,
   isOptional: true,
   refuse: ({ address }, { hints }) => {
     const [near] = hints['build_near_host_ip'] ?? []

@@ -1,5 +1,5 @@
 import { capabilityOf } from '../capabilities.ts'
-import type { Filter } from '../filter.ts'
+import type { HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 import { matchesSpec } from '../match-spec.ts'
 
@@ -22,8 +22,9 @@ const NO = ['0', 'f', 'false', 'off', 'n', 'no']
  * Holds the host to the flavor's extra specs `capabilities:NAME` and to those without a scope, as Nova's filter of this
  * name does. Refuses hosts, too, on whose guests an extra spec about hardware would have no effect.
  */
-export const computeCapabilitiesFilter: Filter = {
+export const computeCapabilitiesFilter: HostFilter = {
   name: 'ComputeCapabilitiesFilter',
+  concerns: ({ extraSpecs }) => Object.keys(extraSpecs).length > 0,
   refuse: (host, { extraSpecs }) => {
     if (host.hasOwnFlavors) return undefined
     for (const [key, wanted] of Object.entries(extraSpecs)) {

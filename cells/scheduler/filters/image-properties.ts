@@ -1,41 +1,56 @@
-import type { Filter } from '../filter.ts'
-import type { HostState } from '../host-state.ts'
+import {
+  canonicalArchitecture,
+  runsGuestsOf,
+  unheededProperty,
+  wantedArchitecture,
+  wantedHypervisor,
+} from '#common/image-properties.ts'
+import { meetsVersions } from '#common/version-condition.ts'
+import type { KindFilter } from '../filter.ts'
+import type { HostKind } from '../host-state.ts'
+import type { PlacementRequest } from '../placement-request.ts'
 
-/** Other names by which images call an architecture. */
-const ARCHITECTURES: Readonly<Record<string, string>> = {
-  amd64: 'x86_64',
-  x64: 'x86_64',
-  arm64: 'aarch64',
-  i386: 'i686',
-  x86: 'i686',
-}
+type Properties = PlacementRequest['image']['properties']
 
-/** What runs guests of another type too: KVM hosts run what was made for plain QEMU. */
-const ALSO_RUNS: Readonly<Record<string, readonly string[]>> = { kvm: ['qemu'] }
-
-export const imagePropertiesFilter: Filter = {
+/**
+ * Holds the host to the image's format, architecture and hypervisor, as Nova's filter of this name does. Refuses hosts,
+ * too, on whose guests a property about hardware would have no effect.
+ */
+export const imagePropertiesFilter: KindFilter = {
   name: 'ImagePropertiesFilter',
+  by: 'kind',
   runsOnRebuild: true,
   refuse: (host, { image: { diskFormat, properties } }) => {
-    const wanted = properties['img_hv_type'] ?? properties['hypervisor_type']
+    const wanted = wantedHypervisor(properties)
     // A server on a simulated host would look as if it ran: only images that say they want that may go there.
     if (host.simulated && wanted !== 'fake') return 'is simulated, and the image is real'
-    if (wanted !== undefined && !runs(host, wanted)) return `runs ${host.hypervisorType} guests`
-    const architecture = properties['hw_architecture'] ?? properties['architecture']
-    if (architecture !== undefined && canonical(architecture) !== canonical(host.architecture))
+    const type = host.simulated ? 'fake' : host.hypervisorType
+    if (wanted !== undefined && !runsGuestsOf(type, wanted))
+      return `runs ${host.hypervisorType} guests`
+    const architecture = wantedArchitecture(properties)
+    if (architecture !== undefined && architecture !== canonicalArchitecture(host.architecture))
       return `is of architecture ${host.architecture}`
     if (!host.imageFormats.includes(diskFormat)) return `cannot boot ${diskFormat} images`
-    return undefined
+    return whyOtherVersion(host, properties) ?? whyUnsupported(host, properties)
   },
 }
 
-function runs(host: HostState, wanted: string): boolean {
-  const type = host.simulated ? 'fake' : host.hypervisorType.toLowerCase()
-  const asked = wanted.toLowerCase()
-  return type === asked || (ALSO_RUNS[type]?.includes(asked) ?? false)
+function whyOtherVersion(
+  { hypervisorVersion }: HostKind,
+  properties: Properties,
+): string | undefined {
+  const wanted = properties['img_hv_requested_version'] ?? properties['hypervisor_version_requires']
+  if (wanted === undefined) return undefined
+  const meets = meetsVersions(hypervisorVersion, wanted)
+  if (meets === undefined)
+    throw new Error(`the image requires the version "${wanted}", which must be like >=6.0,<8`)
+  return meets
+    ? undefined
+    : `has version ${hypervisorVersion} of its hypervisor, ${wanted} is needed`
 }
 
-function canonical(architecture: string): string {
-  const name = architecture.toLowerCase()
-  return Object.hasOwn(ARCHITECTURES, name) ? ARCHITECTURES[name]! : name
+function whyUnsupported({ imageProperties }: HostKind, properties: Properties): string | undefined {
+  if (imageProperties === null) return undefined
+  const unheeded = unheededProperty(properties, imageProperties)
+  return unheeded === undefined ? undefined : `does not support the image property ${unheeded}`
 }

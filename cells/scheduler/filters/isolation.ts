@@ -1,9 +1,10 @@
-import type { Filter } from '../filter.ts'
+import type { HostFilter, KindFilter } from '../filter.ts'
 import { aggregateValues } from './aggregate-values.ts'
 
 /** Refuses hosts in whose aggregates a property of the image has other values; an image without the property passes, as in Nova. */
-export const aggregateImagePropertiesIsolation: Filter = {
+export const aggregateImagePropertiesIsolation: KindFilter = {
   name: 'AggregateImagePropertiesIsolation',
+  by: 'kind',
   isOptional: true,
   runsOnRebuild: true,
   refuse: ({ aggregates }, { image: { properties } }) => {
@@ -18,7 +19,7 @@ export const aggregateImagePropertiesIsolation: Filter = {
 }
 
 /** Keeps named images on named hosts, and other images off these hosts unless an operator lets them in. */
-export const isolatedHostsFilter: Filter = {
+export const isolatedHostsFilter: HostFilter = {
   name: 'IsolatedHostsFilter',
   isOptional: true,
   runsOnRebuild: true,

@@ -1,5 +1,5 @@
 import { capabilityOf } from '../capabilities.ts'
-import type { Filter } from '../filter.ts'
+import type { HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 
 type Value = string | number | boolean | undefined
@@ -22,8 +22,9 @@ const COMPARISONS: Readonly<Record<string, Compare>> = {
 const DEPTH_MAX = 20
 
 /** Refuses hosts for which the hint `query`, such as `[">=", "$free_ram_mb", 1024]`, is false (nova: JsonFilter). */
-export const jsonFilter: Filter = {
+export const jsonFilter: HostFilter = {
   name: 'JsonFilter',
+  concerns: ({ hints }) => hints['query'] !== undefined,
   isOptional: true,
   refuse: (host, { hints }) => {
     const [query] = hints['query'] ?? []

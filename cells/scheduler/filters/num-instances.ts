@@ -1,5 +1,6 @@
-import type { Filter, FilterSettings } from '../filter.ts'
+import type { FilterSettings, HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
+import { smallestOfAggregates } from './aggregate-values.ts'
 
 /** The metadata key of an aggregate, as in Nova. */
 const KEY = 'max_instances_per_host'
@@ -8,7 +9,7 @@ const KEY = 'max_instances_per_host'
  * Refuses hosts that have as many instances as an operator allows: what their aggregates say, or else the cell's
  * setting. It is both of Nova's NumInstancesFilter and AggregateNumInstancesFilter.
  */
-export const numInstancesFilter: Filter = {
+export const numInstancesFilter: HostFilter = {
   name: 'NumInstancesFilter',
   isOptional: true,
   instancesMax: (host, settings) => instancesAllowed(host, settings).max,
@@ -20,19 +21,10 @@ export const numInstancesFilter: Filter = {
   },
 }
 
-/**
- * The smallest limit among the host's aggregates, or else the cell's limit, and which of them set it. Values that are
- * not whole numbers are ignored: aggregates accept any text, as in Nova.
- */
+/** The smallest limit among the host's aggregates, or else the cell's limit, and which of them set it. */
 export function instancesAllowed(
   { aggregates }: HostState,
   { maxInstancesPerHost }: FilterSettings,
 ): { readonly of: string; readonly max: number } {
-  const [smallest] = aggregates
-    .flatMap(({ id, metadata }) => {
-      const value = Object.hasOwn(metadata, KEY) ? metadata[KEY]!.trim() : ''
-      return /^\d+$/.test(value) ? [{ of: `aggregate ${id}`, max: Number(value) }] : []
-    })
-    .toSorted((a, b) => a.max - b.max)
-  return smallest ?? { of: 'the cell', max: maxInstancesPerHost }
+  return smallestOfAggregates(aggregates, KEY) ?? { of: 'the cell', max: maxInstancesPerHost }
 }

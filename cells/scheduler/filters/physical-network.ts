@@ -1,9 +1,10 @@
-import type { Filter } from '../filter.ts'
-import type { HostState } from '../host-state.ts'
+import type { KindFilter } from '../filter.ts'
+import type { HostKind } from '../host-state.ts'
 
 /** Whole machines are on networks of the site alone, where the hosts of the cell give addresses. */
-export const physicalNetworkFilter: Filter = {
+export const physicalNetworkFilter: KindFilter = {
   name: 'PhysicalNetworkFilter',
+  by: 'kind',
   refuse: ({ machineSegments, mappedNetworks }, { segments }) => {
     if (machineSegments === null) return undefined
     for (const segment of segments) {
@@ -17,7 +18,7 @@ export const physicalNetworkFilter: Filter = {
 function reasonAgainst(
   segment: string | null,
   machineSegments: readonly string[],
-  mapped: HostState['mappedNetworks'],
+  mapped: HostKind['mappedNetworks'],
 ): string | undefined {
   const known = machineSegments.length === 0 ? 'none' : machineSegments.join(', ')
   if (segment === null)

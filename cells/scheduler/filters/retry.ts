@@ -1,7 +1,8 @@
-import type { Filter } from '../filter.ts'
+import type { HostFilter } from '../filter.ts'
 
-export const retryFilter: Filter = {
+export const retryFilter: HostFilter = {
   name: 'RetryFilter',
+  concerns: ({ triedHosts }) => triedHosts.size > 0,
   refuse: (host, { triedHosts }) =>
     triedHosts.has(host.hostId) ? 'has failed to build this server' : undefined,
 }

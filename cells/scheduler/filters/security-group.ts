@@ -1,7 +1,9 @@
-import type { Filter } from '../filter.ts'
+import type { KindFilter } from '../filter.ts'
 
-export const securityGroupFilter: Filter = {
+export const securityGroupFilter: KindFilter = {
   name: 'SecurityGroupFilter',
+  concerns: ({ needsFirewall }) => needsFirewall,
+  by: 'kind',
   refuse: ({ filtersPorts }, { needsFirewall }) =>
     needsFirewall && !filtersPorts ? 'does not enforce security groups' : undefined,
 }

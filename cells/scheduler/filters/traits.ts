@@ -1,9 +1,11 @@
 import { whyTraitsDiffer } from '#common/traits.ts'
-import type { Filter } from '../filter.ts'
+import type { KindFilter } from '../filter.ts'
 
 /** Does what Nova leaves to Placement: required and forbidden traits of the flavor, and required ones of the image. */
-export const traitsFilter: Filter = {
+export const traitsFilter: KindFilter = {
   name: 'TraitsFilter',
+  concerns: ({ traits: { required, forbidden } }) => required.length + forbidden.length > 0,
+  by: 'kind',
   runsOnRebuild: true,
   refuse: ({ traits, machineTraits, hasOwnFlavors }, request) => {
     if (hasOwnFlavors) return undefined

@@ -9,13 +9,15 @@ export const listDrivers: Handler<operations['listDrivers']> = async ({ app }) =
   const drivers = await knownDrivers(app.db)
   return {
     body: {
-      drivers: drivers.map(({ name, isSimulated, hosts, capabilities, extraSpecs }) => ({
-        name,
-        is_simulated: isSimulated,
-        hosts,
-        capabilities: [...capabilities],
-        extra_specs: extraSpecs && [...extraSpecs],
-      })),
+      drivers: drivers.map(
+        ({ isSimulated, capabilities, extraSpecs, imageProperties, ...rest }) => ({
+          ...rest,
+          is_simulated: isSimulated,
+          capabilities: [...capabilities],
+          extra_specs: extraSpecs && [...extraSpecs],
+          image_properties: imageProperties && [...imageProperties],
+        }),
+      ),
     },
   }
 }

@@ -1,3 +1,9 @@
+import {
+  canonicalArchitecture,
+  runsGuestsOf,
+  wantedArchitecture,
+  wantedHypervisor,
+} from '#common/image-properties.ts'
 import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
@@ -82,16 +88,15 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
 
 function imageReason({ summary }: Cell, { image }: CellRequest): string | undefined {
   const { simulated, hypervisorTypes, architectures, imageFormats } = summary!
-  const property = (...names: string[]) =>
-    names.map((name) => image.properties[name]).find((value) => value !== undefined)
-  const hypervisor = property('hypervisor_type', 'img_hv_type')?.toLowerCase()
+  const hypervisor = wantedHypervisor(image.properties)
   // A simulated cell would report a guest that does not exist.
   if (simulated && hypervisor !== SIMULATED)
     return `is simulated; only images with property hypervisor_type=${SIMULATED} run there`
-  if (hypervisor !== undefined && !hypervisorTypes.some((t) => t.toLowerCase() === hypervisor))
+  if (hypervisor !== undefined && !hypervisorTypes.some((type) => runsGuestsOf(type, hypervisor)))
     return `has no hypervisor of type '${hypervisor}'`
-  const architecture = property('architecture', 'hw_architecture')
-  if (architecture !== undefined && !architectures.includes(architecture))
+  const architecture = wantedArchitecture(image.properties)
+  const known = architectures.map(canonicalArchitecture)
+  if (architecture !== undefined && !known.includes(architecture))
     return `has no host of architecture '${architecture}'`
   return imageFormats.includes(image.diskFormat)
     ? undefined

@@ -136,6 +136,17 @@ test('a simulated cell takes an image that is marked as made for it', () => {
   expect(chosen?.name).toBe('sim')
 })
 
+test.each([
+  ['KVM', { hypervisor_type: 'qemu' }],
+  ['KVM', { img_hv_type: 'kvm', hypervisor_type: 'xen' }],
+  ['QEMU', { architecture: 'amd64' }],
+])('a cell of %s hosts takes an image with %j', (type, properties) => {
+  const image = { diskFormat: 'qcow2', properties }
+  const only = cell('a', { hypervisorTypes: [type] })
+
+  expect(chooseCell([only], { ...REQUEST, image }, SOURCES).chosen?.name).toBe('a')
+})
+
 test('where the only cell of a zone is unreachable, the reachability filter removes the last one', () => {
   const away = cell('away', { zones: ['far'] }, { isReachable: false })
   const { emptiedBy, trace } = chooseCell(

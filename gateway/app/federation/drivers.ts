@@ -11,6 +11,8 @@ export interface KnownDriver {
   readonly capabilities: readonly string[]
   /** Of flavors, about hardware, that have an effect on guests of all of its hosts; null: all have, or a nested cloud decides. */
   readonly extraSpecs: readonly string[] | null
+  /** Of images, likewise: names, or `NAME=VALUE` where no other value has an effect. */
+  readonly imageProperties: readonly string[] | null
 }
 
 /** The drivers of all hosts, by name. */
@@ -23,14 +25,19 @@ export async function knownDrivers(db: Executor): Promise<readonly KnownDriver[]
       isSimulated: group.every(({ simulated }) => simulated),
       hosts: group.length,
       capabilities: inAll(group.map(({ capabilities }) => capabilities)),
-      extraSpecs: extraSpecsOf(group),
+      extraSpecs: heededBy(group, 'extraSpecs'),
+      imageProperties: heededBy(group, 'imageProperties'),
     }))
     .toSorted((a, b) => a.name.localeCompare(b.name))
 }
 
-function extraSpecsOf(hosts: readonly HostView[]): readonly string[] | null {
+function heededBy(
+  hosts: readonly HostView[],
+  kind: 'extraSpecs' | 'imageProperties',
+): readonly string[] | null {
   const lists = hosts.flatMap(({ inventory }) => {
-    return inventory?.extraSpecs === undefined ? [] : [inventory.extraSpecs]
+    const list = inventory?.[kind]
+    return list === undefined ? [] : [list]
   })
   return lists.length === 0 ? null : inAll(lists).toSorted()
 }

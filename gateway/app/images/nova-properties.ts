@@ -23,12 +23,15 @@ const OTHERS = `
   xenapi_device_id xenapi_image_compression_level xenapi_skip_agent_inject_files_at_boot
   xenapi_skip_agent_inject_ssh xenapi_use_agent`
 
-const NAMES: ReadonlySet<string> = new Set([
+/** All of them, with their beginnings. */
+export const NOVA_PROPERTIES: readonly string[] = [
   ...words(HARDWARE).map((name) => `hw_${name}`),
   ...words(IMAGE).map((name) => `img_${name}`),
   ...words(SYSTEM).map((name) => `os_${name}`),
   ...words(OTHERS),
-])
+]
+
+const NAMES: ReadonlySet<string> = new Set(NOVA_PROPERTIES)
 
 /** True for a property of an image that says something to Nova; others are the users' own, and not shown of servers. */
 export function isMeantForNova(property: string): boolean {

@@ -8,6 +8,7 @@ interface Driver {
   readonly hosts: number
   readonly capabilities: readonly string[]
   readonly extra_specs: readonly string[] | null
+  readonly image_properties: readonly string[] | null
 }
 
 const LISTING: Listing<Driver> = {
@@ -22,6 +23,11 @@ const LISTING: Listing<Driver> = {
       head: 'EXTRA SPECS',
       isWide: true,
       of: ({ extra_specs }) => extra_specs?.join(',') ?? 'all',
+    },
+    {
+      head: 'IMAGE PROPERTIES',
+      isWide: true,
+      of: ({ image_properties }) => image_properties?.join(',') ?? 'all',
     },
   ],
 }

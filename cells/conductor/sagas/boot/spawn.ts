@@ -49,6 +49,7 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
     signal,
     isWanted: async () => (await findOwner(deps.db, server)) === sagaId,
   })
+  recordOutcome(deps, claimed.placed.hostId, outcome)
   // A guest that is adopted runs with the NICs that it has: it is not given up for them.
   const isNew = outcome.state === 'done' && isRunning(outcome) && build.adopts !== true
   if (!isNew || !deps.hosts.isJoinedByOvn(claimed.placed.hostId)) return spawned(outcome)
@@ -56,6 +57,12 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
     return { outcome: 'unwanted' }
   const nics = build.nics.map(({ portId }) => portId)
   return untilPortsUp(call, claimed.placed, { nics, running: spawned(outcome) }, signal)
+}
+
+/** An invalid request says nothing about the host that refused it. */
+function recordOutcome({ hosts }: Conductor, hostId: HostId, outcome: HostOutcome): void {
+  if (outcome.state === 'done') hosts.recordBuild(hostId, true)
+  if (outcome.state === 'failed' && outcome.kind !== 'invalid') hosts.recordBuild(hostId, false)
 }
 
 /** Afterwards the cell's network engine answers for the NICs of the machine; false when a delete has the instance. */

@@ -197,6 +197,14 @@ const DEFINED: readonly BuiltIn[] = [
         'Architecture',
         'The same by its newer name, which goes before the other.',
       ),
+      hypervisor_version_requires: text(
+        'Version',
+        'Conditions on the version of the hypervisor, such as >=6.0, <8.',
+      ),
+      img_hv_requested_version: text(
+        'Version',
+        'The same by its newer name, which goes before the other.',
+      ),
     },
   },
   {
@@ -247,6 +255,32 @@ const DEFINED: readonly BuiltIn[] = [
       max_instances_per_host: whole(
         'Servers per host',
         'A host that has so many takes no new one.',
+        0,
+      ),
+    },
+  },
+  {
+    name: 'OS::Compute::AggregateRatios',
+    displayName: 'Overcommitment',
+    description:
+      'How much more than they have the hosts of an aggregate promise. A number above 0.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      cpu_allocation_ratio: text('CPU ratio', 'So many vCPUs for each CPU.'),
+      ram_allocation_ratio: text('Memory ratio', 'So many times the memory.'),
+      disk_allocation_ratio: text('Disk ratio', 'So many times the disk.'),
+    },
+  },
+  {
+    name: 'OS::Compute::AggregateIoOpsFilter',
+    displayName: 'Work per host',
+    description:
+      'How many servers of a host may be built or changed at once. Heeded by cells that run the IoOpsFilter.',
+    on: [{ name: AGGREGATE }],
+    properties: {
+      max_io_ops_per_host: whole(
+        'Work per host',
+        'A host that has so many under way takes no new one.',
         0,
       ),
     },

@@ -1,0 +1,1 @@
+CREATE INDEX `instances_task` ON `instances` (`task_state`);

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEFAULT_FILTERS } from '#cells/scheduler/filters.ts'
+import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../context.ts'
+
+// Goal: decisions know what hosts have to do at the moment, and on which of them builds have failed.
+
+let cell: TestCell
+let running: RunningCell
+let [good, bad]: TestHost[] = []
+
+beforeAll(async () => {
+  cell = await testCell('host_registry')
+  running = await cell.addProcess('one', { filters: [...DEFAULT_FILTERS, 'IoOpsFilter'] })
+  good = await cell.addHost({ name: 'good' })
+  bad = await cell.addHost({ name: 'bad', vcpus: 1_000, memoryMb: 1_000_000, diskGb: 100_000 })
+  await cell.waitForHosts(running, 2)
+})
+
+afterAll(() => cell?.[Symbol.asyncDispose]())
+
+const boot = async () => {
+  const answer = await cell.ask('instance.build', {
+    operation: operationOn(),
+    build: sampleBuild(),
+  })
+  return answer.outcome
+}
+const stateOf = ({ id }: TestHost) => running.cell.conductor.hosts.state(id)
+const first = async () => {
+  const { trace } = await cell.ask('placement.explain', sampleBuild())
+  return trace.scores[0]?.candidate
+}
+
+test('a host counts the servers that are being built on it, until they are', async () => {
+  bad!.driver.faults.set([{ method: 'spawn', effect: { do: 'hang' } }])
+
+  expect(await boot()).toBe('accepted')
+  expect(stateOf(bad!)?.ioOps).toBe(1)
+  await running.cell.conductor.hosts.refresh()
+  expect(stateOf(bad!)?.ioOps).toBe(1)
+
+  bad!.driver.faults.set([])
+  await expect
+    .poll(async () => {
+      await running.cell.conductor.hosts.refresh()
+      return stateOf(bad!)?.ioOps
+    })
+    .toBe(0)
+})
+
+test('a host on which a build failed comes last, until one succeeds there', async () => {
+  expect(await first()).toBe('bad')
+  bad!.driver.faults.set([{ method: 'spawn', effect: { do: 'fail', kind: 'unsupported' } }])
+
+  expect(await boot()).toBe('accepted')
+  await expect.poll(() => stateOf(bad!)?.buildFailures).toBe(1)
+  expect(await first()).toBe('good')
+
+  bad!.driver.faults.set([])
+  running.cell.conductor.hosts.recordBuild(bad!.id, true)
+  expect(await first()).toBe('bad')
+  expect(stateOf(good!)?.buildFailures).toBe(0)
+})
+
+test('aggregates say how far a host is overcommitted, for claims and for whoever looks', async () => {
+  const stored = async (metadata: Record<string, string>) => {
+    const aggregates = [{ id: 1, metadata }]
+    const view = await cell.ask('host.set-aggregates', { hostId: good!.id, aggregates })
+    return [view.ratios.vcpus, stateOf(good!)?.limits.vcpus]
+  }
+  const vcpus = running.cell.conductor.hosts.get(good!.id)!.inventory!.vcpus
+
+  expect(await stored({ cpu_allocation_ratio: '2' })).toEqual([2, 2 * vcpus])
+  expect(await stored({ cpu_allocation_ratio: 'many' })).toEqual([16, 16 * vcpus])
+})

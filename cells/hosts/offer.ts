@@ -1,0 +1,43 @@
+import type { Tx } from '#common/db/database.ts'
+import type { Inventory } from '#openapi/wire/host.ts'
+import { putInventory } from '../placement/inventory.ts'
+import { type AllocationRatios, limitsOf, ratiosOf } from '../placement/ratios.ts'
+import { combineResources, type Resources } from '../placement/resources.ts'
+import type { Host, Provider } from './host.ts'
+
+const NONE: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+
+/** The provider as the host's inventory and aggregates make it: of a new generation exactly when what it offers has changed. */
+export function providerAfter(
+  before: Provider | null,
+  inventory: Inventory,
+  aggregates: Host['aggregates'],
+  ratios: AllocationRatios,
+): Provider {
+  const limits = limitsOf(totalOf(inventory), ratiosOf({ inventory, aggregates }, ratios))
+  if (before === null) return { generation: 1, limits, used: NONE, instances: 0 }
+  return isSame(limits, before.limits)
+    ? before
+    : { ...before, limits, generation: before.generation + 1 }
+}
+
+/** Afterwards the host's provider offers what its inventory and aggregates make of it. */
+export async function putOffer(tx: Tx, host: Host, ratios: AllocationRatios): Promise<void> {
+  const { id: provider, name, inventory } = host
+  if (inventory === null) return
+  const total = totalOf(inventory)
+  await putInventory(tx, { provider, name, total, ratios: ratiosOf(host, ratios) })
+}
+
+function isSame(a: Resources, b: Resources): boolean {
+  const { custom = {}, ...differences } = combineResources(a, b, (x, y) => x - y)
+  return [...Object.values(differences), ...Object.values(custom)].every((by) => by === 0)
+}
+
+/** The amounts that can be claimed; for whole machines, only the machines. */
+function totalOf({ vcpus, memoryMb, diskGb, machines, resources }: Inventory): Resources {
+  if (machines === undefined)
+    return { vcpus, memoryMb, diskGb, ...(resources && { custom: resources }) }
+  const custom = machines.map(({ resourceClass, total }) => [resourceClass, total] as const)
+  return { ...NONE, custom: Object.fromEntries(custom) }
+}

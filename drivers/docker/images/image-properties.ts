@@ -1,0 +1,2 @@
+/** The properties of images about guests that are true of containers; there is no hardware to choose. */
+export const IMAGE_PROPERTIES: readonly string[] = ['hw_vm_mode=exe', 'vm_mode=exe']

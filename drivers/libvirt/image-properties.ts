@@ -1,0 +1,32 @@
+/**
+ * The properties of images about hardware that have an effect on guests: those that `guestOptions`, `requestedPlacement`,
+ * `rescueDevice` and the files of a start read, and values that every guest has anyway.
+ */
+export const IMAGE_PROPERTIES: readonly string[] = [
+  'hw_boot_menu',
+  'hw_cdrom_bus=ide',
+  'hw_cpu_cores',
+  'hw_cpu_policy',
+  'hw_cpu_sockets',
+  'hw_cpu_threads',
+  'hw_disk_bus=virtio',
+  'hw_firmware_type',
+  'hw_machine_type=pc',
+  'hw_mem_page_size',
+  'hw_numa_nodes',
+  'hw_pmu',
+  'hw_qemu_guest_agent',
+  'hw_rescue_bus',
+  'hw_rescue_device',
+  'hw_rng_model',
+  'hw_scsi_model=virtio-scsi',
+  'hw_video_model=vga',
+  'hw_vif_model=virtio',
+  'hw_vm_mode=hvm',
+  'hw_watchdog_action',
+  'img_hide_hypervisor_id',
+  'kernel_id',
+  'os_command_line',
+  'ramdisk_id',
+  'vm_mode=hvm',
+]
