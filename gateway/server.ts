@@ -14,6 +14,8 @@ import { CONSOLE_PAGES } from './http/pages/console-pages.ts'
 import { HOME_PAGE } from './http/pages/home-page.ts'
 import { registerPage } from './http/pages/page.ts'
 import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
+import { registerSession } from './http/pages/session.ts'
+import { UI_PAGE } from './http/pages/ui-page.ts'
 import { registerProbes } from './http/probes.ts'
 import { failureResponse } from './http/response.ts'
 import { registerRoutes } from './http/routes.ts'
@@ -47,7 +49,9 @@ export function createServer(
     registerRoutes(app, routes, gateway, linksOf)
   }
   registerDocuments(app, contracts)
-  for (const page of [HOME_PAGE, REFERENCE_PAGE, ...CONSOLE_PAGES]) registerPage(app, page, linksOf)
+  for (const page of [HOME_PAGE, REFERENCE_PAGE, UI_PAGE, ...CONSOLE_PAGES])
+    registerPage(app, page, linksOf)
+  registerSession(app, gateway, linksOf)
   registerProbes(app, gateway)
   refuseTheRest(app, gateway, linksOf)
   return app

@@ -2,19 +2,20 @@ import { Failure } from '#common/errors.ts'
 import type { TokenVerifier } from '../app/identity/token-verifier.ts'
 import type { Caller } from '../app/request-context.ts'
 import type { HttpInput } from './http-input.ts'
+import { sessionToken } from './session-cookie.ts'
 
 /** Longer than any token issued here or by a Keystone (Fernet tokens stay under 255, JWS under 4 KiB). */
 const TOKEN_LENGTH_MAX = 4_096
 
 /**
- * Who holds the token of X-Auth-Token; throws `unauthenticated` when there is none, or it is not valid (any more), and
+ * Who holds the token of X-Auth-Token, or of the page's cookie; throws `unauthenticated` when there is none, or it is not valid (any more), and
  * when a service's own token was sent beside it that is not. Nothing is granted for a service's token.
  */
 export async function authenticate(
   verifier: TokenVerifier,
   { header }: HttpInput,
 ): Promise<Caller> {
-  const token = header('x-auth-token')
+  const token = header('x-auth-token') ?? sessionToken(header)
   if (token === undefined || token === '' || token.length > TOKEN_LENGTH_MAX)
     throw new Failure(
       'unauthenticated',

@@ -35,7 +35,7 @@ test.each([
 
 test('the root of a browser is a page', () => {
   const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-  expect(normalPath(new Request('http://cloud.test/', { headers }))).toBe('/home')
+  expect(normalPath(new Request('http://cloud.test/', { headers }))).toBe('/ui')
   expect(normalPath(new Request('http://cloud.test/v3', { headers }))).toBe('/identity/v3')
 })
 

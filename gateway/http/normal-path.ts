@@ -17,14 +17,14 @@ const LEGACY = /^\/+compute\/+v2(?=\/+[^/])/
 /**
  * The one spelling of a path that is routed, so that each operation is registered once: no slash at the end
  * (clients call both spellings and must not be redirected), no empty segment (fog puts them behind an endpoint), `/` and
- * `/v3…` for `/identity…` (bare `OS_AUTH_URL`s) but `/` of a browser for `/home`, `/compute/v2.1/{project}/…` and the
+ * `/v3…` for `/identity…` (bare `OS_AUTH_URL`s) but `/` of a browser for `/ui`, `/compute/v2.1/{project}/…` and the
  * legacy `/compute/v2/…` for `/compute/v2.1/…`, no `.json` behind a list of the network service. Of Compute only an endpoint may end with a
  * slash: Nova has nothing at `/servers/`; and Glance takes `/images/` for an image without an id.
  */
 export function normalPath(request: Request): string {
   const path = computePath(getPath(request))
   const short = withoutEmptySegments(path)
-  if (short === '') return asksForPage(request) ? '/home' : '/identity'
+  if (short === '') return asksForPage(request) ? '/ui' : '/identity'
   if (short === '/v3' || short.startsWith('/v3/')) return `/identity${short}`
   if (short.endsWith('.json')) return short.replace(NETWORK_FORMAT, '$1')
   if (short === IMAGES && path.endsWith('/')) return path

@@ -3,7 +3,7 @@ import type { Page } from './page.ts'
 
 const OWN = join(import.meta.dirname, '..', '..', 'pages', 'home')
 
-/** `/home`, and `/` for browsers: the services here. */
+/** `/home`: the addresses of the services here. */
 export const HOME_PAGE: Page = {
   path: '/home',
   html: join(OWN, 'index.html'),

@@ -1,0 +1,137 @@
+import { h } from 'preact'
+import { ask } from './api.js'
+import { Decisions, Waterfall } from './decisions.js'
+import { Acts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
+
+const EVERY_MS = 3_000
+/** What a user does to a server, by the status in which it is possible. */
+const ACTS = [
+  { label: 'Start', in: ['SHUTOFF'], body: { 'os-start': null }, command: 'start' },
+  { label: 'Stop', in: ['ACTIVE'], body: { 'os-stop': null }, command: 'stop' },
+  { label: 'Reboot', in: ['ACTIVE', 'SHUTOFF'], body: { reboot: { type: 'SOFT' } }, command: 'reboot' },
+  { label: 'Pause', in: ['ACTIVE'], body: { pause: null }, command: 'pause' },
+  { label: 'Resume', in: ['PAUSED'], body: { unpause: null }, command: 'unpause' },
+]
+
+/** A server: what it is, what was done to it, why it is where it is, and what its user does to it. */
+export function Server({ id, session }) {
+  const at = `compute/v2.1/servers/${encodeURIComponent(id)}`
+  const data = useData((signal) => ask(at, { signal }), [id], EVERY_MS)
+  const name = data.value?.server.name ?? id
+  return [
+    h(Heading, null, `Server ${name}`),
+    h(Loaded, { data, show: ({ server }) => [h(Facts, { server }), h(ServerActs, { at, server, reload: data.reload })] }),
+    h(Timeline, { at }),
+    session.is_admin && h(Place, { id }),
+  ]
+}
+
+function Facts({ server }) {
+  const { flavor, addresses, metadata, fault, image } = server
+  const facts = [
+    ['Status', [h(State, null, server.status), server['OS-EXT-STS:task_state'] && ` ${server['OS-EXT-STS:task_state']}`]],
+    ['Id', h('code', null, server.id)],
+    ['Flavor', `${flavor.original_name}: ${flavor.vcpus} vCPUs, ${flavor.ram} MiB, ${flavor.disk} GiB`],
+    ['Image', h('code', null, image?.id ?? 'none')],
+    ['Zone', server['OS-EXT-AZ:availability_zone'] || 'not known yet'],
+    ['Host', server['OS-EXT-SRV-ATTR:hypervisor_hostname']],
+    ['Created', h(Time, { at: server.created })],
+    ['Addresses', Object.entries(addresses).map(([network, each]) => h('div', { key: network }, `${network}: ${each.map(({ addr }) => addr).join(', ')}`))],
+    ['Key', server.key_name],
+    ['Metadata', Object.entries(metadata).map(([key, value]) => h('div', { key }, `${key} = ${value}`))],
+  ]
+  return [
+    fault !== undefined && h('p', { class: 'problem' }, fault.message),
+    h('dl', { class: 'facts' }, facts.filter(([, value]) => value !== undefined && value !== null && value.length !== 0).map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value)))),
+  ]
+}
+
+function ServerActs({ at, server, reload }) {
+  const act = async (body) => {
+    await ask(`${at}/action`, { method: 'POST', body })
+    reload()
+  }
+  const remove = async () => {
+    await ask(at, { method: 'DELETE' })
+    location.hash = path('servers')
+  }
+  const ordinary = ACTS.filter((each) => each.in.includes(server.status)).map(({ label, body, command }) => {
+    return { label, command: `openstack server ${command} ${server.id}`, act: () => act(body) }
+  })
+  const question = `Delete ${server.name}? Its disk is lost.`
+  const last = { label: 'Delete', isDangerous: true, command: `openstack server delete ${server.id}`, ask: question, act: remove }
+  return h(Acts, { acts: [...ordinary, ...(server.status === 'ACTIVE' ? consolesOf(at, server) : []), last] })
+}
+
+function consolesOf(at, server) {
+  const open = (protocol, type) => async () => {
+    // Opened at once: browsers allow windows only while a click is handled.
+    const tab = window.open('about:blank')
+    try {
+      const { remote_console: console } = await ask(`${at}/remote-consoles`, { method: 'POST', body: { remote_console: { protocol, type } } })
+      tab.location = console.url
+    } catch (error) {
+      tab?.close()
+      throw error
+    }
+  }
+  return [
+    { label: 'Screen', command: `openstack console url show ${server.id}`, act: open('vnc', 'novnc') },
+    { label: 'Serial console', command: `openstack console url show --serial ${server.id}`, act: open('serial', 'serial') },
+  ]
+}
+
+/** What was done to it, the newest first, each with its steps. */
+function Timeline({ at }) {
+  const data = useData(async (signal) => {
+    const { instanceActions } = await ask(`${at}/os-instance-actions?limit=20`, { signal })
+    return Promise.all(
+      instanceActions.map(async ({ request_id: request }) => (await ask(`${at}/os-instance-actions/${request}`, { signal })).instanceAction),
+    )
+  }, [at], EVERY_MS * 2)
+  return h(
+    'section',
+    { 'aria-label': 'Actions' },
+    h('h2', null, 'Actions'),
+    h(Loaded, { data, show: (actions) => h('ol', { class: 'timeline' }, actions.map((action) => h(Action, { key: action.request_id + action.action, action }))) }),
+  )
+}
+
+function Action({ action }) {
+  const { action: name, start_time: at, request_id: request, message, events = [] } = action
+  return h(
+    'li',
+    null,
+    h('strong', null, name),
+    ' ',
+    h(Time, { at: `${at.replace(/Z?$/, 'Z')}` }),
+    message !== null && h('span', { class: 'problem' }, ` ${message}`),
+    ' ',
+    link(`${path('events')}?request=${request}`, h('small', null, request)),
+    h('ul', null, events.toReversed().map(({ event, result, host }) => h('li', { key: event }, `${event} `, h(State, null, (result ?? 'running').toLowerCase()), host && ` on ${host}`))),
+  )
+}
+
+/** For operators: the clouds above and below, the decisions and the steps of the boot. */
+function Place({ id }) {
+  const data = useData((signal) => ask(`federation/v1/servers/${encodeURIComponent(id)}/trace`, { signal }), [id])
+  return h(
+    'section',
+    { 'aria-label': 'Place' },
+    h('h2', null, 'Place'),
+    h(Loaded, {
+      data,
+      show: ({ above, below, cell, host, decisions, phases }) => [
+        h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, on host ${host ?? 'none'}. The same from the command line: `, h('code', null, `./weir why ${word(id)}`)),
+        above.length + below.length > 0 && h(Table, {
+          caption: 'The same server in other clouds',
+          none: '',
+          rows: [...above.map((each) => ({ id: each, where: 'above' })), ...below.map((each) => ({ id: each, where: 'below' }))],
+          columns: [['Cloud', ({ where }) => where], ['Id', ({ id: other }) => h('code', null, other)]],
+        }),
+        h(Waterfall, { phases }),
+        h(Decisions, { decisions }),
+      ],
+    }),
+  )
+}
