@@ -18,6 +18,7 @@ import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
 import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
+import { readTraces, type TraceSettings } from './traces.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -55,6 +56,7 @@ export interface GatewayConfig {
   readonly metricsToken: string | undefined
   /** The folder in which the gateway names itself to Prometheus; undefined: nowhere. */
   readonly metricsTargets: string | undefined
+  readonly traces: TraceSettings
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
   /** Where image contents are kept, shared by all gateways; empty where only an S3 has them. */
@@ -165,6 +167,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
     metricsTargets: read.optionalText('METRICS_TARGETS'),
+    traces: readTraces(read),
     secretKey: read.secret('SECRET_KEY'),
     ...readPlaces(read),
     ...readImages(read),
@@ -196,6 +199,7 @@ export function configFromEnv(env: Env): GatewayConfig {
   }
   read.finish()
   trustedProxies(config.trustedProxies)
+  trustedProxies(config.traces.trustedCallers)
   assertImportRules(config.imageImport)
   if (config.imageS3 !== undefined) assertS3(config.imageS3)
   if (!SECRET_KEY.test(config.secretKey))

@@ -40,6 +40,7 @@ import { SiteWatch, type SiteWatchOptions } from './app/site/site-watch.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
+import type { RequestSampling } from './http/request-trace.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
@@ -79,6 +80,7 @@ export interface Gateway extends AsyncDisposable {
   readonly events: EventTail
   readonly audit: AuditTrail
   readonly isTrustedProxy: IsTrustedProxy
+  readonly requestSampling: RequestSampling
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
   readonly requestSlots: RequestSlots
@@ -158,11 +160,21 @@ export async function createGateway(
     events,
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),
+    requestSampling: requestSampling(config),
     requestLimiter: requestLimiter(config),
     requestSlots: new RequestSlots(config.requestsInProgressMax),
     admission,
     site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function requestSampling({ trustedProxies: proxies, traces }: GatewayConfig): RequestSampling {
+  return {
+    isTrustedProxy: trustedProxies(proxies),
+    isTrustedCaller: trustedProxies(traces.trustedCallers),
+    ratio: traces.sampleRatio,
+    chance: Math.random,
   }
 }
 
