@@ -8,6 +8,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { executeIsolated, type IsolatedSaga } from '#common/saga/execute-isolated.ts'
 import type { Json } from '#common/saga/saga.ts'
+import { recordSpans } from '#common/trace/record-spans.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive } from '#openapi/wire/host.ts'
 import { reportSubject } from '#openapi/wire.ts'
@@ -26,11 +27,12 @@ export async function runIsolated(env: Env): Promise<void> {
     cell: config.cellName,
     is_isolated: true,
   })
-  await serveIsolated(log, () => open(config, log))
+  await serveIsolated(log, () => open(env, config, log))
 }
 
-async function open(config: CellConfig, log: Logger) {
+async function open(env: Env, config: CellConfig, log: Logger) {
   await using parts = new AsyncDisposableStack()
+  parts.use(await recordSpans(env, { program: 'cell', process: config.processName }, log))
   const { databaseUrl: url, databaseRetryMs: retryMs } = config
   const db = parts.use(new Database({ url, connectionsMax: CONNECTIONS_MAX, retryMs }))
   const nats = await connectBus(

@@ -75,12 +75,13 @@ export class EnvReader {
     return fallback
   }
 
-  number(name: string, fallback: number): number {
+  number(name: string, fallback: number, min = -Infinity, max = Infinity): number {
     const raw = this.#raw(name)
     if (raw === undefined) return fallback
     const value = Number(raw)
-    if (Number.isFinite(value)) return value
-    this.#problems.push(`${this.#prefix}${name}: ${raw} is not a number`)
+    if (Number.isFinite(value) && value >= min && value <= max) return value
+    const bounds = Number.isFinite(min) ? ` from ${min} to ${max}` : ''
+    this.#problems.push(`${this.#prefix}${name}: ${raw} is not a number${bounds}`)
     return fallback
   }
 

@@ -20,6 +20,7 @@ import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
 import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
 import { assertWebhookRules, readWebhookRules } from './webhook-settings.ts'
+import { readTraces, type TraceSettings } from './traces.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -57,6 +58,7 @@ export interface GatewayConfig {
   readonly metricsToken: string | undefined
   /** The folder in which the gateway names itself to Prometheus; undefined: nowhere. */
   readonly metricsTargets: string | undefined
+  readonly traces: TraceSettings
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
   /** Where image contents are kept, shared by all gateways; empty where only an S3 has them. */
@@ -168,6 +170,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
     metricsTargets: read.optionalText('METRICS_TARGETS'),
+    traces: readTraces(read),
     secretKey: read.secret('SECRET_KEY'),
     ...readPlaces(read),
     ...readImages(read),
@@ -200,6 +203,7 @@ export function configFromEnv(env: Env): GatewayConfig {
   }
   read.finish()
   trustedProxies(config.trustedProxies)
+  trustedProxies(config.traces.trustedCallers)
   assertImportRules(config.imageImport)
   assertWebhookRules(config.webhooks)
   if (config.imageS3 !== undefined) assertS3(config.imageS3)

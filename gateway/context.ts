@@ -42,6 +42,7 @@ import type { WebhookDeps } from './app/webhooks/webhooks.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
+import type { RequestSampling } from './http/request-trace.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
@@ -83,6 +84,7 @@ export interface Gateway extends AsyncDisposable {
   readonly webhooks: WebhookDeps & Nudged
   readonly audit: AuditTrail
   readonly isTrustedProxy: IsTrustedProxy
+  readonly requestSampling: RequestSampling
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
   readonly requestSlots: RequestSlots
@@ -164,8 +166,8 @@ export async function createGateway(
     webhooks,
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),
-    requestLimiter: requestLimiter(config),
-    requestSlots: new RequestSlots(config.requestsInProgressMax),
+    requestSampling: requestSampling(config),
+    ...requestLimits(config),
     admission,
     site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -179,6 +181,22 @@ interface Nudged {
 
 function nudge(all: readonly Nudged[]): void {
   for (const each of all) each.nudge()
+}
+
+function requestLimits(config: GatewayConfig) {
+  return {
+    requestLimiter: requestLimiter(config),
+    requestSlots: new RequestSlots(config.requestsInProgressMax),
+  }
+}
+
+function requestSampling({ trustedProxies: proxies, traces }: GatewayConfig): RequestSampling {
+  return {
+    isTrustedProxy: trustedProxies(proxies),
+    isTrustedCaller: trustedProxies(traces.trustedCallers),
+    ratio: traces.sampleRatio,
+    chance: Math.random,
+  }
 }
 
 function openEvents(config: GatewayConfig, db: Database, log: Logger): EventTail {

@@ -6,6 +6,7 @@ import { serveIsolated } from '#common/isolated/serve-isolated.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { executeIsolated, type IsolatedSaga } from '#common/saga/execute-isolated.ts'
 import type { Json } from '#common/saga/saga.ts'
+import { recordSpans } from '#common/trace/record-spans.ts'
 import { importIsolated } from './app/images/import/run-import.ts'
 import { openComputeDeps } from './app/open-compute.ts'
 import { OperationWatch } from './app/operations/operation-watch.ts'
@@ -27,11 +28,12 @@ const CONNECTIONS_MAX = 8
 export async function runIsolated(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel).child({ is_isolated: true })
-  await serveIsolated(log, () => open(config, log))
+  await serveIsolated(log, () => open(env, config, log))
 }
 
-async function open(config: GatewayConfig, log: Logger) {
+async function open(env: Env, config: GatewayConfig, log: Logger) {
   await using parts = new AsyncDisposableStack()
+  parts.use(await recordSpans(env, { program: 'gateway', process: config.processName }, log))
   const db = parts.use(openDatabase(config, CONNECTIONS_MAX))
   const nats = await connectBus(
     busOptions(config, () => undefined),

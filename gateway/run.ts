@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { startWithRetries } from '#common/start-with-retries.ts'
+import { recordSpans } from '#common/trace/record-spans.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import type { Standing } from './app/site/standing.ts'
@@ -23,6 +24,8 @@ const STEPPED_DOWN_CODE = 75
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel)
+  const recorder = { program: 'gateway', process: config.processName } as const
+  await using _spans = await recordSpans(env, recorder, log)
   endOnEscape(log)
   const stop = new AbortController()
   const signal = untilSignal().then(() => stop.abort())

@@ -78,10 +78,10 @@ function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void 
     const service = serviceAt(c.req.path)
     if (service.name === 'compute') return answerUnrouted(app, c, gateway, linksOf)
     const refusal = refusalOf(gateway, service, c.req.method)
-    return failureResponse(refusal, service, openExchange(c, linksOf), gateway)
+    return failureResponse(refusal, service, openExchange(c, gateway, linksOf), gateway)
   })
   app.onError((error, c) => {
-    const exchange = { ...openExchange(c, linksOf), work: workContext({}) }
+    const exchange = { ...openExchange(c, gateway, linksOf), work: workContext({}) }
     return failureResponse(error, serviceAt(c.req.path), exchange, gateway)
   })
 }

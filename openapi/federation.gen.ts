@@ -1235,6 +1235,10 @@ export interface components {
             /** @description The HTTP status. */
             readonly status: number;
             readonly request_id: string;
+            /** @description The trace of the request. Null where the request was not traced. */
+            readonly trace_id: string | null;
+            /** @description Where operators look at the trace. Null without a trace, or where no address is set. */
+            readonly trace_url: string | null;
         };
         readonly OperatedServer: {
             /** Format: uuid */

@@ -24,6 +24,7 @@ import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveLookups } from './serve-lookups.ts'
 import { serveNodes } from './serve-nodes.ts'
+import { tracedDriver } from './traced-driver.ts'
 
 /** The parts of a compute besides its configuration. */
 export interface ComputeParts {
@@ -93,7 +94,7 @@ export async function startCompute(
   const environment = { owner: { cellId, hostId }, stateDirectory: config.stateDirectory, images }
   const measuring = await openMetrics(owned, config)
   const plain = owned.use(await parts.createDriver(environment, log))
-  const driver = measuring?.driver(plain) ?? plain
+  const driver = tracedDriver(measuring?.driver(plain) ?? plain)
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workQueue = await openWorkQueue(owned, config.stateDirectory, log)

@@ -9,7 +9,9 @@ import type { WorkContext } from '../context.ts'
 import { Failure, isFailure } from '../errors.ts'
 import { secondsSince } from '../metrics/measure.ts'
 import { askMeasure, type BusRequestEnd } from '../metrics/measures.ts'
+import { isTraced, withinSpan } from '../trace/span.ts'
 import { afterLoss } from './after-loss.ts'
+import { busSpan } from './bus-span.ts'
 import { openEnvelope } from './envelope.ts'
 import { workHeaders } from './headers.ts'
 import { operationOf } from './operation-of.ts'
@@ -44,6 +46,12 @@ const pausesOf = new WeakMap<NatsConnection, RepeatPauses>()
  * large for the bus: it was not sent.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
+  if (!isTraced(question.work)) return measured(nats, question)
+  const start = busSpan('client', question.subject)
+  return withinSpan(question.work, start, (work) => measured(nats, { ...question, work }))
+}
+
+async function measured(nats: NatsConnection, question: Ask): Promise<unknown> {
   if (!askMeasure.isOn) return answerTo(nats, question)
   const startedAt = performance.now()
   const end = (outcome: BusRequestEnd['outcome']) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { headers, type MsgHdrs } from '@nats-io/transport-node'
-import { childTraceparent, type WorkContext, workContext } from '../context.ts'
+import { type WorkContext, workContext } from '../context.ts'
 import { FIRST_GENERATION } from './site-generation.ts'
 
 const REQUEST_ID = 'X-Openstack-Request-Id'
@@ -21,7 +21,7 @@ const OWN_ID = randomUUID()
 export function workHeaders(work: WorkContext, timeoutMs: number, generation?: number): MsgHdrs {
   const hdrs = headers()
   hdrs.set(REQUEST_ID, work.requestId)
-  hdrs.set(TRACEPARENT, childTraceparent(work.traceparent))
+  hdrs.set(TRACEPARENT, work.traceparent)
   hdrs.set(SENDER, OWN_ID)
   hdrs.set(SENT, String(performance.now()))
   hdrs.set(TIMEOUT, String(timeoutMs))

@@ -6,6 +6,8 @@ import { errorFields, type Logger } from '../log.ts'
 import { secondsSince } from '../metrics/measure.ts'
 import { type BusRequestEnd, serveMeasure } from '../metrics/measures.ts'
 import { settledWithin } from '../settled-within.ts'
+import { beginSpan, isTraced } from '../trace/span.ts'
+import { busSpan } from './bus-span.ts'
 import { DelayEstimator } from './delay-estimator.ts'
 import type { Envelope } from './envelope.ts'
 import { deadlineOf, siteGenerationOf, workOf } from './headers.ts'
@@ -90,15 +92,21 @@ export function servedTogether(services: readonly AsyncDisposable[]): AsyncDispo
 }
 
 async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
-  const work = workOf(message.headers)
+  const received = workOf(message.headers)
+  const span = isTraced(received)
+    ? beginSpan(received, busSpan('server', message.subject))
+    : undefined
+  const work = span?.work ?? received
   try {
     await service.admit?.(siteGenerationOf(message.headers))
     const ask = service.parse(payloadOf(message), message.subject) as never
     const value = await service.handle(ask, work)
     if (log.isLevelEnabled('debug'))
       log.debug({ subject: service.subject, request_id: work.requestId }, 'request answered')
+    span?.end()
     return { ok: true, value }
   } catch (error) {
+    span?.end(error)
     const isExpected = isFailure(error) && error.kind !== 'internal'
     const fields = { subject: service.subject, request_id: work.requestId, ...errorFields(error) }
     if (isExpected) log.debug(fields, 'request refused')

@@ -30,6 +30,13 @@ export interface SagaEnd {
   readonly seconds: number
 }
 
+/** Spans that came to their end in the exporter. */
+export interface SpansEnd {
+  /** `not-taken`: the collector did not take them; `queue-full`: too many waited. */
+  readonly outcome: 'taken' | 'not-taken' | 'queue-full'
+  readonly spans: number
+}
+
 export const statementMeasure: Measure<StatementEnd> = measure('statement')
 /** Of requests that this process makes. */
 export const askMeasure: Measure<BusRequestEnd> = measure('bus request')
@@ -37,3 +44,4 @@ export const askMeasure: Measure<BusRequestEnd> = measure('bus request')
 export const serveMeasure: Measure<BusRequestEnd> = measure('bus request served')
 export const roundMeasure: Measure<RoundEnd> = measure('reconciler round')
 export const sagaMeasure: Measure<SagaEnd> = measure('saga')
+export const spansMeasure: Measure<SpansEnd> = measure('spans sent')

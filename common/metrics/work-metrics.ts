@@ -5,16 +5,17 @@ import {
   roundMeasure,
   sagaMeasure,
   serveMeasure,
+  spansMeasure,
   statementMeasure,
 } from './measures.ts'
 
 const QUICK_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
 const LONG_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900]
 
-/** Afterwards the registry counts statements, requests over the bus, sagas and rounds of this process, until it is disposed. */
+/** Afterwards the registry counts statements, requests over the bus, sagas, rounds and spans of this process, until it is disposed. */
 export function countWork(registry: Registry): Disposable {
   const listening = new DisposableStack()
-  for (const count of [countStatements, countRequests, countSagas, countRounds])
+  for (const count of [countStatements, countRequests, countSagas, countRounds, countSpans])
     listening.use(count(registry))
   return listening
 }
@@ -87,4 +88,14 @@ function countRounds(registry: Registry): Disposable {
     if (isFailed) failures.inc({ reconciler })
     else succeeded.setToCurrentTime({ reconciler })
   })
+}
+
+function countSpans(registry: Registry): Disposable {
+  const counter = new Counter({
+    name: 'weir_trace_spans_total',
+    help: 'Spans that the collector took, and that were dropped',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  return spansMeasure.listen(({ outcome, spans }) => counter.inc({ outcome }, spans))
 }

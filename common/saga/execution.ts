@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts'
+import type { WorkContext } from '../context.ts'
 import type { Transactional, Tx } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
+import { beginSpan, isTraced, withinSpan } from '../trace/span.ts'
 import type { Lease } from './lease.ts'
 import { type Hold, markSaga, queueSaga, queueSagaHold, SagaLost, type SagaRecord } from './log.ts'
 import { type LogRow, Progress } from './progress.ts'
@@ -15,6 +17,7 @@ import {
   type Step,
   type StepCall,
 } from './saga.ts'
+import { stepSpan, TRANSACTION_SPAN } from './saga-spans.ts'
 
 export interface Execution {
   readonly db: Transactional
@@ -49,10 +52,13 @@ export async function firstTransaction(
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  const begun = await inOneTransaction(db, async (tx, isFastPath) => {
+  const [first] = executions
+  if (first === undefined) throw new Error('A transaction begins no saga')
+  const begun = await inOneTransaction(db, first.record.work, async (way) => {
+    const { tx } = way
     await around.before?.(tx)
     const progresses: Progress[] = []
-    for (const execution of executions) progresses.push(await begin(execution, { tx, isFastPath }))
+    for (const execution of executions) progresses.push(await begin(execution, way))
     await around.after?.(tx)
     return progresses
   })
@@ -60,16 +66,19 @@ export async function firstTransaction(
 }
 
 /** Local steps by their fast paths; where one of these fails, all of the steps again without. */
-async function inOneTransaction<T>(
+function inOneTransaction<T>(
   db: Transactional,
-  work: (tx: Tx, isFastPath: boolean) => Promise<T>,
+  within: WorkContext,
+  steps: (way: Way) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await db.transaction((tx) => work(tx, true))
-  } catch (error) {
-    if (!(error instanceof FastPathFailed)) throw error
-    return db.transaction((tx) => work(tx, false))
-  }
+  return withinSpan(within, TRANSACTION_SPAN, async (work) => {
+    try {
+      return await db.transaction((tx) => steps({ tx, work, isFastPath: true }))
+    } catch (error) {
+      if (!(error instanceof FastPathFailed)) throw error
+      return db.transaction((tx) => steps({ tx, work, isFastPath: false }))
+    }
+  })
 }
 
 async function begin(execution: Execution, way: Way): Promise<Progress> {
@@ -98,9 +107,7 @@ export async function execute(execution: Execution): Promise<SagaOutcome | 'hand
       if (failure !== undefined) return fail(execution, failure)
       continue
     }
-    const answer = await askUntilKnown(execution, (signal) =>
-      step.run(stepCall(execution, execution.progress), signal),
-    )
+    const answer = await askUntilKnown(execution, step, 'run')
     if (answer === 'silent') return 'handed-over'
     if (!answer.ok && step.forwardOnly === true) return rest(execution, answer.error)
     const failure = answer.ok
@@ -125,12 +132,12 @@ async function commit(
   const { db, record, lease } = execution
   let failed: AnyStep | undefined
   try {
-    execution.progress = await inOneTransaction(db, async (tx, isFastPath) => {
+    execution.progress = await inOneTransaction(db, record.work, async (way) => {
       const progress = execution.progress.with(known)
       failed = undefined
       const entering = (step: AnyStep) => (failed = step)
-      const next = await runLocals(execution, { tx, isFastPath, entering }, progress)
-      queueSagaHold(tx, record.id, lease, holdBefore(next, execution, progress))
+      const next = await runLocals(execution, { ...way, entering }, progress)
+      queueSagaHold(way.tx, record.id, lease, holdBefore(next, execution, progress))
       return progress
     })
     return undefined
@@ -145,6 +152,8 @@ async function commit(
 /** How local steps are run. */
 interface Way {
   readonly tx: Tx
+  /** Of the transaction. */
+  readonly work: WorkContext
   readonly isFastPath: boolean
   readonly entering?: (step: AnyStep) => void
 }
@@ -152,7 +161,7 @@ interface Way {
 /** Runs local steps until a remote one is next; returns that one, its start in `progress`, or undefined at the end. */
 async function runLocals(
   execution: Execution,
-  { tx, isFastPath, entering }: Way,
+  { tx, work, isFastPath, entering }: Way,
   progress: Progress,
 ): Promise<RemoteStep<unknown, never> | undefined> {
   for (;;) {
@@ -163,10 +172,17 @@ async function runLocals(
       return step
     }
     entering?.(step)
-    const call = stepCall(execution, progress)
+    const span = isTraced(work) ? beginSpan(work, stepSpan(execution.record, step.name)) : undefined
+    const call = stepCall(execution, progress, span?.work)
     const fastPath = isFastPath ? step.fastPath : undefined
-    const data = fastPath === undefined ? await step.run(tx, call) : fastPath(tx, call)
-    progress.add({ step: step.name, event: 'succeeded', data })
+    try {
+      const data = fastPath === undefined ? await step.run(tx, call) : fastPath(tx, call)
+      progress.add({ step: step.name, event: 'succeeded', data })
+    } catch (error) {
+      span?.end(error)
+      throw error
+    }
+    span?.end()
   }
 }
 
@@ -177,13 +193,17 @@ function nextStep(execution: Execution, progress: Progress): AnyStep | undefined
   )
 }
 
-function stepCall(execution: Execution, progress: Progress): StepCall<unknown, never> {
+function stepCall(
+  execution: Execution,
+  progress: Progress,
+  work?: WorkContext,
+): StepCall<unknown, never> {
   const { deps, record } = execution
   return {
     deps,
     params: record.params as never,
     sagaId: record.id,
-    work: record.work,
+    work: work ?? record.work,
     output: <T extends Json>(step: string) => progress.output(step) as T | undefined,
   }
 }
@@ -195,12 +215,13 @@ type Answer =
 /** Asks until the outcome is known; 'silent' when it stayed unknown and the saga has been put to rest. */
 async function askUntilKnown(
   execution: Execution,
-  ask: (signal: AbortSignal) => Promise<Json>,
+  step: RemoteStep<unknown, never>,
+  what: 'run' | 'undo',
 ): Promise<Answer | 'silent'> {
   const { clock, signal } = execution
-  for (const pause of [...PAUSES_MS, undefined]) {
+  for (const [before, pause] of [...PAUSES_MS, undefined].entries()) {
     try {
-      return { ok: true, value: await ask(signal) }
+      return { ok: true, value: await askOnce(execution, step, what, before + 1) }
     } catch (error) {
       signal.throwIfAborted()
       if (!isFailure(error, 'unavailable')) return { ok: false, error }
@@ -209,6 +230,24 @@ async function askUntilKnown(
     }
   }
   return 'silent'
+}
+
+function askOnce(
+  execution: Execution,
+  step: RemoteStep<unknown, never>,
+  what: 'run' | 'undo',
+  tries: number,
+): Promise<Json> {
+  const { record, progress, signal } = execution
+  const once = async (work: WorkContext): Promise<Json> => {
+    const call = stepCall(execution, progress, work)
+    if (what === 'run') return step.run(call, signal)
+    if (step.undo !== 'none') await step.undo(call, signal)
+    return null
+  }
+  if (!isTraced(record.work)) return once(record.work)
+  const isUndo = what === 'undo'
+  return withinSpan(record.work, stepSpan(record, step.name, { tries, isUndo }), once)
 }
 
 /** Leaves the saga for the recovery to take up again a little later. */
@@ -260,11 +299,7 @@ async function undoStep(
   const row: LogRow = { step: step.name, event: 'undone', data: null }
   try {
     if (step.kind === 'remote' && step.undo !== 'none') {
-      const { undo } = step
-      const answer = await askUntilKnown(execution, async (signal) => {
-        await undo(stepCall(execution, execution.progress), signal)
-        return null
-      })
+      const answer = await askUntilKnown(execution, step, 'undo')
       if (answer === 'silent') return 'handed-over'
       if (!answer.ok) throw answer.error
     }
@@ -307,7 +342,12 @@ async function undoLocal(
   step: LocalStep<unknown, never>,
   tx: Tx,
 ): Promise<void> {
-  if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress))
+  const { undo } = step
+  if (undo === 'none') return
+  const { record, progress } = execution
+  const once = (work: WorkContext) => undo(tx, stepCall(execution, progress, work))
+  if (!isTraced(record.work)) return once(record.work)
+  return withinSpan(record.work, stepSpan(record, step.name, { isUndo: true }), once)
 }
 
 /** A saga that has ended needs its secrets no more; one that is stuck may be continued. */

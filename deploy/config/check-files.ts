@@ -6,7 +6,7 @@ import type { Env } from '#common/env.ts'
 import { readCertificate } from '#common/tls/certificate.ts'
 import type { Finding } from '../doctor/finding.ts'
 
-const FILE = /^(?:GATEWAY|CELL|COMPUTE)_\w+_FILE$|^NODE_EXTRA_CA_CERTS$/
+const FILE = /^(?:GATEWAY|CELL|COMPUTE|OTEL)_\w+_FILE$|^NODE_EXTRA_CA_CERTS$/
 const DIRECTORY = /^(?:GATEWAY|CELL|COMPUTE)_\w+_DIRECTORY$/
 const CERTIFICATE = /^(\w+_TLS_)CERTIFICATE_FILE$/
 const WARN_MS = 30 * 86_400_000

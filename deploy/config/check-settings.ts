@@ -2,6 +2,7 @@ import { configFromEnv as computeConfig } from '#cells/compute/config.ts'
 import { configFromEnv as cellConfig } from '#cells/config.ts'
 import type { Env } from '#common/env.ts'
 import { Failure } from '#common/errors.ts'
+import { OTEL_PREFIX, traceExportFromEnv } from '#common/trace/settings.ts'
 import { configFromEnv as gatewayConfig } from '#gateway/config.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { checkAddresses } from './check-addresses.ts'
@@ -14,6 +15,12 @@ interface CheckedProgram {
   readonly read: (env: Env) => unknown
 }
 
+/** What every program reads. */
+const OF_ALL: CheckedProgram = {
+  name: 'exporter of traces',
+  prefix: OTEL_PREFIX,
+  read: traceExportFromEnv,
+}
 const PROGRAMS: readonly CheckedProgram[] = [
   { name: 'gateway', prefix: 'GATEWAY_', read: gatewayConfig },
   { name: 'cell', prefix: 'CELL_', read: cellConfig },
@@ -41,7 +48,9 @@ export async function checkSettings(
       'not-found',
       'There are no settings of a gateway (GATEWAY_…), a cell (CELL_…) or a compute (COMPUTE_…). Name a file that has them: ./weir config check --env-file FILE',
     )
-  const values = present.flatMap((program) => checkValues(program, env))
+  const hasTraces = Object.keys(env).some((name) => name.startsWith(OTEL_PREFIX))
+  const checked = hasTraces ? [...present, OF_ALL] : present
+  const values = checked.flatMap((program) => checkValues(program, env))
   const files = checkFiles(env)
   const isWrong = values.some(({ is }) => is === 'bad')
   if (isOffline || isWrong) return [...values, ...files]

@@ -19,6 +19,8 @@ test.each([
   ['GATEWAY_CONSOLE_OPEN_MAX=0', 'GATEWAY_CONSOLE_OPEN_MAX: 0 is not an integer from 1 to'],
   ['PATH=/tmp', 'PATH: settings begin with GATEWAY_'],
   ['GATEWAY_REGION', 'give NAME=VALUE'],
+  ['OTEL_SERVICE_NAME=weir', 'OTEL_SERVICE_NAME is not a known setting'],
+  ['GATEWAY_TRACE_SAMPLE_RATIO=2', 'GATEWAY_TRACE_SAMPLE_RATIO: 2 is not a number from 0 to 1'],
 ])('%s is refused', async (text, why) => {
   await expect(changedSettings({}, [text])).rejects.toMatchObject({
     kind: 'invalid',
@@ -33,6 +35,9 @@ test('a program gets its own settings, and none that the deployment sets', () =>
     CELL_NAME: 'north',
     CELL_LOG_LEVEL: 'debug',
   })
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
+  for (const prefix of ['GATEWAY_', 'CELL_', 'COMPUTE_'])
+    expect(settingsFor(prefix, collector, {})).toEqual(collector)
   expect(() => settingsFor('GATEWAY_', chosen, { GATEWAY_REGION: 'RegionOne' })).toThrow(
     './weir up --set GATEWAY_REGION=',
   )

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { OTEL_PREFIX, traceExportFromEnv } from '#common/trace/settings.ts'
 
 /** Settings of the programs of a deployment, by name, that an operator has chosen. */
 export type ProgramSettings = Readonly<Record<string, string>>
@@ -21,6 +22,7 @@ const KINDS: readonly ProgramKind[] = [
     check: async (env) => (await import('#cells/compute/config.ts')).configFromEnv(env),
   },
   { prefix: 'CELL_', check: async (env) => (await import('#cells/config.ts')).configFromEnv(env) },
+  { prefix: OTEL_PREFIX, check: (env) => Promise.resolve(traceExportFromEnv(env, true)) },
 ]
 
 /**
@@ -53,15 +55,17 @@ export async function changedSettings(
 }
 
 /**
- * The settings of a program that operators chose, beside those that the deployment sets. Throws `invalid` for the
- * latter.
+ * The settings of a program that operators chose, those that every program reads included, beside those that the
+ * deployment sets. Throws `invalid` for the latter.
  */
 export function settingsFor(
   prefix: string,
   chosen: ProgramSettings = {},
   fixed: ProgramSettings,
 ): ProgramSettings {
-  const own = Object.entries(chosen).filter(([name]) => name.startsWith(prefix))
+  const own = Object.entries(chosen).filter(
+    ([name]) => name.startsWith(prefix) || name.startsWith(OTEL_PREFIX),
+  )
   const [taken] = own.find(([name]) => Object.hasOwn(fixed, name)) ?? []
   if (taken !== undefined)
     throw new Failure(

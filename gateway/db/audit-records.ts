@@ -23,10 +23,13 @@ export interface AuditRecord {
   /** The HTTP status; from 400 on the change was not made, or only in part. */
   readonly status: number
   readonly requestId: string
+  /** Null where the request was not traced; absent in files of releases before. */
+  readonly traceId?: string | null
 }
 
 export interface NumberedRecord extends AuditRecord {
   readonly n: number
+  readonly traceId: string | null
 }
 
 export interface AuditFilter {
@@ -42,7 +45,10 @@ const FAILURE = 400
 
 const INSERT = rowsInsert(
   auditRecords,
-  ['at', 'userId', 'userName', 'projectId', 'action', 'target', 'status', 'requestId', 'recordId'],
+  [
+    ...(['at', 'userId', 'userName', 'projectId', 'action', 'target', 'status'] as const),
+    ...(['requestId', 'traceId', 'recordId'] as const),
+  ],
   { onDuplicate: sql`record_id = record_id` },
 )
 const PURGE = sqlStatement(
@@ -54,7 +60,8 @@ export async function insertAuditRecords(
   db: Transactional,
   records: readonly NewAuditRecord[],
 ): Promise<void> {
-  await db.transaction((tx) => INSERT.queue(tx, records))
+  const rows = records.map((record) => ({ ...record, traceId: record.traceId ?? null }))
+  await db.transaction((tx) => INSERT.queue(tx, rows))
 }
 
 /** The newest first, from before a number. */

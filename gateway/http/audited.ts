@@ -1,3 +1,5 @@
+import { isTraced } from '#common/trace/span.ts'
+import { traceIdOf } from '#common/trace/traceparent.ts'
 import type { AuditTrail } from '../app/audit/audit-trail.ts'
 import type { Endpoint, Exchange } from './endpoint.ts'
 
@@ -23,8 +25,10 @@ export async function audited(
     return
   const { userId, userName, projectId } = caller
   const { requestId } = work
+  const traceId = isTraced(work) ? traceIdOf(work.traceparent) : null
   const action = `${service.name}:${operation?.id ?? route}`
   const target = c.req.path.slice(0, TARGET_MAX)
-  const record = { at: new Date(), userId, userName, projectId, action, target, status, requestId }
+  const who = { userId, userName, projectId }
+  const record = { at: new Date(), ...who, action, target, status, requestId, traceId }
   await trail.record(record, URGENT.has(service.name))
 }

@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
-import type { WorkContext } from '#common/context.ts'
-import { workContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
@@ -21,6 +19,7 @@ import { negotiateMicroversion } from './microversion.ts'
 import { isLegacyCompute, legacyLinks, refuseForeignProject } from './normal-path.ts'
 import type { Answer, Call, RawRequest } from './operation.ts'
 import { refuseRing } from './refuse-ring.ts'
+import { type RequestWork, recordRequest, requestWork } from './request-trace.ts'
 import { answerResponse, failureResponse, routerRefusal } from './response.ts'
 import type { ServiceApi } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
@@ -52,10 +51,9 @@ export interface Endpoint {
 }
 
 /** One request on its way through the stages. */
-export interface Exchange {
+export interface Exchange extends RequestWork {
   readonly c: Context
   readonly input: HttpInput
-  readonly work: WorkContext
   readonly links: Links
   /** True on Nova's endpoint from before microversions. */
   readonly isLegacy: boolean
@@ -76,7 +74,7 @@ export function serveEndpoint(
   const { service, method, route } = endpoint
   return async (c) => {
     const startedAt = performance.now()
-    const exchange = openExchange(c, linksOf)
+    const exchange = openExchange(c, gateway, linksOf)
     let response: Response
     try {
       response = await runStages(endpoint, gateway, exchange)
@@ -91,6 +89,7 @@ export function serveEndpoint(
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
+    recordRequest(exchange, c, answered, startedAt)
     logAnswer(gateway.log, exchange, answered)
     return response
   }
@@ -111,15 +110,19 @@ function logAnswer(
 }
 
 /** The request's id comes first, so that everything that follows, a refusal included, can be found by it. */
-export function openExchange(c: Context, linksOf: LinksSource): Exchange {
+export function openExchange(
+  c: Context,
+  { requestSampling }: Pick<Gateway, 'requestSampling'>,
+  linksOf: LinksSource,
+): Exchange {
   const input = httpInput(c)
-  const requestId = input.header('x-openstack-request-id')
-  const traceparent = input.header('traceparent')
+  const { work, callerSpanId } = requestWork(input, requestSampling)
   const isLegacy = isLegacyCompute(input.request)
   return {
     c,
     input,
-    work: workContext({ requestId, traceparent }),
+    work,
+    callerSpanId,
     links: isLegacy ? legacyLinks(linksOf(input)) : linksOf(input),
     isLegacy,
     microversion: '',

@@ -35,17 +35,28 @@ const NETWORK_PARTS = 4
  * IPv6, its /64. '' for a request made inside the process.
  */
 export function peerOf(
-  { peerAddress, header }: Pick<HttpInput, 'peerAddress' | 'header'>,
+  input: Pick<HttpInput, 'peerAddress' | 'header'>,
   isTrustedProxy: IsTrustedProxy,
 ): string {
-  const forwarded = isTrustedProxy(peerAddress) ? (header('x-forwarded-for')?.split(',') ?? []) : []
-  // Each proxy appends the address that called it: entries before the first address that is not a proxy are the
-  // caller's own claim.
-  const caller = forwarded.map((each) => each.trim()).findLast((each) => !isTrustedProxy(each))
-  const address = caller !== undefined && ipaddr.isValid(caller) ? caller : peerAddress
+  const address = callerAddress(input, isTrustedProxy)
   if (address === undefined || !ipaddr.isValid(address)) return address ?? ''
   const parsed = ipaddr.process(address)
   if (parsed.kind() === 'ipv4') return parsed.toString()
   const network = (parsed as ipaddr.IPv6).parts.slice(0, NETWORK_PARTS)
   return `${network.map((part) => part.toString(16)).join(':')}::/64`
+}
+
+/**
+ * The whole address of the connection's other end, or the one that trusted proxies report. Undefined for a request made
+ * inside the process.
+ */
+export function callerAddress(
+  { peerAddress, header }: Pick<HttpInput, 'peerAddress' | 'header'>,
+  isTrustedProxy: IsTrustedProxy,
+): string | undefined {
+  const forwarded = isTrustedProxy(peerAddress) ? (header('x-forwarded-for')?.split(',') ?? []) : []
+  // Each proxy appends the address that called it: entries before the first address that is not a proxy are the
+  // caller's own claim.
+  const caller = forwarded.map((each) => each.trim()).findLast((each) => !isTrustedProxy(each))
+  return caller !== undefined && ipaddr.isValid(caller) ? caller : peerAddress
 }

@@ -86,6 +86,10 @@ const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
   },
 })
 
+const learnRequest = async () => {
+  const { said } = await here.type('./weir audit list -o json')
+  reader.learn('REQUEST_ID', /"request_id": "(req-[^"]+)"/.exec(said)![1]!)
+}
 const PROMETHEUS = programPath('prometheus')
 
 const MONITORING = pageScript('docs/how-to/monitoring.md', {
@@ -107,13 +111,7 @@ const MONITORING = pageScript('docs/how-to/monitoring.md', {
   './weir operation list --state failed -o json': { shows: /^\[\]$/m },
   './weir cell list -o json': { shows: /"name": "north"/ },
   './weir events -f -o json': { until: /"type":"server\.state"/ },
-  './weir request show REQUEST_ID': {
-    before: async () => {
-      const { said } = await here.type('./weir audit list -o json')
-      reader.learn('REQUEST_ID', /"request_id": "(req-[^"]+)"/.exec(said)![1]!)
-    },
-    shows: /req-/,
-  },
+  './weir request show REQUEST_ID': { before: learnRequest, shows: /req-/ },
   './weir logs gateway-1 -f': { until: /"level"/ },
 })
 
@@ -123,6 +121,15 @@ const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
     gives: { WEBHOOK_ID: /^billing .* ([0-9a-f]{8}-[0-9a-f-]{27}) /m },
   },
   './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
+})
+
+const TRACING = pageScript('docs/how-to/tracing.md', {
+  "./weir up --set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 --set GATEWAY_TRACE_SAMPLE_RATIO=0.1 --set 'GATEWAY_TRACE_URL=http://127.0.0.1:16686/trace/{trace_id}'":
+    { shows: /is up/ },
+  './weir request show REQUEST_ID': { before: learnRequest, shows: /req-/ },
+  './weir audit list -o wide': { shows: / TRACE / },
+  './weir up --set GATEWAY_TRACE_TRUSTED_CALLERS=192.0.2.21,192.0.2.22': { shows: /is up/ },
+  './weir up --set OTEL_EXPORTER_OTLP_ENDPOINT=': { shows: /is up/ },
 })
 
 const JOIN = pageScript('docs/how-to/join-a-cell.md', {
@@ -375,6 +382,7 @@ for (const script of [
   PRODUCTION,
   MONITORING,
   NOTIFICATIONS,
+  TRACING,
   JOIN,
   CASCADE,
   TROUBLESHOOTING,

@@ -123,6 +123,8 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
 
 // Its one command is a test.
 pageScript('docs/how-to/ironic.md')
+// It has no command; test/clients/ui.test.ts opens the page in a browser.
+pageScript('docs/how-to/ui.md')
 
 const noClient = isFullRun ? whyNoOpenstack() : 'only with --all'
 const noKeystone = noClient ?? (isFullRun ? whyNoKeystone() : undefined)

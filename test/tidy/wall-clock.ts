@@ -12,6 +12,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'common/bus/credential.ts': 'the bus compares the end of a credential with the time of day',
   'common/bus/keep-credential.ts': 'the same',
   'gateway/app/identity/signature-tokens.ts': 'signatures bear the time of day of who signed',
+  'common/trace/span-exporter.ts': 'collectors want the time of day of every span',
   'cells/compute/guests/attempts.ts': 'kept on disk for days',
   'cells/compute/fence.ts': 'kept on disk: the time that passed while the compute was off',
   'cells/feed/trim-feed.ts': 'rows are kept for hours',

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Static, TSchema } from 'typebox'
 import { Agent, type Dispatcher } from 'undici'
-import { childTraceparent } from '#common/context.ts'
 import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { checked } from '#openapi/wire/checked.ts'
@@ -12,6 +11,7 @@ import { checkedLookup } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
 import { noAnswer } from './no-answer.ts'
 import { RateLimit } from './rate-limit.ts'
+import { withinRequestSpan } from './request-span.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { type Access, type Message, type ProjectCheck, type Sent, Session } from './session.ts'
 
@@ -121,7 +121,9 @@ export class Cloud implements AsyncDisposable {
   ): Promise<CloudAnswer<unknown>> {
     const sending = request.isUncut === true ? new AbortController().signal : request.signal
     const { status, headers, text } = await this.#authorized(service, request, async (access) =>
-      this.#whole(this.#message(access, { service, method, path, request }), sending),
+      withinRequestSpan(this.#message(access, { service, method, path, request }), service, (own) =>
+        this.#whole(own, sending),
+      ),
     )
     const what = `${method} ${path} of ${service}`
     if (status < 200 || status > 299) throw cloudFailure({ what, status, body: text })
@@ -141,11 +143,13 @@ export class Cloud implements AsyncDisposable {
     const { signal } = request
     const sent = await this.#authorized(service, request, async (access) => {
       const message = this.#message(access, { service, method: 'GET', path, request })
-      const { statusCode: status, headers, body } = await this.#begin(message, signal)
-      const { origin } = message.url
-      return status === 200
-        ? { status, headers, body: chunksOf(body, origin, signal) }
-        : { status, headers, text: await textOf(body, origin, signal) }
+      return withinRequestSpan(message, service, async (own) => {
+        const { statusCode: status, headers, body } = await this.#begin(own, signal)
+        const { origin } = own.url
+        return status === 200
+          ? { status, headers, body: chunksOf(body, origin, signal) }
+          : { status, headers, text: await textOf(body, origin, signal) }
+      })
     })
     if ('body' in sent) return sent.body
     throw cloudFailure({
@@ -281,7 +285,7 @@ function workHeaders(): Readonly<Record<string, string>> {
   if (work === undefined) return {}
   return {
     'x-openstack-request-id': work.requestId,
-    traceparent: childTraceparent(work.traceparent),
+    traceparent: work.traceparent,
   }
 }
 

@@ -30,7 +30,7 @@ export async function answerUnrouted(
   linksOf: LinksSource,
 ): Promise<Response> {
   const { path, raw } = c.req
-  const exchange = openExchange(c, linksOf)
+  const exchange = openExchange(c, gateway, linksOf)
   if (VERSION_DOCUMENTS.has(path) && raw.method !== 'GET')
     return app.fetch(new Request(raw.url, { headers: raw.headers }), c.env)
   if (raw.method === 'OPTIONS') return preflight(exchange)

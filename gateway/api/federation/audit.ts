@@ -2,6 +2,7 @@ import type { operations } from '#openapi/federation.gen.ts'
 import { auditPage } from '../../app/audit/audit-page.ts'
 import type { NumberedRecord } from '../../db/audit-records.ts'
 import type { Handler } from '../../http/operation.ts'
+import { tracePage } from '../../traces.ts'
 
 const LIMIT = 100
 
@@ -16,14 +17,16 @@ export const listAudit: Handler<operations['listAudit']> = async ({ app, query }
     hasFailed: outcome === undefined ? undefined : outcome === 'failure',
   }
   const { records, next } = await auditPage(app.db, filter, limit, cursor)
-  return { body: { records: records.map(auditRecordView), next } }
+  const { pageUrl } = app.config.traces
+  return { body: { records: records.map((each) => auditRecordView(each, pageUrl)), next } }
 }
 
 const FAILURE = 400
 
 /** An audit record as the federation API shows it. */
-function auditRecordView(record: NumberedRecord) {
-  const { n, at, userId, userName, projectId, action, target, status, requestId } = record
+function auditRecordView(record: NumberedRecord, pageUrl: string | undefined) {
+  const { n, at, userId, userName, projectId, action, target, status, requestId, traceId } = record
+  const hasPage = pageUrl !== undefined && traceId !== null
   return {
     id: String(n),
     at: at.toISOString(),
@@ -35,5 +38,7 @@ function auditRecordView(record: NumberedRecord) {
     outcome: status < FAILURE ? ('success' as const) : ('failure' as const),
     status,
     request_id: requestId,
+    trace_id: traceId,
+    trace_url: hasPage ? tracePage(pageUrl, traceId) : null,
   }
 }

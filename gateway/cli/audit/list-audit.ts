@@ -30,6 +30,7 @@ export const AUDIT_LISTING: Listing<AuditRecord> = {
     { head: 'REQUEST', of: ({ request_id }) => request_id, isWide: true },
     { head: 'PROJECT', of: ({ project_id }) => project_id, isWide: true },
     { head: 'USER ID', of: ({ user_id }) => user_id, isWide: true },
+    { head: 'TRACE', of: ({ trace_id }) => trace_id, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
   ],
 }

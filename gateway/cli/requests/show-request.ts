@@ -151,14 +151,21 @@ async function decisionsOn({ federation }: Session, server: string, events: read
   }
 }
 
+function traceLine({ trace_id, trace_url }: AuditRecord): readonly string[] {
+  if (trace_id === null) return []
+  return [`${trace_id}${trace_url === null ? '' : `  ${trace_url}`}\n`]
+}
+
 /** The parts of which there is something. */
 function partsOf({ audit, actions, events, decisions, log }: Request): readonly Part[] {
   const lines = {
     text: (_isWide: boolean, style: Style) =>
       log.map(({ process, line }) => `${style('dim', process)}  ${line}\n`).join(''),
   }
+  const traces = [...new Set(audit.flatMap(traceLine))]
   return [
     ...(audit.length === 0 ? [] : [{ heading: 'AUDIT', view: listView(audit, AUDIT_LISTING) }]),
+    ...(traces.length === 0 ? [] : [{ heading: 'TRACE', view: { text: () => traces.join('') } }]),
     ...(actions.length === 0 ? [] : [{ heading: 'ACTIONS', view: listView(actions, WORK) }]),
     ...(events.length === 0 ? [] : [{ heading: 'EVENTS', view: eventsView(events) }]),
     ...decisions.map((decision) => ({

@@ -1,5 +1,5 @@
 import { bigint, index, int, mysqlTable } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Who asked for which change, and how that was answered. Rows are only ever added, and purged when they are old. */
 export const auditRecords = mysqlTable(
@@ -14,6 +14,8 @@ export const auditRecords = mysqlTable(
     target: text255('target').notNull(),
     status: int('status').notNull(),
     requestId: token('request_id').notNull(),
+    /** Null where the request was not traced. */
+    traceId: fixedToken('trace_id', 32),
     /** Makes writing a record twice writing it once; null in rows of releases before. */
     recordId: uuid('record_id').unique('audit_records_record'),
   },

@@ -1,0 +1,1 @@
+ALTER TABLE `audit_records` ADD `trace_id` char(32) character set ascii collate ascii_bin;
