@@ -11,11 +11,12 @@ export const PAGE_HEADER = 'x-weir-page'
 /** The token of the cookie, where the page itself asks; undefined otherwise. */
 export function sessionToken(header: HeaderReader): string | undefined {
   if (header(PAGE_HEADER) === undefined) return undefined
-  for (const pair of header('cookie')?.split(';') ?? []) {
-    const [name, value] = pair.split('=', 2)
-    if (name?.trim() === NAME) return value?.trim()
-  }
-  return undefined
+  const pairs = header('cookie')?.split(';') ?? []
+  // Tokens of a Keystone may have an equals sign themselves.
+  return pairs
+    .find((pair) => pair.trim().startsWith(`${NAME}=`))
+    ?.trim()
+    .slice(NAME.length + 1)
 }
 
 export interface PageSession {

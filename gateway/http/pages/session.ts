@@ -6,7 +6,7 @@ import type { Gateway } from '../../context.ts'
 import { httpInput } from '../http-input.ts'
 import { readJsonBody } from '../json-body.ts'
 import type { LinksSource } from '../links.ts'
-import { type PageSession, sessionCookie, sessionToken } from '../session-cookie.ts'
+import { PAGE_HEADER, type PageSession, sessionCookie, sessionToken } from '../session-cookie.ts'
 
 const PATH = '/ui/session'
 const TOKENS = '/identity/v3/auth/tokens?nocatalog'
@@ -39,6 +39,9 @@ export function registerSession(app: Hono, gateway: Gateway, linksOf: LinksSourc
   })
 
   app.post(PATH, async (c) => {
+    // Else a page of another site could sign a user in as somebody else.
+    if (httpInput(c).header(PAGE_HEADER) === undefined)
+      return refused(c, 400, `Only the page signs in here: the header ${PAGE_HEADER} is missing.`)
     const asked = await textsOf(c, ['name', 'password', 'domain', 'project', 'token'])
     if (asked instanceof Response) return asked
     const { name, password = '', domain = 'Default', project, token } = asked
