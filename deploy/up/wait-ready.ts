@@ -50,12 +50,16 @@ async function saysReady(port: number): Promise<boolean> {
   return statusCode === 200
 }
 
-/** Afterwards the API shows every host that the launcher starts as up: other clouds may be away. */
+/**
+ * Afterwards every cell that the launcher starts answers, and the API shows every host that it starts as up: other clouds
+ * may be away.
+ */
 export async function waitForHosts(
   layout: Layout,
   state: DeploymentState,
   admin: Session,
 ): Promise<void> {
+  for (const { name } of launchedCells(state)) await waitForCell(layout, state, admin, name)
   await waitForHostsNamed(
     layout,
     state,
@@ -64,7 +68,20 @@ export async function waitForHosts(
   )
 }
 
-/** The same of these. */
+/** Of a cell that was started again the API shows what it said before, so it is asked. */
+async function waitForCell(
+  layout: Layout,
+  state: DeploymentState,
+  admin: Session,
+  name: string,
+): Promise<void> {
+  await untilReady(layout, state, `cell ${name} to answer`, async () => {
+    await callApi(admin, { method: 'GET', path: `/federation/v1/cells/${name}/orphans` })
+    return true
+  })
+}
+
+/** Afterwards the API shows these hosts as up. */
 export async function waitForHostsNamed(
   layout: Layout,
   state: DeploymentState,

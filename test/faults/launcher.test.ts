@@ -145,6 +145,8 @@ describe('./weir', () => {
     expect(await status()).toMatchObject({ code: 4 })
 
     expect(await checkout.succeed('up')).toContain('Weir is up again.')
+    // The cell answers by then, and is not only shown as it was before.
+    await checkout.succeed('cell', 'orphans', 'north')
 
     const after = await checkout.processes()
     expect([...after.keys()]).toEqual(PROCESSES)
