@@ -26,6 +26,7 @@ import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
 import { enrolledNode } from '#drivers/baremetal/nodes/enrolled-node.ts'
 import { NEW_NODE, writeNodeRecord } from '#drivers/baremetal/nodes/node-record.ts'
 import { run } from '#drivers/run.ts'
+import { isFullRun } from '#test/env/full-run.ts'
 import type { ApiClient, Loose } from '../env/api/client.ts'
 import { createServer, SERVERS, showServer, untilGone, untilStatus } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
@@ -67,7 +68,7 @@ while sleep 1; do ping -c 1 -W 1 ${GUEST_ADDRESS} >/dev/null && echo "weir-guest
 
 type Made = Readonly<Record<string, Readonly<Record<string, unknown>> & { readonly id: string }>>
 
-describe.skipIf(why !== undefined)(
+describe.skipIf(why !== undefined || !isFullRun)(
   `a machine on a provider network${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
     const owned = new AsyncDisposableStack()
