@@ -14,6 +14,9 @@ import { defineForeignGuest, startForeignGuest } from './foreign-guest.ts'
 import { type LibvirtHarness, REFUSED_IMAGES, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
+/** With --all. */
+const long = test.runIf(isFullRun)
+
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoimage', 'syslinux']
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGuestKeyOfTheTest'
@@ -179,71 +182,61 @@ describe.skipIf(why !== undefined)(
         expect(await harness.leftovers(spec.id)).toEqual([])
       })
 
-      test.runIf(isFullRun)(
-        'instances on one network share a bridge, which goes with the last of them',
-        async () => {
-          const nic = nicWith('10.91.0.10', 'fa:16:3e:00:00:11')
-          const other: NicSpec = { ...nic, portId: newId(), macAddress: 'fa:16:3e:00:00:12' }
-          const specs = [
-            nic,
-            { ...other, fixedIps: [{ ...nic.fixedIps[0]!, address: '10.91.0.11' }] },
-          ]
-          const [one, two] = specs.map((n) => instanceSpec(harness.image, { nics: [n] }))
-          const networks = async () =>
-            (await harness.virsh('net-list', '--name')).trim().split('\n')
+      long('instances on one network share a bridge, which goes with the last', async () => {
+        const nic = nicWith('10.91.0.10', 'fa:16:3e:00:00:11')
+        const other: NicSpec = { ...nic, portId: newId(), macAddress: 'fa:16:3e:00:00:12' }
+        const specs = [
+          nic,
+          { ...other, fixedIps: [{ ...nic.fixedIps[0]!, address: '10.91.0.11' }] },
+        ]
+        const [one, two] = specs.map((n) => instanceSpec(harness.image, { nics: [n] }))
+        const networks = async () => (await harness.virsh('net-list', '--name')).trim().split('\n')
 
-          await Promise.all([driver.spawn(one!, signal()), driver.spawn(two!, signal())])
+        await Promise.all([driver.spawn(one!, signal()), driver.spawn(two!, signal())])
 
-          const [network, ...more] = await networks()
-          expect(more).toEqual([])
-          const dhcp = await harness.virsh('net-dumpxml', network!)
-          expect(dhcp).toContain("mac='fa:16:3e:00:00:11' ip='10.91.0.10'")
-          expect(dhcp).toContain("mac='fa:16:3e:00:00:12' ip='10.91.0.11'")
-          await driver.destroy(one!.id, signal())
-          const left = await harness.virsh('net-dumpxml', network!)
-          expect(left).not.toContain('10.91.0.10')
-          expect(left).toContain('10.91.0.11')
-          await driver.destroy(two!.id, signal())
-          expect(await networks()).toEqual([''])
-        },
-      )
+        const [network, ...more] = await networks()
+        expect(more).toEqual([])
+        const dhcp = await harness.virsh('net-dumpxml', network!)
+        expect(dhcp).toContain("mac='fa:16:3e:00:00:11' ip='10.91.0.10'")
+        expect(dhcp).toContain("mac='fa:16:3e:00:00:12' ip='10.91.0.11'")
+        await driver.destroy(one!.id, signal())
+        const left = await harness.virsh('net-dumpxml', network!)
+        expect(left).not.toContain('10.91.0.10')
+        expect(left).toContain('10.91.0.11')
+        await driver.destroy(two!.id, signal())
+        expect(await networks()).toEqual([''])
+      })
 
-      test.runIf(isFullRun)(
-        'NICs with and without address share a network, which goes with the last two at once',
-        async () => {
-          const nic = nicWith('10.97.0.10', NEXT_MAC)
-          const specs = [nic, { ...nic, macAddress: 'fa:16:3e:00:00:21', fixedIps: [] }].map((n) =>
-            instanceSpec(harness.image, { nics: [n] }),
-          )
-          await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
+      long('NICs with and without address share a network, also when two go at once', async () => {
+        const nic = nicWith('10.97.0.10', NEXT_MAC)
+        const specs = [nic, { ...nic, macAddress: 'fa:16:3e:00:00:21', fixedIps: [] }].map((n) =>
+          instanceSpec(harness.image, { nics: [n] }),
+        )
+        await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
 
-          await Promise.all(specs.map((spec) => driver.destroy(spec.id, signal())))
+        await Promise.all(specs.map((spec) => driver.destroy(spec.id, signal())))
 
-          expect(await harness.leftovers(specs[0]!.id)).toEqual([])
-        },
-      )
+        expect(await harness.leftovers(specs[0]!.id)).toEqual([])
+      })
 
-      test.runIf(isFullRun)(
-        'spawn() takes over an address whose former holder left its entry behind',
-        async () => {
-          const nic = nicWith('10.92.0.10', 'fa:16:3e:00:00:13')
-          const keeper = instanceSpec(harness.image, {
-            nics: [{ ...nic, macAddress: 'fa:16:3e:00:00:14', fixedIps: nic.fixedIps }],
-          })
-          const successor = instanceSpec(harness.image, { nics: [nic] })
-          await driver.spawn(keeper, signal())
+      long('spawn() takes over an address whose former holder left its entry behind', async () => {
+        const nic = nicWith('10.92.0.10', 'fa:16:3e:00:00:13')
+        const keeper = instanceSpec(harness.image, {
+          nics: [{ ...nic, macAddress: 'fa:16:3e:00:00:14', fixedIps: nic.fixedIps }],
+        })
+        const successor = instanceSpec(harness.image, { nics: [nic] })
+        await driver.spawn(keeper, signal())
 
-          await driver.spawn(successor, signal())
+        await driver.spawn(successor, signal())
 
-          const [network] = (await harness.virsh('net-list', '--name')).trim().split('\n')
-          const dhcp = await harness.virsh('net-dumpxml', network!)
-          expect(dhcp).toContain("mac='fa:16:3e:00:00:13' ip='10.92.0.10'")
-          expect(dhcp).not.toContain('fa:16:3e:00:00:14')
-          await driver.destroy(keeper.id, signal())
-          await driver.destroy(successor.id, signal())
-          expect(await harness.leftovers(successor.id)).toEqual([])
-        },
-      )
+        const [network] = (await harness.virsh('net-list', '--name')).trim().split('\n')
+        const dhcp = await harness.virsh('net-dumpxml', network!)
+        expect(dhcp).toContain("mac='fa:16:3e:00:00:13' ip='10.92.0.10'")
+        expect(dhcp).not.toContain('fa:16:3e:00:00:14')
+        await driver.destroy(keeper.id, signal())
+        await driver.destroy(successor.id, signal())
+        expect(await harness.leftovers(successor.id)).toEqual([])
+      })
 
       test('domains and networks of others are neither listed nor touched', async () => {
         await startForeignGuest((...args) => harness.virsh(...args))
@@ -327,48 +320,42 @@ describe.skipIf(why !== undefined)(
         expect(await harness.leftovers(spec.id)).toEqual([])
       })
 
-      test.runIf(isFullRun)(
-        'a second host beside it has guests, networks and names of its own',
-        async () => {
-          await using beta = await startLibvirtHarness('beta')
-          await using second = await beta.open()
-          const same = nicWith('10.95.0.9', NEXT_MAC)
-          const [here, there] = [harness.image, beta.image].map((i) =>
-            instanceSpec(i, { nics: [same] }),
-          )
+      long('a second host beside it has guests, networks and names of its own', async () => {
+        await using beta = await startLibvirtHarness('beta')
+        await using second = await beta.open()
+        const same = nicWith('10.95.0.9', NEXT_MAC)
+        const [here, there] = [harness.image, beta.image].map((i) =>
+          instanceSpec(i, { nics: [same] }),
+        )
 
-          await driver.spawn(here!, signal())
-          await second.spawn(there!, signal())
+        await driver.spawn(here!, signal())
+        await second.spawn(there!, signal())
 
-          expect((await second.inventory(signal())).hypervisor.hostname).toBe('beta')
-          expect(await second.list(signal())).toEqual([{ id: there!.id, powerState: 'running' }])
-          await beta.host.stop()
-          expect(await driver.list(signal())).toEqual([{ id: here!.id, powerState: 'running' }])
-          await driver.destroy(here!.id, signal())
-        },
-      )
+        expect((await second.inventory(signal())).hypervisor.hostname).toBe('beta')
+        expect(await second.list(signal())).toEqual([{ id: there!.id, powerState: 'running' }])
+        await beta.host.stop()
+        expect(await driver.list(signal())).toEqual([{ id: here!.id, powerState: 'running' }])
+        await driver.destroy(here!.id, signal())
+      })
 
-      test.runIf(isFullRun)(
-        'guests of a stopped host exist, switched off, when it starts again',
-        async () => {
-          const spec = instanceSpec(harness.image, { nics: [nicWith('10.96.0.9', NEXT_MAC)] })
-          await driver.spawn(spec, signal())
+      long('guests of a stopped host exist, switched off, when it starts again', async () => {
+        const spec = instanceSpec(harness.image, { nics: [nicWith('10.96.0.9', NEXT_MAC)] })
+        await driver.spawn(spec, signal())
 
-          await harness.host.stop()
-          const directory = join(harness.host.socketPath, '../..')
-          const again = await startLibvirtHost({ directory, name: 'alpha' })
+        await harness.host.stop()
+        const directory = join(harness.host.socketPath, '../..')
+        const again = await startLibvirtHost({ directory, name: 'alpha' })
 
-          try {
-            await expect.poll(() => stateOf(spec).catch(String)).toBe('shutdown')
-            await driver.start(spec.id, signal())
-            expect(await stateOf(spec)).toBe('running')
-            await driver.destroy(spec.id, signal())
-            expect(await driver.list(signal())).toEqual([])
-          } finally {
-            await again.stop()
-          }
-        },
-      )
+        try {
+          await expect.poll(() => stateOf(spec).catch(String)).toBe('shutdown')
+          await driver.start(spec.id, signal())
+          expect(await stateOf(spec)).toBe('running')
+          await driver.destroy(spec.id, signal())
+          expect(await driver.list(signal())).toEqual([])
+        } finally {
+          await again.stop()
+        }
+      })
     })
   },
 )
