@@ -19,8 +19,8 @@ import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
 import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
-import { assertWebhookRules, readWebhookRules } from './webhook-settings.ts'
 import { readTraces, type TraceSettings } from './traces.ts'
+import { assertWebhookRules, readWebhookRules } from './webhook-settings.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
 
