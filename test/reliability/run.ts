@@ -37,6 +37,9 @@ export async function run(
 ): Promise<Outcome> {
   const { seed, minutes } = options
   const deployment = await startDeployment(folder, progress)
+  // The database's disk goes with the run, also where that fails.
+  using kept = new DisposableStack()
+  kept.defer(() => copyFileSync(deployment.databaseLog, join(folder, 'logs', 'mariadb.log')))
   using record = new RunRecord(join(folder, 'requests.jsonl'))
   const setting = { gateways: deployment.gateways, record, random: new SeededRandom(seed) }
   const people = await settle(deployment, setting, options.projects)
@@ -48,14 +51,14 @@ export async function run(
     runRounds({ deployment, random: ownRandom(setting), isOver, recovered, progress }),
     useUntil(people.crowd, setting, isOver),
   ])
+  keep(folder, { faults })
   progress('Waiting until nothing goes on ...')
   await recovered(AbortSignal.timeout(START_LIMIT_MS))
   const { snapshot, quietMs } = await untilQuiet(deployment, () => takeAll(deployment, people))
   progress('Comparing ...')
   const wrong = compare(snapshot, record)
   const endedByThemselves = deployment.members.reduce((sum, each) => sum + each.endedByItself, 0)
-  keep(folder, { wrong, faults, snapshot })
-  copyFileSync(deployment.databaseLog, join(folder, 'logs', 'mariadb.log'))
+  keep(folder, { wrong, snapshot })
   const done: Run = { seed, minutes, record, faults, snapshot, wrong, endedByThemselves, quietMs }
   return { figures: figuresOf(done), problems: describeWrong(wrong, record.entries) }
 }
