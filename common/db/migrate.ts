@@ -22,7 +22,8 @@ const LOCK_TTL_S = 30
 const RENEW_MS = 10_000
 const LOCK_WAIT_MS = 120_000
 const LOCK_PAUSE_MS = 200
-const WRITER_WAIT_MS = 5_000
+/** A cluster whose nodes have just found each other may lose its majority for some seconds on a busy disk. */
+const WRITER_WAIT_MS = 30_000
 const CONFLICT_RETRY_MS = 10_000
 
 /** Afterwards the database exists and has every migration of the folder. Any number of processes may call it at once. */
