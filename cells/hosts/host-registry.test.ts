@@ -64,7 +64,7 @@ test('a host on which a build failed comes last, until one succeeds there', asyn
   expect(stateOf(good!)?.buildFailures).toBe(0)
 })
 
-test('aggregates say how far a host is overcommitted, for claims and for whoever looks', async () => {
+test('aggregates say how far a host is overcommitted, for claims and in reports', async () => {
   const stored = async (metadata: Record<string, string>) => {
     const aggregates = [{ id: 1, metadata }]
     const view = await cell.ask('host.set-aggregates', { hostId: good!.id, aggregates })

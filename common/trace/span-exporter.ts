@@ -149,7 +149,7 @@ function retryAfter(header: string | string[] | undefined): number | undefined {
   return seconds >= 0 ? Math.min(1_000 * seconds, RETRY_AFTER_MAX_MS) : undefined
 }
 
-/** The time of day at which `elapsed` was 0: looked at anew for each batch, as the clock may be set. */
+/** The time of day at which `elapsed` was 0: read again for each batch, because the clock may be set. */
 function originOf(clock: Clock): number {
   return clock.now() - clock.elapsed()
 }

@@ -38,7 +38,7 @@ export interface Span {
 /** Spans of this process, on their way to those who record them. */
 export const spanMeasure: Measure<EndedSpan> = measure('span')
 
-/** False where nobody records spans, or not those of this work: callers then need not make any. */
+/** False if no spans are recorded, or none of this work. Callers then need not make any. */
 export function isTraced({ traceparent }: WorkContext): boolean {
   return spanMeasure.isOn && isSampled(traceparent)
 }

@@ -90,7 +90,7 @@ test('the cookie counts for requests of the page alone, and until the user signs
   expect((await projects(headers)).status).toBe(401)
 })
 
-test('another site signs nobody in, and a token may have equals signs', async () => {
+test('a page of another site cannot sign a user in, and a token may contain equals signs', async () => {
   const body = { name: 'demo', password: world.passwords.demo }
   expect(await session('POST', { body, headers: {} })).toMatchObject({ status: 400, cookie: null })
 

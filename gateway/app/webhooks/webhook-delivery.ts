@@ -39,7 +39,7 @@ export class WebhookDelivery implements AsyncDisposable {
     this.#running = new RunningReconciler(this.#reconciler(), clock, log)
   }
 
-  /** There may be new events: they are looked for now. */
+  /** Looks for new events now. */
   nudge(): void {
     this.#running.nudge()
   }

@@ -7,7 +7,7 @@ const COUNTED_MAX = 100
 /** A tile has at least this share of the largest one's side. */
 const SIDE_MIN = 0.35
 
-/** A strip of facts, what is not well, and every cell as a tile. */
+/** A strip of facts, the problems, and every cell as a tile. */
 export function Overview() {
   const data = useData(async (signal) => {
     const get = (path) => ask(path, { signal })
