@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { TokenVerifier } from '../app/identity/token-verifier.ts'
 import type { Caller } from '../app/request-context.ts'
-import type { HttpInput } from './http-input.ts'
+import type { HeaderReader, HttpInput } from './http-input.ts'
 import { sessionToken } from './session-cookie.ts'
 
 /** Longer than any token issued here or by a Keystone (Fernet tokens stay under 255, JWS under 4 KiB). */
@@ -15,7 +15,7 @@ export async function authenticate(
   verifier: TokenVerifier,
   { header }: HttpInput,
 ): Promise<Caller> {
-  const token = header('x-auth-token') ?? sessionToken(header)
+  const token = tokenOf(header)
   if (token === undefined || token === '' || token.length > TOKEN_LENGTH_MAX)
     throw new Failure(
       'unauthenticated',
@@ -34,6 +34,11 @@ export async function authenticate(
       'The token in X-Service-Token is not valid, or has expired: ask for a new one, or leave it out.',
     )
   return caller
+}
+
+/** The token that a request is made with: its own, or that of the page's session. */
+export function tokenOf(header: HeaderReader): string | undefined {
+  return header('x-auth-token') ?? sessionToken(header)
 }
 
 async function serviceOf(verifier: TokenVerifier, token: string): Promise<Caller | undefined> {

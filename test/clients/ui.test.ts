@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { activeServer } from '#test/env/api/servers.ts'
+import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import { Browser, whyNoBrowser } from '#test/env/browser.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -86,6 +86,10 @@ describe.skipIf(why !== undefined || !isFullRun)('the page at /ui in a browser',
     await untilText('SHUTOFF')
     await go('#/events')
     await untilText('server.state')
+    // It comes by the stream: the page was open before.
+    const started = await cloud.as('demo').post(`${SERVERS}/${id}/action`, { 'os-start': null })
+    expect(started.status).toBe(202)
+    await untilText('compute_start_instance')
     await keep('ui-events')
     expect(browser.complaints).toEqual([])
     await click('Sign out')

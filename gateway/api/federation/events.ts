@@ -10,6 +10,7 @@ import {
 } from '../../app/events/event-page.ts'
 import { followEvents } from '../../app/events/follow-events.ts'
 import { isAllowed } from '../../app/policy.ts'
+import { tokenOf } from '../../http/authenticate.ts'
 import {
   EVENT_STREAM_HEADERS,
   eventStream,
@@ -53,7 +54,7 @@ async function mayStillSee(
   asked: VisibleEvents,
 ): Promise<boolean> {
   try {
-    const caller = await app.verifier.callerOf(raw.header('x-auth-token') ?? '')
+    const caller = await app.verifier.callerOf(tokenOf(raw.header) ?? '')
     if (caller === undefined || !isAllowed(caller, RULE)) return false
     return isDeepStrictEqual(visibleEvents(caller, wanted), asked)
   } catch (error) {

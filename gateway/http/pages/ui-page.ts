@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from './page.ts'
 
@@ -8,6 +8,8 @@ const OWN = join(import.meta.dirname, '..', '..', 'pages', 'ui')
 const HTML = join(OWN, 'index.html')
 
 const moduleFile = (name: string) => fileURLToPath(import.meta.resolve(name))
+
+const EVENTS = dirname(moduleFile('eventsource-parser/stream'))
 
 /** The one script in the page itself, which names modules: allowed by its digest. */
 function importMapDigest(): string {
@@ -26,6 +28,9 @@ export const UI_PAGE: Page = {
     ...globSync('*.js', { cwd: OWN }).map((name) => [name, join(OWN, name)] as const),
     ['preact.mjs', moduleFile('preact')],
     ['hooks.mjs', moduleFile('preact/hooks')],
+    ...['stream.js', 'parse.js', 'errors.js'].map(
+      (name) => [`events/${name}`, join(EVENTS, name)] as const,
+    ),
   ]),
   policy:
     `default-src 'none'; script-src 'self' 'sha256-${importMapDigest()}'; style-src 'self'; img-src data:; ` +

@@ -1,4 +1,5 @@
 // Requests to the gateway that served the page. The session is a cookie that no script can read.
+import { EventSourceParserStream } from './events/stream.js'
 
 const ROOT = new URL('..', document.baseURI)
 const COMPUTE = 'compute 2.90'
@@ -33,8 +34,8 @@ export async function follow(path, tell, signal) {
       if (signal.aborted) return
       if (error instanceof Refusal && error.status < 500 && error.status !== 410) throw error
       if (error instanceof Refusal && error.status === 410) last = undefined
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
     }
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
   }
 }
 
@@ -42,18 +43,10 @@ async function readStream(path, last, tell, signal) {
   const headers = { accept: 'text/event-stream', ...(last && { 'last-event-id': last }) }
   const answer = await send(path, { headers, signal })
   if (!answer.ok) throw new Refusal(answer.status, reasonIn(parsed(await answer.text())) ?? 'No events come.')
-  let rest = ''
-  for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
-    const messages = (rest + part).split('\n\n')
-    rest = messages.pop()
-    for (const message of messages) {
-      const fields = Object.fromEntries(
-        message.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
-      )
-      if (fields.data === undefined) continue
-      last = fields.id
-      tell(fields.id, JSON.parse(fields.data))
-    }
+  const events = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+  for await (const { id, data } of events) {
+    last = id
+    tell(id, JSON.parse(data))
   }
   return last
 }
