@@ -17,6 +17,10 @@ const QUESTIONS_MAX = 100
  * left for other work.
  */
 const REST_FACTOR = 20
+/** The cost is the least of this many questions: one of them may have waited until a dead database or northd was back. */
+const COSTS = 3
+/** After this time a question is asked again: a database that was restored from a backup has forgotten it. */
+const OPEN_MAX_MS = 30_000
 /** A host may take this many times as long as the quickest one. */
 const TIMEOUT_FACTOR = 10
 
@@ -32,8 +36,10 @@ export class OvnHosts {
   readonly #deadAfterMs: number
   /** Questions that some host has not answered, the oldest first. */
   #asked: readonly Asked[] = []
-  /** The time of the quickest answer to the last question; undefined: there is none yet. */
-  #answeredMs: number | undefined = 0
+  /** Whether no host has answered the last question. */
+  #isOpen = false
+  /** The times of the quickest answers to the last questions, the oldest first. */
+  #costsMs: readonly number[] = Array<number>(COSTS).fill(0)
 
   constructor(
     databases: { readonly northbound: Replica; readonly southbound: Replica },
@@ -46,20 +52,22 @@ export class OvnHosts {
     this.#deadAfterMs = deadAfterMs
   }
 
-  /** False while the last question is open, or if it was expensive and is recent. */
+  /** False while the last question is recent, if it is open or such questions are expensive. */
   isDue(): boolean {
     const last = this.#asked.at(-1)
     if (last === undefined) return true
-    if (this.#answeredMs === undefined) return false
-    return this.#clock.elapsed() - last.at >= REST_FACTOR * this.#answeredMs
+    const restMs = this.#isOpen ? OPEN_MAX_MS : REST_FACTOR * this.#costMs()
+    return this.#clock.elapsed() - last.at >= restMs
   }
 
   /** Call it when hosts may have answered. */
   recordContacts(): void {
     const last = this.#asked.at(-1)
-    if (last === undefined || this.#answeredMs !== undefined) return
+    if (last === undefined || !this.#isOpen) return
     const newest = Math.max(...this.#answers().values())
-    if (newest >= last.number) this.#answeredMs = this.#clock.elapsed() - last.at
+    if (newest < last.number) return
+    this.#isOpen = false
+    this.#costsMs = [...this.#costsMs, this.#clock.elapsed() - last.at].slice(-COSTS)
   }
 
   /** Afterwards `transact` has asked every host for a sign of life. */
@@ -73,7 +81,7 @@ export class OvnHosts {
     const oldest = Math.min(...this.#answers().values())
     const open = this.#asked.filter((question) => question.number > oldest)
     this.#asked = [...open, { number, at }].slice(-QUESTIONS_MAX)
-    this.#answeredMs = undefined
+    this.#isOpen = true
     this.recordContacts()
   }
 
@@ -115,8 +123,12 @@ export class OvnHosts {
   /** How much longer a host with this answer may be silent; undefined if it owes none that another host gave. */
   #leftMs(answer: number, newest: number): number | undefined {
     const open = this.#asked.find(({ number }) => number > answer && number <= newest)
-    const timeoutMs = Math.max(this.#deadAfterMs, TIMEOUT_FACTOR * (this.#answeredMs ?? 0))
+    const timeoutMs = Math.max(this.#deadAfterMs, TIMEOUT_FACTOR * this.#costMs())
     return open && open.at + timeoutMs - this.#clock.elapsed()
+  }
+
+  #costMs(): number {
+    return Math.min(...this.#costsMs)
   }
 
   #answers(): ReadonlyMap<string, number> {
