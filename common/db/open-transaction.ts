@@ -14,6 +14,7 @@ import { execute, executeCompound, simple } from './execute.ts'
 import type { Entry } from './group-commit.ts'
 import { ormOfTransaction } from './orm.ts'
 import { isRead } from './retry.ts'
+import { failureOfRelease, RELEASE, setSavepoint } from './savepoint.ts'
 import type { Statement } from './statement.ts'
 
 /** How many rows the statement before it matched: of a compound the driver tells only the sum. */
@@ -45,6 +46,7 @@ export class OpenTransaction implements Tx {
   #broken: { readonly error: unknown } | undefined
   #orm: MySql2Database | undefined
   #hasWritten = false
+  #hasSavepoint = false
   #hasCommitted: HasCommitted | undefined
 
   constructor(io: TransactionIo) {
@@ -63,10 +65,11 @@ export class OpenTransaction implements Tx {
     return this.#orm
   }
 
-  /** Runs work that changes rows on the connection of the transaction, which has nothing queued. */
+  /** Runs work that changes rows on the connection of the transaction: its only work. */
   async write<T>(work: (connection: PoolConnection) => Promise<T>): Promise<T> {
     this.#hasWritten = true
-    return work(await this.#connection())
+    this.#connected ??= this.#io.connect()
+    return work(await this.#connected)
   }
 
   queue(statement: Statement, values: StatementValues, expected?: Expected): void {
@@ -122,19 +125,27 @@ export class OpenTransaction implements Tx {
   }
 
   async #commit(): Promise<void> {
+    if (this.#connected === undefined && this.#queue.length === 0) return
+    const connection = await this.#connection()
+    if (this.#hasSavepoint && this.#hasWritten) this.#push(RELEASE)
     if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
-    else if (this.#connected !== undefined) await simple(await this.#connected, 'COMMIT')
-    if (this.#connected !== undefined) (await this.#connected).release()
+    else await simple(connection, 'COMMIT')
+    connection.release()
   }
 
-  /** Afterwards the transaction is rolled back, as far as the database can be reached. */
-  async rollback(): Promise<void> {
+  /**
+   * Afterwards the transaction is rolled back, as far as the database can be reached. Returns why its work may have seen
+   * only a part of what it had done; undefined if it saw everything.
+   */
+  async rollback(): Promise<unknown> {
     const connection = await this.#connected?.catch(() => undefined)
-    if (connection === undefined) return
+    if (connection === undefined) return undefined
+    const halved = this.#hasSavepoint ? await failureOfRelease(connection) : undefined
     await simple(connection, 'ROLLBACK').then(
       () => connection.release(),
       () => connection.destroy(),
     )
+    return halved
   }
 
   afterCommit(done: () => void): void {
@@ -183,8 +194,19 @@ export class OpenTransaction implements Tx {
   }
 
   #connection(): Promise<PoolConnection> {
-    this.#connected ??= this.#io.connect()
+    this.#connected ??= this.#begin()
     return this.#connected
+  }
+
+  async #begin(): Promise<PoolConnection> {
+    const connection = await this.#io.connect()
+    try {
+      this.#hasSavepoint = await setSavepoint(connection)
+      return connection
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
   }
 
   #takeQueue(): readonly Bound[] {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import { createLogger } from '#common/log.ts'
 import { deleteNetwork } from '#gateway/app/networks/change-networks.ts'
 import {
@@ -211,6 +213,39 @@ test('transactions that change one row on two nodes at once all have their effec
 
   expect(await rowsOf('select n from counters')).toEqual([{ n: 160 }])
 })
+
+test('a transaction that another node overtakes while a statement is prepared commits whole or not at all', async () => {
+  await nodes[0].orm.execute(sql`create table parents (id int primary key, n int not null)`)
+  await nodes[0].orm.execute(sql`create table children (parent_id int primary key)`)
+  const change = sqlStatement(sql`update parents set n = n + 1 where id = ${sql.placeholder('id')}`)
+  const insert = sqlStatement(sql`insert into children values (${sql.placeholder('id')})`)
+  const remove = sqlStatement(sql`delete from parents where id = ${sql.placeholder('id')}`)
+  const removeChild = sqlStatement(
+    sql`delete from children where parent_id = ${sql.placeholder('id')}`,
+  )
+  const add = (id: number) =>
+    nodes[0].transaction(async (tx) => {
+      if ((await tx.run(change, { id })).affectedRows === 0) return
+      for (let nth = 0; nth < 40; nth += 1)
+        await tx.rows(sqlStatement(sql.raw(`select n + ${nth} from parents where id = ${id}`)), {})
+      await tx.run(insert, { id })
+    })
+  const end = async (id: number) => {
+    await sleep(Math.random() * 10)
+    await nodes[1].transaction(async (tx) => {
+      await tx.run(change, { id })
+      await tx.run(removeChild, { id })
+      await tx.run(remove, { id })
+    })
+  }
+  for (let id = 1; id <= 150; id += 1) {
+    await nodes[0].orm.execute(sql`insert into parents values (${id}, 0)`)
+    await rowsOn(1)
+    await Promise.all([add(id), end(id)])
+  }
+
+  expect(await rowsOf('select * from children')).toEqual([])
+}, 60_000)
 
 describe('clients of the whole cluster', () => {
   /** Increments a counter until it is stopped; counts the answers, and measures the longest time without one. */
