@@ -17,6 +17,7 @@ import { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { takeDeleteKey } from './app/delete-once.ts'
 import { EventTail } from './app/events/event-tail.ts'
 import { AllGateways } from './app/federation/all-gateways.ts'
 import { ownHealth } from './app/federation/own-health.ts'
@@ -96,7 +97,13 @@ export interface Gateway extends AsyncDisposable {
 /** The global database, in which transactions leave a mark of their commit. */
 export function openDatabase(config: GatewayConfig, connectionsMax: number): Database {
   const { databaseUrl: url, databaseRetryMs: retryMs } = config
-  return new Database({ url, connectionsMax, retryMs, marksCommits: true })
+  return new Database({
+    url,
+    connectionsMax,
+    retryMs,
+    marksCommits: true,
+    beforeCommit: takeDeleteKey,
+  })
 }
 
 /**

@@ -74,6 +74,8 @@ export interface DatabaseOptions extends PoolOptions {
   readonly retryMs?: number
   /** True for a database with the table `commit_markers`, in which transactions then leave a mark of their commit. */
   readonly marksCommits?: boolean
+  /** Called before the commit of each transaction that has written; what it queues is in the same commit. */
+  readonly beforeCommit?: (tx: Tx) => void
 }
 
 /** Connections to one database, on one server or on the writer of a cluster. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
@@ -82,6 +84,7 @@ export class Database implements Transactional, AsyncDisposable {
   readonly #connections: Connections
   readonly #retryMs: number
   readonly #marksCommits: boolean
+  readonly #beforeCommit: DatabaseOptions['beforeCommit']
   readonly #listeners = new Set<() => void>()
   readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
@@ -91,6 +94,7 @@ export class Database implements Transactional, AsyncDisposable {
       urls.length === 1 ? new ServerPools(options) : new ClusterConnections(urls, options)
     this.#retryMs = options.retryMs ?? 0
     this.#marksCommits = options.marksCommits ?? false
+    this.#beforeCommit = options.beforeCommit
     this.orm = ormOn((text, work) => this.#byItself(work, isRead(text)))
   }
 
@@ -164,6 +168,7 @@ export class Database implements Transactional, AsyncDisposable {
       connect: () => this.#connections.connect('transactions'),
       commitTogether: (entry) => this.#groupCommit.commit(entry),
       marksCommits: this.#marksCommits,
+      beforeCommit: this.#beforeCommit,
     })
     let result: T
     try {

@@ -28,6 +28,7 @@ export interface TransactionIo {
   commitTogether(entry: Entry): Promise<void>
   /** True where transactions leave a mark of their commit. */
   readonly marksCommits: boolean
+  readonly beforeCommit: ((tx: Tx) => void) | undefined
 }
 
 /**
@@ -107,6 +108,7 @@ export class OpenTransaction implements Tx {
 
   /** Afterwards everything queued and run is durable. */
   async commit(): Promise<void> {
+    if (this.#hasWritten) this.#io.beforeCommit?.(this)
     if (this.#io.marksCommits && this.#hasWritten && this.#hasCommitted === undefined) {
       const { insert, hasCommitted } = newCommitMarker()
       this.#hasCommitted = hasCommitted

@@ -61,8 +61,8 @@ export async function startProxy(
 
 /**
  * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive goes to another one; one
- * whose answer was lost does so where repeating it does no harm. The proxy gives a boot an idempotency key, which makes it
- * such a request, and each request an id, by which a gateway knows that another one already deleted the server.
+ * whose answer was lost does so where repeating it does no harm. The proxy gives a boot and a delete an idempotency key,
+ * which makes them such requests.
  */
 export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string {
   const verified = tls === undefined ? '' : ` ssl verify required ca-file ${tls.caFile}`
@@ -72,12 +72,17 @@ export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string
   // Consoles and events are WebSockets of HTTP/1.1.
   const certificate = tls === undefined ? '' : ` ssl crt ${tls.certificateFile} alpn http/1.1`
   return `global
+  log stdout format iso local0
   maxconn 8000
   # The bodies of requests that may be repeated must fit in.
   tune.bufsize 65536
 
 defaults
   mode http
+  log global
+  # Only requests that failed, were repeated or went to another gateway.
+  option httplog
+  option dontlog-normal
   timeout connect 1s
   timeout http-request 10s
   timeout queue 5s
@@ -98,7 +103,7 @@ frontend weir
 backend gateways
   balance roundrobin
   http-request set-header Idempotency-Key %[uuid()] if METH_POST ${IS_BOOT} !{ req.hdr(Idempotency-Key) -m found }
-  http-request set-header X-Openstack-Request-Id req-%[uuid()] unless { req.hdr(X-Openstack-Request-Id) -m found }
+  http-request set-header Idempotency-Key %[uuid()] if METH_DELETE !{ req.hdr(Idempotency-Key) -m found }
   http-request disable-l7-retry if METH_POST !${IS_BOOT}
   http-request disable-l7-retry if { method PATCH }
   # Not /readyz: while the databases choose a writer, requests wait at any gateway.

@@ -28,14 +28,36 @@ export function idempotencyKey(
   meant: unknown,
 ): IdempotencyKey | null {
   if (header === undefined) return null
-  if (header.length === 0 || header.length > KEY_LENGTH_MAX)
-    throw new Failure('invalid', `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} characters.`)
+  refuseWrongLength(header)
   const { projectId, userId, microversion } = context
   return {
     projectId: projectId ?? userId,
     keyHash: hash([header]),
     fingerprint: hash([userId, microversion, JSON.stringify(meant)]),
   }
+}
+
+/**
+ * The same of a request that deletes the object at `path`. Each path has keys of its own, as a client that sends one key
+ * with every delete expects.
+ */
+export function deleteKey(
+  { projectId, userId }: Pick<RequestContext, 'projectId' | 'userId'>,
+  header: string | undefined,
+  path: string,
+): IdempotencyKey | null {
+  if (header === undefined) return null
+  refuseWrongLength(header)
+  return {
+    projectId: projectId ?? userId,
+    keyHash: hash(['DELETE', path, header]),
+    fingerprint: hash([userId]),
+  }
+}
+
+function refuseWrongLength(header: string): void {
+  if (header.length === 0 || header.length > KEY_LENGTH_MAX)
+    throw new Failure('invalid', `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} characters.`)
 }
 
 function hash(parts: readonly string[]): string {

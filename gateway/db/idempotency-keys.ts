@@ -36,6 +36,19 @@ const INSERT = statement(
   }),
 )
 
+const INSERT_OF_DELETE = statement(
+  builder
+    .insert(idempotencyKeys)
+    .ignore()
+    .values({
+      projectId: sql.placeholder('projectId'),
+      keyHash: sql.placeholder('keyHash'),
+      fingerprint: sql.placeholder('fingerprint'),
+      result: {},
+      createdAt: sql`now(3)`,
+    }),
+)
+
 const FIND = statement(
   builder
     .select({ fingerprint: idempotencyKeys.fingerprint, result: idempotencyKeys.result })
@@ -57,6 +70,11 @@ export async function findFirstResult<Made extends object>(
   const [row] = await db.rows<{ fingerprint: string; result: Made }>(FIND, { ...key })
   if (row === undefined) return undefined
   return { fingerprint: row.fingerprint, ...row.result }
+}
+
+/** Takes the key for an object that this transaction deletes, unless it is taken. */
+export function queueDeleteKey(tx: Tx, key: IdempotencyKey): void {
+  tx.queue(INSERT_OF_DELETE, { ...key })
 }
 
 /** Takes the key for what this transaction makes. Throws `conflict` when another request has it, or is taking it. */

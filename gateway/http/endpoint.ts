@@ -5,6 +5,8 @@ import type { Logger } from '#common/log.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Operation } from '#openapi/projection/operation.ts'
+import { deleteOnce } from '../app/delete-once.ts'
+import { deleteKey } from '../app/idempotency-key.ts'
 import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
@@ -26,6 +28,8 @@ import { peerOf } from './trusted-proxies.ts'
 import { workKind } from './work-kind.ts'
 
 const REFUSED = 400
+/** The answer to a delete whose object an earlier request with the same key has deleted. */
+const NOTHING_LEFT: Answer = {}
 
 /** An operation ready to be served: its rule and handler looked up once, at start. */
 export interface BoundOperation {
@@ -171,7 +175,11 @@ async function runStages(
   using _place = isAdmitted
     ? undefined
     : await gateway.admission.take(kind, projectOf(caller), connectionOf(exchange))
-  const answer = await bound.handle(call as never)
+  const handle = () => bound.handle(call as never)
+  const answer =
+    endpoint.method === 'DELETE'
+      ? ((await deleteOnce(gateway.db, keyOfDelete(exchange, caller), handle)) ?? NOTHING_LEFT)
+      : await handle()
   const status = answer.status ?? operation.successStatus(version)
   return await answerResponse(
     answer,
@@ -180,6 +188,10 @@ async function runStages(
     service,
     exchange,
   )
+}
+
+function keyOfDelete({ c, input }: Exchange, caller: Caller) {
+  return deleteKey(caller, input.header('idempotency-key'), c.req.path)
 }
 
 function refuseAbsent({ route }: Endpoint, operation: Operation, version: Microversion): void {

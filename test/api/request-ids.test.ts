@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { activeServer, askForServer, SERVERS, untilStatus } from '#test/env/api/servers.ts'
+import { askForServer, SERVERS, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 let cloud: Cloud
@@ -66,18 +65,4 @@ test('no log holds a password, a token or user data', async () => {
   const secrets = [password, token, asked.body.server.adminPass ?? '', 'c2VjcmV0LXVzZXItZGF0YQ==']
   for (const name of ['gateway-1', 'north-process-1'])
     for (const secret of secrets) expect(log(name)).not.toContain(secret)
-})
-
-test('a delete that a proxy sends again under the same request id is answered as before', async () => {
-  const [demo, admin] = [cloud.as('demo'), cloud.as('admin')]
-  const { id } = await activeServer(cloud, demo)
-  const remove = (requestId: string) =>
-    demo.delete(`${SERVERS}/${id}`, { headers: { 'x-openstack-request-id': requestId } })
-  const [first, other] = [`req-${newId()}`, `req-${newId()}`]
-
-  expect((await remove(first)).status).toBe(204)
-  await expect.poll(async () => (await admin.get(`${SERVERS}/${id}`)).status).toBe(404)
-
-  expect((await remove(first)).status).toBe(204)
-  expect((await remove(other)).status).toBe(404)
 })

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProxy } from '#deploy/haproxy/haproxy.ts'
@@ -20,6 +20,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly cloud: Cloud
   /** Where users reach the gateways. */
   readonly proxy: string
+  /** What the proxy says of gateways that went or came, and of requests that failed or were repeated. */
+  proxyLog(): string
 }
 
 export async function startControlPlane(): Promise<ControlPlane> {
@@ -50,7 +52,8 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const port = await freePort()
   const gateways = cloud.endpoints.map((url) => new URL(url).host)
   const options = { host: '127.0.0.1', port, gateways }
-  const identity = await startProxy(join(directory, 'haproxy'), options, 'with-parent')
+  const proxyHome = join(directory, 'haproxy')
+  const identity = await startProxy(proxyHome, options, 'with-parent')
   owned.defer(() => stopProcess(identity))
   const parts = owned.move()
   return {
@@ -58,6 +61,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     bus,
     cloud,
     proxy: `http://127.0.0.1:${port}`,
+    proxyLog: () => readFileSync(join(proxyHome, 'haproxy.log'), 'utf8'),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -111,10 +111,8 @@ export class UserWrites {
     return answer.body
   }
 
-  /** A repeat of a request that deleted the object, of which the user knows nothing, finds none. */
   async #remove(kind: string, who: Maker['who'], path: string): Promise<void> {
     const { status, body } = await this.#users[who].delete(path)
-    if (status === 404) throw new Error(`${kind}: DELETE answered 404`)
     if (status !== 202 && status !== 204)
       throw new Error(`${kind}: ${status} ${JSON.stringify(body)}`)
     this.answered += 1

@@ -1,14 +1,12 @@
-import type { Executor } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
-import { findAction } from '../../../db/server-action-list.ts'
 import type { Compute } from '../../compute.ts'
 import { acceptIntent } from '../../intents/intents.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { deleteServerSaga } from '../../sagas/delete-server.ts'
 import type { ServerRecord } from '../list/server-record.ts'
-import { findVisibleServer, showServer, visibleServer } from '../list/show-server.ts'
+import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseLocked } from './refuse-action.ts'
 
@@ -58,34 +56,18 @@ export async function deleteShown(
 
 /**
  * A user's delete. If the operator keeps deleted servers for a time, the guest is switched off and the server can be
- * restored; otherwise, and for a server without a guest to restore, this is `deleteServer`. A repeat of the request that
- * deleted it is harmless. Throws the failures of both: a server that should be kept is never destroyed because its cell is
- * unreachable.
+ * restored; otherwise, and for a server without a guest to restore, this is `deleteServer`. Throws the failures of
+ * both: a server that should be kept is never destroyed because its cell is unreachable.
  */
 export async function softDeleteServer(
   compute: Compute,
   context: RequestContext,
   id: string,
 ): Promise<void> {
-  const server = await findVisibleServer(compute.db, context, id, true)
-  if (server.deletedAt !== null && (await hasDeleted(compute.db, context, id))) return
-  visibleServer(context, id, server)
+  const server = await showServer(compute.db, context, id)
   if (!isToBeKept(compute, server)) return deleteShown(compute, context, server)
   if (isKept(server)) return
   await actOnServer(compute, context, server.id, { name: 'soft-delete', plan: { kind: 'keep' } })
-}
-
-/**
- * Whether this very request deleted the server already: a proxy sends a request again whose answer was lost with a gateway,
- * under the same request id.
- */
-async function hasDeleted(
-  db: Executor,
-  { requestId }: RequestContext,
-  serverId: string,
-): Promise<boolean> {
-  const action = await findAction(db, serverId, requestId)
-  return action?.action === 'delete'
 }
 
 /** As in Nova, one that never ran is not. */
