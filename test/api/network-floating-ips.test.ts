@@ -170,6 +170,19 @@ describe('a floating IP', () => {
     })
   })
 
+  test('leads to an interface of a router, as with Neutron', async () => {
+    const { router } = await routed()
+    const [inner] = await api.list(
+      api.demo,
+      'ports',
+      `device_id=${router}&device_owner=network:router_interface`,
+    )
+
+    const made = await take({ port_id: idOf(inner!) })
+
+    expect(made).toMatchObject({ port_id: idOf(inner!), router_id: router, status: 'ACTIVE' })
+  })
+
   test('leads to the fixed address that is named, each of which has one', async () => {
     const { network, subnet } = await routed()
     const at = await port(network, { fixed_ips: [{ subnet_id: subnet }, { subnet_id: subnet }] })
@@ -231,13 +244,12 @@ describe('a floating IP', () => {
   })
 
   test("is refused in Neutron's words", async () => {
-    const { network, subnet, router } = await routed()
+    const { network, subnet } = await routed()
     const lonely = await api.networkWithSubnet()
     const foreign = await api.make(api.admin, 'ports', {
       network_id: idOf(await api.networkWithSubnet(api.admin)),
     })
     const theirs = await api.make(api.admin, 'ports', { network_id: network })
-    const inner = await api.list(api.demo, 'ports', `device_id=${router}`)
     const bare = await port(network, { fixed_ips: [] })
     const good = await port(network, { fixed_ips: [{ subnet_id: subnet }] })
     const missing = randomUUID()
@@ -250,7 +262,6 @@ describe('a floating IP', () => {
       [{ port_id: missing }, 404, 'PortNotFound', `Port ${missing} could not be found.`],
       [{ port_id: idOf(foreign) }, 404, 'PortNotFound', 'could not be found'],
       [{ port_id: idOf(theirs) }, 400, 'BadRequest', 'owned by a different project'],
-      [{ port_id: idOf(inner[0]!) }, 400, 'BadRequest', 'unable to be assigned'],
       [{ port_id: idOf(bare) }, 400, 'BadRequest', 'no fixed IPv4 addresses'],
       [
         { port_id: idOf(good), fixed_ip_address: '198.51.100.1' },
@@ -277,6 +288,14 @@ describe('a floating IP', () => {
         type,
         message: expect.stringContaining(message),
       })
+    for (const device_owner of ['network:dhcp', 'network:distributed']) {
+      const service = await api.make(api.admin, 'ports', { network_id: network, device_owner })
+      expect(await refused({ port_id: idOf(service) }, api.admin)).toMatchObject({
+        status: 400,
+        type: 'BadRequest',
+        message: expect.stringContaining('unable to be assigned'),
+      })
+    }
     const own = idOf(await take({}, api.admin))
     expect((await change(own, {})).status).toBe(404)
     expect(await refused({ project_id: api.adminProject })).toMatchObject({ status: 403 })

@@ -56,8 +56,6 @@ const BINDINGS: Expected = {
 
 const ROUTERS: Expected = {
   TestAddressScopesCRUD: 'address scopes are refused, because routers would ignore them',
-  TestLayer3FloatingIPsExternalCreateDelete:
-    'it asks for a floating IP of a port that belongs to a router, which is refused',
   TestLayer3ExternalRouterCreateDelete: 'it expects a new address of a router to stay empty',
 }
 

@@ -1,4 +1,5 @@
 import type { Tx } from '#common/db/database.ts'
+import { METADATA_PORT_OWNER } from '#openapi/wire/metadata-port.ts'
 import type { FloatingIp } from '../../db/floating-ips.ts'
 import type { FixedIp, Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
@@ -11,7 +12,6 @@ import type { FloatingIpFields } from './floating-ips.ts'
 import { canonicalIp } from './ip.ts'
 import { badRequest, NetworkFailure } from './network-failure.ts'
 import { refuseUnroutable } from './refuse-unroutable.ts'
-import { isNetworkOwned } from './service-ports.ts'
 import { isOwner } from './visible.ts'
 
 /** The owner of a floating IP: all three, or none. */
@@ -28,6 +28,9 @@ export const FREE: Association = {
   reportedStatus: null,
   problem: null,
 }
+
+/** Owners of ports that answer for the network itself (neutron/common/utils.py). */
+const NOT_SERVED: ReadonlySet<string> = new Set(['network:dhcp', METADATA_PORT_OWNER])
 
 /**
  * The future owner of the floating IP; the port and the router cannot change until the transaction ends. Throws, in
@@ -79,7 +82,7 @@ async function associable(
       'floatingip',
       `Cannot process floating IP association with Port ${portId}, since that port is owned by a different project`,
     )
-  if (isNetworkOwned(port))
+  if (NOT_SERVED.has(port.deviceOwner))
     throw badRequest('floatingip', `Port ${portId} is unable to be assigned a floating IP`)
   return port
 }
