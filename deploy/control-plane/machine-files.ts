@@ -88,7 +88,7 @@ async function keepDatabase(files: OwnFiles, own: OwnMachine): Promise<void> {
     const options = privateOptions(home, PORTS.sql).filter(([name]) => name !== 'user')
     const all = optionFile([
       ...options,
-      ...galeraOptions(member, cluster),
+      ...galeraOptions(member, cluster, home),
       ...(site === undefined ? [] : replicationOptions(site.number, place)),
       ['bind-address', '*'],
       ['innodb-buffer-pool-size', '256M'],

@@ -17,13 +17,15 @@ export type GaleraStart = 'found' | 'join'
 
 /** A node that lost others may have a whole copy of the data to receive. */
 const READY_LIMIT_MS = 120_000
+/** A node ends when a transfer to it fails: Galera's transfers from a node that has just joined may lack changes. */
+const JOINS_MAX = 3
 const PROBE_TIMEOUT_MS = 2_000
 const RECOVER_LIMIT_MS = 60_000
 
 /**
  * Afterwards the node serves the data under `directory` and is synced with its cluster. A node without data receives
- * them from another node, which serves meanwhile. A node that was killed receives the changes that it missed. Throws
- * `unavailable` with the end of its log for a node that ends.
+ * them from another node, which serves meanwhile. A node that was killed receives the changes that it missed. A node that
+ * ends while it joins is started again, a few times; then this throws `unavailable` with the end of its log.
  */
 export async function startGaleraNode(
   directory: string,
@@ -34,23 +36,28 @@ export async function startGaleraNode(
   mkdirSync(`${home}`, { recursive: true, mode: 0o700 })
   if (start === 'found') await createData(home)
   else mkdirSync(`${home}/data`, { recursive: true, mode: 0o700 })
-  const options = [...privateOptions(home, member.ports.sql), ...galeraOptions(member, cluster)]
+  const options = [
+    ...privateOptions(home, member.ports.sql),
+    ...galeraOptions(member, cluster, home),
+  ]
   writeFileAtomically(`${home}/mariadb.cnf`, optionFile(options))
   const isNew = start === 'found' && !existsSync(`${home}/data/grastate.dat`)
-  const identity = await startProcess({
-    command: findProgram('mariadbd'),
-    args: [
-      `--defaults-file=${home}/mariadb.cnf`,
-      ...(start === 'found' ? ['--wsrep-new-cluster'] : recoveredPosition(home)),
-      ...(isNew ? [`--init-file=${accountsFile(home, cluster.password)}`] : []),
-    ],
-    env: { PATH: pathWithTransfers(), TZ: 'UTC' },
-    directory: home,
-    logFile: `${home}/mariadb.log`,
-    lifetime,
-  })
-  await whenSynced(identity, member, cluster, home)
-  return identity
+  for (let left = start === 'join' ? JOINS_MAX : 1; ; left -= 1) {
+    const identity = await startProcess({
+      command: findProgram('mariadbd'),
+      args: [
+        `--defaults-file=${home}/mariadb.cnf`,
+        ...(start === 'found' ? ['--wsrep-new-cluster'] : recoveredPosition(home)),
+        ...(isNew ? [`--init-file=${accountsFile(home, cluster.password)}`] : []),
+      ],
+      env: { PATH: pathWithTransfers(), TZ: 'UTC' },
+      directory: home,
+      logFile: `${home}/mariadb.log`,
+      lifetime,
+    })
+    if (await isSynced(identity, member, cluster, home)) return identity
+    if (left === 1) throw failureOf(member, 'ended while starting', home)
+  }
 }
 
 /** The URL of one node, as root. */
@@ -95,12 +102,13 @@ function pathWithTransfers(): string {
   return [dirname(findProgram('wsrep_sst_mariabackup')), process.env['PATH'] ?? ''].join(delimiter)
 }
 
-async function whenSynced(
+/** False if the node ended. */
+async function isSynced(
   identity: ProcessIdentity,
   member: GaleraMember,
   cluster: GaleraCluster,
   home: string,
-): Promise<void> {
+): Promise<boolean> {
   const probe = async () => {
     if (!isRunning(identity)) return 'ended'
     const uri = galeraRootUrl(cluster, member)
@@ -110,15 +118,19 @@ async function whenSynced(
       const [rows] = await connection.query<RowDataPacket[]>({ sql, timeout: PROBE_TIMEOUT_MS })
       return rows[0]?.['Value'] === '4' ? 'synced' : undefined
     } finally {
-      connection.destroy()
+      // In good order: the end of the log is for what the node says of itself.
+      await connection.end().catch(() => connection.destroy())
     }
   }
-  const refuse = (what: string) =>
-    new Failure('unavailable', `Node ${member.name} ${what}: ${logTail(`${home}/mariadb.log`)}`)
   const state = await waitFor(`node ${member.name}`, probe, READY_LIMIT_MS).catch(
     (error: unknown) => {
-      throw refuse(`is not synced (${error instanceof Error ? error.message : String(error)})`)
+      const reason = error instanceof Error ? error.message : String(error)
+      throw failureOf(member, `is not synced (${reason})`, home)
     },
   )
-  if (state === 'ended') throw refuse('ended while starting')
+  return state === 'synced'
+}
+
+function failureOf({ name }: GaleraMember, what: string, home: string): Failure {
+  return new Failure('unavailable', `Node ${name} ${what}: ${logTail(`${home}/mariadb.log`)}`)
 }

@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import type { ServerTls } from '../nats/cluster.ts'
+import { projectRoot } from '../paths.ts'
 import type { Options } from './option-file.ts'
 
 const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
@@ -26,8 +28,8 @@ export interface GaleraCluster {
   readonly tls?: ServerTls
 }
 
-/** The options that make a MariaDB a node of the cluster. */
-export function galeraOptions(own: GaleraMember, cluster: GaleraCluster): Options {
+/** The options that make a MariaDB with `privateOptions(home, …)` a node of the cluster. */
+export function galeraOptions(own: GaleraMember, cluster: GaleraCluster, home: string): Options {
   const { members, password, tls } = cluster
   const { sql, group, ist, sst } = own.ports
   const at = addressOf(own)
@@ -60,6 +62,10 @@ export function galeraOptions(own: GaleraMember, cluster: GaleraCluster): Option
     ['wsrep-sst-auth', `sst:${password}`],
     ['wsrep-sst-receive-address', `${at}:${sst}`],
     ['wsrep-slave-threads', 2],
+    [
+      'wsrep-notify-cmd',
+      `${join(projectRoot, 'deploy/mariadb/end-outside-cluster')} ${home}/mariadbd.pid`,
+    ],
     ['wsrep-provider-options', `"${provider.join(';')}"`],
   ]
 }
