@@ -74,16 +74,16 @@ export async function startCell(
   let relay: FeedRelay | undefined
   let listener: HostListener | undefined
   const onReconnect = () => {
-    relay?.nudge()
+    relay?.wake()
     listener?.forget()
   }
   const nats = await openBus(owned, config, { sites, clock, log }, onReconnect)
-  const feedChanged = () => relay?.nudge()
+  const feedChanged = () => relay?.wake()
   let network: RunningReconciler | undefined
   let routing: RunningReconciler | undefined
   const networkChanged = () => {
-    network?.nudge()
-    routing?.nudge()
+    network?.wake()
+    routing?.wake()
   }
   const registry = measuring?.registry
   const imageCache = await openImageCache(owned, config, { clock, log, registry })
@@ -104,15 +104,15 @@ export async function startCell(
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
-  const writing = { ...conductor, db, holder, nudge: networkChanged }
+  const writing = { ...conductor, db, holder, wake: networkChanged }
   if (config.ovn !== undefined)
     network = run(owned.use(new NetworkWriter(config.ovn, writing)).reconciler())
   routing = run(routeHosts(cell, holder))
   const recovery = run(sagaRecovery(cell))
-  const beat = run(heartbeat(cell, processName, () => recovery.nudge()))
-  sites.connect(nats, () => beat.nudge())
+  const beat = run(heartbeat(cell, processName, () => recovery.wake()))
+  sites.connect(nats, () => beat.wake())
   const reconcilers = [beat, recovery, routing, ...quietReconcilers(cell, holder, config).map(run)]
-  listener = owned.use(new HostListener(cell, () => beat.nudge()))
+  listener = owned.use(new HostListener(cell, () => beat.wake()))
   owned.use(servedTogether(serveCell(cell)))
   const served = await measuring?.serve({ ...imageCache, cell, db, nats, config })
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
@@ -245,7 +245,7 @@ export function busOptions(config: CellConfig, onReconnect: () => void): BusOpti
   return { url: natsUrl, credentialsFile: natsCredentialsFile, renew, name, onReconnect }
 }
 
-/** Those that nothing nudges. */
+/** Those that nothing wakes. */
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     cell.sites.reconciler(),

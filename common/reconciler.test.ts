@@ -45,7 +45,7 @@ test('a failure that repeats is logged at once and then twice a minute, and its 
   const afterRounds = async (count: number) => {
     for (const until = rounds + count; rounds < until; ) {
       const before = running.status().rounds
-      running.nudge()
+      running.wake()
       await expect.poll(() => running.status().rounds).toBeGreaterThan(before)
     }
   }

@@ -61,7 +61,7 @@ export async function forEachRow<Row>(
   return left
 }
 
-/** Runs one reconciler: periodically and when nudged, one round at a time, until disposed. */
+/** Runs one reconciler: periodically and when woken, one round at a time, until disposed. */
 export class RunningReconciler implements AsyncDisposable {
   readonly #reconciler: Reconciler
   readonly #clock: Clock
@@ -69,7 +69,7 @@ export class RunningReconciler implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #loop: Promise<void>
   #wake: () => void = () => {}
-  #isNudged = false
+  #isWoken = false
   #rounds = 0
   #failures = 0
   /** The failure that was logged last, until a round succeeds. */
@@ -88,8 +88,8 @@ export class RunningReconciler implements AsyncDisposable {
   }
 
   /** Makes a round begin as soon as the present one, if any, is over. */
-  nudge(): void {
-    this.#isNudged = true
+  wake(): void {
+    this.#isWoken = true
     this.#wake()
   }
 
@@ -110,7 +110,7 @@ export class RunningReconciler implements AsyncDisposable {
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      this.#isNudged = false
+      this.#isWoken = false
       await this.#round()
       await this.#pause()
     }
@@ -162,14 +162,14 @@ export class RunningReconciler implements AsyncDisposable {
   }
 
   async #pause(): Promise<void> {
-    if (this.#isNudged || this.#stop.signal.aborted) return
+    if (this.#isWoken || this.#stop.signal.aborted) return
     const timeout = new AbortController()
-    const nudged = new Promise<void>((resolve) => {
+    const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
     const pauseMs = untilTick(this.#clock, this.#reconciler.everyMs)
     const slept = this.#clock.sleep(pauseMs, timeout.signal).catch(() => {})
-    await Promise.race([nudged, slept])
+    await Promise.race([woken, slept])
     timeout.abort(WOKEN)
   }
 }

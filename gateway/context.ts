@@ -82,7 +82,7 @@ export interface Gateway extends AsyncDisposable {
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   readonly events: EventTail
-  readonly webhooks: WebhookDeps & Nudged
+  readonly webhooks: WebhookDeps & Wakeable
   readonly audit: AuditTrail
   readonly isTrustedProxy: IsTrustedProxy
   readonly requestSampling: RequestSampling
@@ -135,7 +135,7 @@ export async function createGateway(
       dueTimes: config.dueTimes,
       processName: config.processName,
       retention: config.retention,
-      onNumbered: () => nudge([events, webhooks]),
+      onNumbered: () => wake([events, webhooks]),
       isolated,
     }),
   )
@@ -182,12 +182,12 @@ export async function createGateway(
 }
 
 /** What looks for new events when it is told. */
-interface Nudged {
-  nudge(): void
+interface Wakeable {
+  wake(): void
 }
 
-function nudge(all: readonly Nudged[]): void {
-  for (const each of all) each.nudge()
+function wake(all: readonly Wakeable[]): void {
+  for (const each of all) each.wake()
 }
 
 function requestLimits(config: GatewayConfig) {
@@ -222,7 +222,7 @@ function openWebhooks(
   const shown = eventForProject
   const options = { ...deps, clock: systemClock, log, processName, shown }
   const delivery = parts.use(new WebhookDelivery(options))
-  return { ...deps, nudge: () => delivery.nudge() }
+  return { ...deps, wake: () => delivery.wake() }
 }
 
 /** Records that were left in its folder are written soon. */
@@ -234,7 +234,7 @@ function openAudit(
 ): AuditTrail {
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
   const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
-  audit.whenLeft(() => late.nudge())
+  audit.whenLeft(() => late.wake())
   return audit
 }
 
@@ -346,10 +346,10 @@ async function openImages(
   },
 ): Promise<Images> {
   const observe = observeImageStore(registry)
-  const images = await imagesOf(parts, config, db, () => imports.nudge(), observe)
+  const images = await imagesOf(parts, config, db, () => imports.wake(), observe)
   parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
   const runner = parts.use(new ImportRunner(images, log, isolated))
-  const reconciler = runner.reconciler(() => imports.nudge())
+  const reconciler = runner.reconciler(() => imports.wake())
   const imports = parts.use(new RunningReconciler(reconciler, systemClock, log))
   return images
 }

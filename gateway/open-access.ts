@@ -29,7 +29,7 @@ export async function openAccess(
   const { aid: gatewayKey } = await parseCreds(readFileSync(natsCredentialsFile))
   const system = await connectSystem(parts, config, natsOperator, log, () => {
     keeper.forget()
-    kept.nudge()
+    kept.wake()
   })
   const operator = { system, operatorSeed: natsOperator.seed }
   const written = () => listKeptAccounts(db)

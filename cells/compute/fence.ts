@@ -101,7 +101,7 @@ export class Fence implements AsyncDisposable {
     const isNew = fenceAfterMs !== this.#kept.fenceAfterMs
     const isOld = this.#contactAt - this.#writtenAt > fenceAfterMs * WRITTEN_AFTER
     if (isNew || isOld) await this.#keep({ fenceAfterMs })
-    if (isNew) this.#running.nudge()
+    if (isNew) this.#running.wake()
     if (this.#isDue() || !this.#isClosed) return
     this.#isClosed = false
     this.#options.log.warn('contact to a gateway is back: guests may run')

@@ -23,7 +23,7 @@ const LEASE_NAME = 'feed-relay'
 const LEASE_TTL_MS = 3_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
-/** The heartbeat looks every second whether a nudge was lost. */
+/** The heartbeat looks every second whether a wake-up was lost. */
 const POLL_MS = 10_000
 const BATCH_ROWS = 200
 /** A round ends after so many batches, so that the lease is looked after. */
@@ -36,7 +36,7 @@ export class FeedRelay implements AsyncDisposable {
   readonly #loop: Promise<void>
   readonly #unsubscribe: () => void
   #wake: () => void = () => {}
-  #isNudged = false
+  #isWoken = false
   readonly #lease: HeldLease
   #isHolder = false
   #isFailing = false
@@ -49,7 +49,7 @@ export class FeedRelay implements AsyncDisposable {
     this.#lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
     const subscription = nats.subscribe(innerSubject(cellId, 'feed-changed'), {
       callback: () => {
-        if (this.#isHolder) this.nudge()
+        if (this.#isHolder) this.wake()
       },
     })
     this.#unsubscribe = () => {
@@ -59,8 +59,8 @@ export class FeedRelay implements AsyncDisposable {
   }
 
   /** Rows have been committed: they go out in a moment. */
-  nudge(): void {
-    this.#isNudged = true
+  wake(): void {
+    this.#isWoken = true
     this.#wake()
   }
 
@@ -75,10 +75,10 @@ export class FeedRelay implements AsyncDisposable {
   async #run(): Promise<void> {
     const { log } = this.#options
     while (!this.#stop.signal.aborted) {
-      const wasNudged = await this.#pause()
+      const wasWoken = await this.#pause()
       if (this.#stop.signal.aborted) return
       try {
-        await this.#round(wasNudged)
+        await this.#round(wasWoken)
         this.#isFailing = false
       } catch (error) {
         this.#last = undefined
@@ -89,10 +89,10 @@ export class FeedRelay implements AsyncDisposable {
     }
   }
 
-  async #round(wasNudged: boolean): Promise<void> {
+  async #round(wasWoken: boolean): Promise<void> {
     const { db, nats, cellId } = this.#options
     if (!(await this.#holdsLease())) {
-      if (wasNudged && !nats.isClosed()) nats.publish(innerSubject(cellId, 'feed-changed'))
+      if (wasWoken && !nats.isClosed()) nats.publish(innerSubject(cellId, 'feed-changed'))
       return
     }
     // Rows that a predecessor numbered but did not publish: gateways notice the gap by the position in the next
@@ -104,7 +104,7 @@ export class FeedRelay implements AsyncDisposable {
       this.#send(rows)
       if (rows.length < BATCH_ROWS) return
     }
-    this.#isNudged = true
+    this.#isWoken = true
   }
 
   #send(rows: readonly NumberedText[]): void {
@@ -147,21 +147,21 @@ export class FeedRelay implements AsyncDisposable {
     })
   }
 
-  /** Ends soon after a nudge, or at the next poll; true for a nudge. */
+  /** Ends soon after a wake-up, or at the next poll; true for a wake-up. */
   async #pause(): Promise<boolean> {
     const { clock } = this.#options
     const timeout = new AbortController()
-    const nudged = new Promise<void>((resolve) => {
+    const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    if (!this.#isNudged && !this.#stop.signal.aborted) {
+    if (!this.#isWoken && !this.#stop.signal.aborted) {
       const slept = clock.sleep(untilTick(clock, POLL_MS), timeout.signal).catch(() => {})
-      await Promise.race([nudged, slept])
+      await Promise.race([woken, slept])
       timeout.abort(WOKEN)
     }
-    const wasNudged = this.#isNudged
-    if (wasNudged) await clock.sleep(GATHER_MS, this.#stop.signal).catch(() => {})
-    this.#isNudged = false
-    return wasNudged
+    const wasWoken = this.#isWoken
+    if (wasWoken) await clock.sleep(GATHER_MS, this.#stop.signal).catch(() => {})
+    this.#isWoken = false
+    return wasWoken
   }
 }

@@ -25,7 +25,7 @@ interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged' | 'hosts'> {
   /** The name of this process as a holder of the lease. */
   readonly holder: string
   /** Makes the next round begin soon. */
-  readonly nudge: () => void
+  readonly wake: () => void
 }
 
 /** How late a change is noticed that another process of the cell took; this process notices its own at once. */
@@ -66,7 +66,7 @@ export class NetworkWriter implements AsyncDisposable {
   }
 
   async #round(signal: AbortSignal): Promise<ReconcilerReport> {
-    const { db, clock, log, nudge } = this.#parts
+    const { db, clock, log, wake } = this.#parts
     if ((await this.#lease.hold()) === undefined) {
       await this.#close()
       return { holder: 0 }
@@ -78,7 +78,7 @@ export class NetworkWriter implements AsyncDisposable {
       isDown: (chassis) => this.#parts.hosts.isForcedDown(chassis as HostId),
       onPort: (binding) => {
         this.#bindings.set(binding.portId, binding)
-        nudge()
+        wake()
       },
     })
     await this.#report()

@@ -1,7 +1,7 @@
 import type { Reconciler } from '#common/reconciler.ts'
 import type { Cell } from '../cell.ts'
 
-/** It is nudged where there is something for it. */
+/** It is woken where there is something for it. */
 const EVERY_MS = 10_000
 
 /** Takes up sagas that rested, and those of processes that are gone. */

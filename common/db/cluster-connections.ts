@@ -39,7 +39,7 @@ export class ClusterConnections implements Connections {
     try {
       return await writer.connect(kind)
     } catch (error) {
-      this.#nodes.nudge()
+      this.#nodes.wake()
       throw this.#writer === writer ? error : new NotReached(error)
     }
   }

@@ -28,7 +28,7 @@ export class ClusterNodes implements AsyncDisposable {
   })
   readonly #loops: Promise<unknown>
   readonly #arrival = Promise.withResolvers<void>()
-  readonly #nudges = new Set<() => void>()
+  readonly #wakers = new Set<() => void>()
   #writer: string | undefined
   /** The time of the writer's last answer. */
   #knownAt = performance.now()
@@ -51,13 +51,13 @@ export class ClusterNodes implements AsyncDisposable {
   }
 
   /** Looks at all nodes now: a connection broke. */
-  nudge(): void {
-    for (const each of this.#nudges) each()
+  wake(): void {
+    for (const each of this.#wakers) each()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
-    this.nudge()
+    this.wake()
     await this.#loops
   }
 
@@ -132,13 +132,13 @@ export class ClusterNodes implements AsyncDisposable {
 
   async #pause(): Promise<void> {
     if (this.#stopped.signal.aborted) return
-    const nudged = Promise.withResolvers<void>()
-    this.#nudges.add(nudged.resolve)
+    const woken = Promise.withResolvers<void>()
+    this.#wakers.add(woken.resolve)
     const isKnown = this.#writer !== undefined && this.#states.has(this.#writer)
-    const timer = setTimeout(nudged.resolve, isKnown ? QUERY_EVERY_MS : SEARCH_MS)
-    await nudged.promise
+    const timer = setTimeout(woken.resolve, isKnown ? QUERY_EVERY_MS : SEARCH_MS)
+    await woken.promise
     clearTimeout(timer)
-    this.#nudges.delete(nudged.resolve)
+    this.#wakers.delete(woken.resolve)
   }
 }
 

@@ -48,7 +48,7 @@ test('a renewed certificate is taken up, and keeps its pin where it keeps its ke
   const { pin } = watch.current
 
   writeFileSync(filesOf('first').certificateFile, renewed.cert)
-  watch.nudge()
+  watch.wake()
 
   await waitFor('the renewed one', () => used.length, LIMIT_MS)
   expect(used).toEqual([renewed.cert])
@@ -65,12 +65,12 @@ test('a certificate of another key is not served', async () => {
   watch.onRenewal(({ cert }) => used.push(cert))
 
   writeFileSync(filesOf('own').certificateFile, stranger.cert)
-  watch.nudge()
+  watch.wake()
 
   expect(() => new CertificateWatch(filesOf('own'), systemClock, log)).toThrow('is not the key of')
 
   writeFileSync(filesOf('own').certificateFile, renewed.cert)
-  watch.nudge()
+  watch.wake()
   await waitFor('the one after it', () => used.length, LIMIT_MS)
   expect(used).toEqual([renewed.cert])
 })

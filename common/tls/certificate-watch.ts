@@ -32,8 +32,8 @@ export class CertificateWatch implements AsyncDisposable {
   }
 
   /** Makes it look at the files now. */
-  nudge(): void {
-    this.#running.nudge()
+  wake(): void {
+    this.#running.wake()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

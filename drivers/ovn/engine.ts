@@ -100,7 +100,7 @@ export class OvnEngine implements AsyncDisposable {
     )
     this.#reconcilers = [repair, hosts]
     northbound.onChange((tables) => {
-      if (tables.some((table) => table in NORTHBOUND_TABLES)) repair.nudge()
+      if (tables.some((table) => table in NORTHBOUND_TABLES)) repair.wake()
     })
     southbound.onChange((tables) => {
       if (tables.includes('Chassis_Private')) this.#hosts.recordContacts()
@@ -108,7 +108,7 @@ export class OvnEngine implements AsyncDisposable {
       if (isBinding) this.#reportPorts()
       const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
       const isRemote = hasRemote && (isBinding || tables.includes('Encap'))
-      if (tables.includes('Chassis') || isRemote) repair.nudge()
+      if (tables.includes('Chassis') || isRemote) repair.wake()
     })
   }
 
@@ -197,7 +197,7 @@ export class OvnEngine implements AsyncDisposable {
     const isNeeded =
       routers.some(({ gateway }) => gateway !== null) || ports.some(({ isMachine }) => isMachine)
     if (isNeeded && hosts.length > 1) {
-      if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.nudge()
+      if (JSON.stringify(hosts) !== this.#gatewayHosts) repair.wake()
       if (this.#hosts.isDue())
         await this.#hosts.ask((question) => this.#northbound.transact(question, signal))
     }

@@ -114,24 +114,24 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, byRows, numbering, recovery })
   const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
-  const push = throttle(() => nudge(toHosts), { clock, ...PUSHED_AT_MOST })
+  const push = throttle(() => wake(toHosts), { clock, ...PUSHED_AT_MOST })
   const networks = run(pushNetworks(compute, processName))
-  const pushNetworksSoon = throttle(() => networks.nudge(), { clock, ...NETWORKS_AT_MOST })
+  const pushNetworksSoon = throttle(() => networks.wake(), { clock, ...NETWORKS_AT_MOST })
   parts.use(
     pollAfterCommits(options, () => {
-      woken[0].nudge()
+      woken[0].wake()
       push()
       pushNetworksSoon()
     }),
   )
-  const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
-  const onNotBuilt = () => retries.nudge()
+  const onApplied = throttle(() => numbering.wake(), { clock, ...NUMBERED_AT_MOST })
+  const onNotBuilt = () => retries.wake()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
   const adoptWork = () => {
-    feeds.nudgeAll()
-    nudge([networks, numbering, ...woken])
+    feeds.wakeAll()
+    wake([networks, numbering, ...woken])
   }
-  const onAway = takeOver(db, adoptWork, () => recovery.nudge())
+  const onAway = takeOver(db, adoptWork, () => recovery.wake())
   const incarnation = sagas.lease.holder
   const peers = parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
   const owned = parts.move()
@@ -188,8 +188,8 @@ interface Runner {
   readonly recovery: RunningReconciler
 }
 
-function nudge(reconcilers: readonly RunningReconciler[]): void {
-  for (const each of reconcilers) each.nudge()
+function wake(reconcilers: readonly RunningReconciler[]): void {
+  for (const each of reconcilers) each.wake()
 }
 
 /** What wakes reconcilers where there may be something for them, and then those. */
@@ -205,18 +205,18 @@ function wokenByWork(
   const acts = byRows(rows.acts)
   const drains = byRows(rows.drains)
   const watch = watchWork(compute, {
-    events: () => nudge([numbering]),
-    intents: () => nudge([intents]),
-    resizes: () => nudge([resizes, acts]),
-    kept: () => nudge([kept]),
-    snapshots: () => nudge([snapshots, acts]),
-    drains: () => nudge([drains]),
-    sagas: () => nudge([recovery]),
+    events: () => wake([numbering]),
+    intents: () => wake([intents]),
+    resizes: () => wake([resizes, acts]),
+    kept: () => wake([kept]),
+    snapshots: () => wake([snapshots, acts]),
+    drains: () => wake([drains]),
+    sagas: () => wake([recovery]),
   })
   return [run(watch), intents, resizes, kept, snapshots, acts, drains]
 }
 
-/** Those that nothing nudges. */
+/** Those that nothing wakes. */
 function reconcilersOf(
   compute: Compute,
   { processName, retention }: ComputeOptions,
@@ -231,7 +231,7 @@ function reconcilersOf(
   ]
 }
 
-/** It is nudged where there is something for it. */
+/** It is woken where there is something for it. */
 const RECOVER_MS = 10_000
 /** After commits. */
 const PUSHED_AT_MOST = { everyMs: 2_000, burst: 1 } as const

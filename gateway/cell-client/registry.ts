@@ -193,7 +193,7 @@ export class CellRegistry implements AsyncDisposable {
       const { clock } = this.#options
       const at = clock.now()
       this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved: NOTHING })
-      if (!this.#mappings.has(id)) this.#refresh?.nudge()
+      if (!this.#mappings.has(id)) this.#refresh?.wake()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
       this.#limiter.logDropped(id, { cell: id, ...errorFields(error) })

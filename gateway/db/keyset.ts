@@ -1,6 +1,6 @@
 import { asc, desc, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { isFailure } from '#common/errors.ts'
-import { turn } from '#common/turn.ts'
+import { yieldToEventLoop } from '#common/yield-to-event-loop.ts'
 
 /** One key of an order: an SQL expression, its direction, and its value in the row a page starts after. */
 export interface SortColumn {
@@ -41,7 +41,7 @@ export async function inSlices<T>(
 ): Promise<readonly T[]> {
   const all: T[] = []
   while (all.length < limit) {
-    if (all.length > 0) await turn()
+    if (all.length > 0) await yieldToEventLoop()
     const max = Math.min(limit - all.length, ROWS_MAX)
     const slice = await read(max, all.at(-1))
     all.push(...slice)

@@ -1,4 +1,4 @@
-import { turn } from '#common/turn.ts'
+import { yieldToEventLoop } from '#common/yield-to-event-loop.ts'
 import type { LongList } from './operation.ts'
 
 type Serialize = (value: unknown) => string
@@ -41,7 +41,7 @@ export async function writeList(
   const end = around.slice(start.length)
   const parts = [Buffer.from(start)]
   for (const slice of slices) {
-    await turn()
+    await yieldToEventLoop()
     const text = withList(slice())
     if (!text.startsWith(start) || !text.endsWith(end)) return inOneGo()
     if (parts.length > 1) parts.push(Buffer.from(','))

@@ -20,7 +20,7 @@ export class FeedWorld {
   isNew = false
   /** False: the registry has no such cell any more. */
   isKnown = true
-  nudges = 0
+  wakeUps = 0
   notBuilt = 0
   isClosed = false
   incarnation = newId<string>()
@@ -45,7 +45,7 @@ export class FeedWorld {
       cell: { id, name: 'north' },
       holder,
       onNotBuilt: () => (this.notBuilt += 1),
-      nudge: () => (this.nudges += 1),
+      wake: () => (this.wakeUps += 1),
     })
   }
 
@@ -136,7 +136,7 @@ export class FeedWorld {
     await this.round()
     this.reads.length = 0
     this.copies.length = 0
-    this.nudges = 0
+    this.wakeUps = 0
   }
 }
 

@@ -62,7 +62,7 @@ export class MetadataService implements AsyncDisposable {
       clock,
       log,
     )
-    store.onChange = () => this.#reconciler.nudge()
+    store.onChange = () => this.#reconciler.wake()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { turn } from '#common/turn.ts'
+import { yieldToEventLoop } from '#common/yield-to-event-loop.ts'
 import type { operations } from '#openapi/compute.gen.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { softDeleteServer } from '../../app/servers/acts/delete-server.ts'
@@ -54,7 +54,7 @@ const listServersDetail: Handler<operations['listServersDetail']> = async (call)
   const page = await listPage(app.db, context, query, { rule: 'detail', limit })
   const slices: (() => readonly ServerView[])[] = []
   for (let from = 0; from < page.servers.length; from += SLICE) {
-    if (from > 0) await turn()
+    if (from > 0) await yieldToEventLoop()
     const servers = page.servers.slice(from, from + SLICE)
     const view = serverViewer(context, links, await serverExtras(app.compute, context, servers))
     slices.push(() => servers.map(view))

@@ -59,12 +59,12 @@ test('events numbered here are passed on without waiting', async () => {
   const watcher = watched.watch('p', until)
 
   last = 1
-  watched.nudge()
+  watched.wake()
   await watcher.beyond(0, until)
 
   expect(until.aborted).toBe(false)
   watcher.end()
-  watched.nudge()
+  watched.wake()
 })
 
 test('one project takes no more than its share', async () => {

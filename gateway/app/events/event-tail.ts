@@ -53,7 +53,7 @@ export class EventTail implements AsyncDisposable {
   }
 
   /** There are new events: they are looked at now. */
-  nudge(): void {
+  wake(): void {
     this.#pause.abort(WOKEN)
   }
 

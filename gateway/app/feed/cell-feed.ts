@@ -30,7 +30,7 @@ export interface CellFeedOptions {
   /** Called after servers were given up by the cell. */
   readonly onNotBuilt: () => void
   /** Makes a round begin soon. */
-  readonly nudge: () => void
+  readonly wake: () => void
 }
 
 const LEASE_TTL_MS = 5_000
@@ -80,19 +80,19 @@ export class CellFeed implements AsyncDisposable {
   /** A heartbeat has reported the position of the cell's feed. */
   receive(beat: CellHeartbeat): void {
     this.#heartbeat = beat
-    if (this.#mustRead || this.#isBehind()) this.#options.nudge()
+    if (this.#mustRead || this.#isBehind()) this.#options.wake()
   }
 
   /** Batches that were published during the interruption may be missing. */
   reconnected(): void {
     this.#mustRead = true
-    this.#options.nudge()
+    this.#options.wake()
   }
 
   /** One round: applies the rows that have come, and asks for missing ones. */
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
-    // An unreachable cell publishes nothing and would only be waited for; its next heartbeat nudges.
+    // An unreachable cell publishes nothing and would only be waited for; its next heartbeat wakes this up.
     const { cells } = this.#options.deps
     const known = cells.cell(this.#options.cell.id)
     const isUnreachable = known?.isReachable !== true
@@ -171,7 +171,7 @@ export class CellFeed implements AsyncDisposable {
 
   /** A batch that is dropped here is requested at the next heartbeat at the latest. */
   #take(message: Msg): void {
-    const { cell, nudge } = this.#options
+    const { cell, wake } = this.#options
     this.#heartbeatsWithoutBatch = 0
     if (!this.#limiter.admits(cell.id, message.data.length)) {
       this.#mustRead = true
@@ -183,7 +183,7 @@ export class CellFeed implements AsyncDisposable {
       this.#limiter.logDropped(cell.id, { cell: cell.name, ...errorFields(cause) })
       this.#mustRead = true
     }
-    nudge()
+    wake()
   }
 
   /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
@@ -209,7 +209,7 @@ export class CellFeed implements AsyncDisposable {
     const { position, report } = await resync(deps, cell, this.#at!)
     this.#at = position
     this.#mustRead = true
-    this.#options.nudge()
+    this.#options.wake()
     return { holder: 1, ...report }
   }
 
@@ -239,7 +239,7 @@ export class CellFeed implements AsyncDisposable {
       this.#acknowledgedAt = deps.clock.elapsed()
       if (answer.isGap || answer.incarnation !== incarnation) {
         this.#at = { ...this.#at!, needsResync: true }
-        this.#options.nudge()
+        this.#options.wake()
         return count
       }
       // No more than was asked for, or one transaction could be as long as the cell likes.

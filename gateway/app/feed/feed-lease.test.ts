@@ -137,7 +137,7 @@ test('a heartbeat between two reads of the position causes no request', async ()
 
   world.beat(100)
 
-  expect(world.nudges).toBe(0)
+  expect(world.wakeUps).toBe(0)
 })
 
 test('a cell that has left the registry is asked nothing, and nothing is recorded of it', async () => {

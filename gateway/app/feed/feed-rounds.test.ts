@@ -34,7 +34,7 @@ const isActive = async (server: string) => (await findServer(db, server))?.vmSta
 test('a cell without a position is copied in full, and then asked for later rows', async () => {
   expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
   expect(world.copies).toHaveLength(1)
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
 
   expect(await world.round()).toEqual({ holder: 1, rows: 0 })
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
@@ -50,7 +50,7 @@ test('published rows are applied without a question', async () => {
 
   world.publish(world.commit(body))
 
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
   expect(await isActive(server)).toBe(true)
   expect(world.reads).toEqual([])
@@ -77,21 +77,21 @@ test('a heartbeat that knows of more makes the round that asks for it begin', as
 
   world.beat()
 
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
   expect(await isActive(server)).toBe(true)
 })
 
-test('a heartbeat that knows of nothing more neither nudges nor asks', async () => {
+test('a heartbeat that knows of nothing more neither wakes nor asks', async () => {
   await world.settle()
   const { body } = await changed()
   world.publish(world.commit(body))
   await world.round()
-  world.nudges = 0
+  world.wakeUps = 0
 
   world.beat()
 
-  expect(world.nudges).toBe(0)
+  expect(world.wakeUps).toBe(0)
   await world.round()
   expect(world.reads).toEqual([])
 })
@@ -102,9 +102,9 @@ test('a heartbeat of another incarnation causes a request, whose answer makes a 
 
   world.beat()
 
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   expect(await world.round()).toEqual({ holder: 1, rows: 0 })
-  expect(world.nudges).toBe(2)
+  expect(world.wakeUps).toBe(2)
   expect(world.reads).toHaveLength(1)
   expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
   expect(await readFeedPosition(db, id)).toMatchObject({ incarnation: world.incarnation })
@@ -190,7 +190,7 @@ test('after the bus was away the cell is asked', async () => {
 
   world.feed.reconnected()
 
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   await world.round()
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
 })
@@ -245,7 +245,7 @@ test('rows that cannot be read are logged, and asked for', async () => {
     message: 'invalid message of a peer dropped',
     fields: { cell: 'north' },
   })
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   await world.round()
   expect(world.reads).toHaveLength(1)
 })
@@ -269,14 +269,14 @@ test.each([
 test("rows above a cell's share are dropped, and requested after a heartbeat", async () => {
   await world.settle()
   for (let nth = 0; nth < 500; nth += 1) world.publish([])
-  world.nudges = 0
+  world.wakeUps = 0
   const { body } = await changed()
   world.publish(world.commit(body))
 
   expect(world.logsOf('warn')).toEqual(['messages of a peer above its limit dropped'])
-  expect(world.nudges).toBe(0)
+  expect(world.wakeUps).toBe(0)
   world.beat()
-  expect(world.nudges).toBe(1)
+  expect(world.wakeUps).toBe(1)
   await world.round()
   expect(world.reads).toHaveLength(1)
 })
@@ -287,7 +287,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
   world.live().callback(new Error('no permission'), feedMessage({}))
 
   expect(world.logsOf('error')).toEqual([])
-  expect(world.nudges).toBe(0)
+  expect(world.wakeUps).toBe(0)
 })
 
 test('after three reads of rows that should have arrived it subscribes again', async () => {

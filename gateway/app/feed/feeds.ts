@@ -41,8 +41,8 @@ export class Feeds implements AsyncDisposable {
   }
 
   /** To be called when leases of another gateway have ended. */
-  nudgeAll(): void {
-    for (const { running } of this.#feeds.values()) running.nudge()
+  wakeAll(): void {
+    for (const { running } of this.#feeds.values()) running.wake()
   }
 
   status(): readonly ReconcilerStatus[] {
@@ -71,7 +71,7 @@ export class Feeds implements AsyncDisposable {
       cell: { id, name },
       holder: processName,
       onNotBuilt,
-      nudge: () => this.#feeds.get(id)?.running.nudge(),
+      wake: () => this.#feeds.get(id)?.running.wake(),
     })
     const round = async () => {
       const report = await feed.round()

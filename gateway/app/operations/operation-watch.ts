@@ -45,7 +45,7 @@ export class OperationWatch implements AsyncDisposable {
     waited.wakes.add(resolve)
     until.addEventListener('abort', () => resolve(), { once: true })
     // After it is listened for: what ended before is seen by the look.
-    this.#rounds.nudge()
+    this.#rounds.wake()
     await promise
     waited.wakes.delete(resolve)
     if (waited.wakes.size === 0 && this.#waited.get(id) === waited) this.#wake(id)

@@ -26,7 +26,7 @@ type ObjectOf = NetworkState[NetworkKind][number]
 
 /** The capability of a host that serves metadata to its guests. */
 const METADATA = 'guestMetadata'
-/** A change is a commit, which nudges this reconciler. */
+/** A change is a commit, which wakes this reconciler. */
 const EVERY_MS = 10_000
 /** While some cell has not taken a change. */
 const RETRY_MS = 2_000

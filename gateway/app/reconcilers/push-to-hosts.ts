@@ -12,7 +12,7 @@ import { hostFilters } from '../networks/host-filters.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
-/** A change is a commit, which nudges these reconcilers. */
+/** A change is a commit, which wakes these reconcilers. */
 const EVERY_MS = 10_000
 /** While some host has not applied a pushed item. */
 const RETRY_MS = 2_000

@@ -200,7 +200,7 @@ test('a receiver that hangs delays no other, and enabling it again skips what it
   const delivery = start()
   await expect.poll(() => hanging.actions).toEqual(['create'])
   await addEvents(own, 'stop')
-  delivery.nudge()
+  delivery.wake()
 
   await expect.poll(() => taker.actions).toEqual(['create', 'stop'])
   expect(hanging.actions).toEqual(['create'])

@@ -40,8 +40,8 @@ export class WebhookDelivery implements AsyncDisposable {
   }
 
   /** Looks for new events now. */
-  nudge(): void {
-    this.#running.nudge()
+  wake(): void {
+    this.#running.wake()
   }
 
   /** Afterwards nothing is sent any more, and another gateway may send at once. */
@@ -102,7 +102,7 @@ export class WebhookDelivery implements AsyncDisposable {
       )
       .finally(() => {
         running.delete(id)
-        this.nudge()
+        this.wake()
       })
     running.set(id, done)
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { turn } from './turn.ts'
+import { yieldToEventLoop } from './yield-to-event-loop.ts'
 
 test('of many who do long work in slices, one has each turn of the event loop, in order', async () => {
   let turns = 0
@@ -14,7 +14,7 @@ test('of many who do long work in slices, one has each turn of the event loop, i
   const slices: { readonly who: number; readonly at: number }[] = []
   const work = async (who: number) => {
     for (let slice = 0; slice < 3; slice += 1) {
-      await turn()
+      await yieldToEventLoop()
       slices.push({ who, at: turns })
     }
   }

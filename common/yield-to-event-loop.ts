@@ -4,7 +4,7 @@ const waiting: (() => void)[] = []
  * Resolves in a later turn of the event loop, for one caller in each, in the order in which they came: for long work in
  * slices. However many do some, others wait for one slice at a time.
  */
-export function turn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
     if (waiting.length === 1) setImmediate(next)
