@@ -1113,8 +1113,10 @@ export interface components {
             readonly last_seen_at: components["schemas"]["Time"];
             /** @description Null for a host that has reported none. */
             readonly total: components["schemas"]["Resources"] | null;
+            /** @description The part of its total that the host keeps for itself. */
+            readonly reserved: components["schemas"]["Resources"];
             readonly used: components["schemas"]["Resources"];
-            /** @description The overcommit ratio of its total. */
+            /** @description The overcommit ratio of the rest of its total. */
             readonly ratios: {
                 readonly vcpus: number;
                 readonly memory_mb: number;

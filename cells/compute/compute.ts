@@ -1,6 +1,7 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { DiskImage, Driver, HostInventory, InstanceReport } from '#drivers/driver.ts'
+import type { HostOffer } from '#openapi/wire/host.ts'
 import type { ImageTarget } from '../images/image-client.ts'
 import type { Fence } from './fence.ts'
 import type { Attempts } from './guests/attempts.ts'
@@ -21,6 +22,8 @@ export interface Host {
   readonly address: string
   /** Null: the cell's own zone. */
   readonly zone: string | null
+  /** What its operator says of its inventory. */
+  readonly offer: HostOffer
 }
 
 /** One host's compute: what its operations work with. It has a driver and the bus, and no database. */

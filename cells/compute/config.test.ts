@@ -40,3 +40,31 @@ test('images are fetched from the gateways in the list, each of which is a URL',
   expect(() => urlsOf('http://a:1/image,b')).toThrow('COMPUTE_IMAGE_URL: b is not an http(s) URL')
   expect(() => urlsOf('')).toThrow('COMPUTE_IMAGE_URL is not set')
 })
+
+test('a host keeps a part for itself and has ratios of its own where its settings say so', () => {
+  const offerOf = (settings: Readonly<Record<string, string>>) =>
+    configFromEnv({ ...least, ...settings }).offer
+
+  expect(offerOf({})).toEqual({})
+  expect(
+    offerOf({ COMPUTE_RESERVED_MEMORY_MB: '512', COMPUTE_CPU_ALLOCATION_RATIO: '2.5' }),
+  ).toEqual({
+    reserved: { vcpus: 0, memoryMb: 512, diskGb: 0 },
+    ratios: { vcpus: 2.5 },
+  })
+  expect(offerOf({ COMPUTE_RESERVED_VCPUS: '0', COMPUTE_RAM_ALLOCATION_RATIO: '0.0' })).toEqual({})
+  expect(() => offerOf({ COMPUTE_RESERVED_VCPUS: '-1' })).toThrow('-1 is not an integer')
+  expect(() => offerOf({ COMPUTE_DISK_ALLOCATION_RATIO: '-1' })).toThrow('-1 is not a number')
+})
+
+test('where they would have no effect they are refused', () => {
+  const refusal = (driver: string, settings: Readonly<Record<string, string>>) => () =>
+    configFromEnv({ ...least, COMPUTE_DRIVER: driver, ...settings })
+  const reserved = { COMPUTE_RESERVED_DISK_GB: '1' }
+  const ratio = { COMPUTE_RAM_ALLOCATION_RATIO: '2' }
+
+  expect(refusal('baremetal', reserved)).toThrow('no effect on whole machines')
+  expect(refusal('baremetal', ratio)).toThrow('no effect with the driver baremetal')
+  expect(refusal('nested', ratio)).toThrow('no effect with the driver nested')
+  expect(refusal('nested', reserved)).not.toThrow()
+})

@@ -3,6 +3,7 @@ import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import { type MetricsSettings, readMetrics } from '#common/metrics/settings.ts'
 import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
+import type { HostOffer } from '#openapi/wire/host.ts'
 
 export interface ComputeConfig {
   readonly cellId: CellId
@@ -10,6 +11,7 @@ export interface ComputeConfig {
   readonly hostName: string
   readonly hostAddress: string
   readonly zone: string | null
+  readonly offer: HostOffer
   /** Of each server of the bus, or of each gateway that relays to it, with commas between them. */
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
@@ -49,6 +51,7 @@ export function configFromEnv(env: Env): ComputeConfig {
     hostName: read.text('HOST_NAME'),
     hostAddress: read.text('HOST_ADDRESS', ownAddress()),
     zone: read.optionalText('ZONE') ?? null,
+    offer: readOffer(read),
     natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
@@ -63,12 +66,49 @@ export function configFromEnv(env: Env): ComputeConfig {
     metrics: readMetrics(read),
   }
   read.finish()
+  refuseWithoutEffect(config)
   return {
     ...config,
     cellId: parseId<CellId>(config.cellId, 'COMPUTE_CELL_ID'),
     hostId: parseId<HostId>(config.hostId, 'COMPUTE_HOST_ID'),
     driverSettings,
   }
+}
+
+const RATIO_MAX = 1_000_000
+/** As in Nova, 0 says no more than nothing. */
+const UNSET = 0
+
+function readOffer(read: EnvReader): HostOffer {
+  const reserved = {
+    vcpus: read.integer('RESERVED_VCPUS', 0),
+    memoryMb: read.integer('RESERVED_MEMORY_MB', 0),
+    diskGb: read.integer('RESERVED_DISK_GB', 0),
+  }
+  const ratio = (name: string) => read.number(`${name}_ALLOCATION_RATIO`, UNSET, 0, RATIO_MAX)
+  const ratios = { vcpus: ratio('CPU'), memoryMb: ratio('RAM'), diskGb: ratio('DISK') }
+  const set = Object.entries(ratios).filter(([, value]) => value !== UNSET)
+  return {
+    ...(Object.values(reserved).some((amount) => amount > 0) && { reserved }),
+    ...(set.length > 0 && { ratios: Object.fromEntries(set) }),
+  }
+}
+
+/** Whole machines are had or not, and the amounts of another cloud are a quota. */
+function refuseWithoutEffect({ driver, offer }: Pick<ComputeConfig, 'driver' | 'offer'>): void {
+  const problems = [
+    ...(driver === 'baremetal' && offer.reserved !== undefined
+      ? [
+          'COMPUTE_RESERVED_VCPUS, _MEMORY_MB and _DISK_GB have no effect on whole machines: unset them',
+        ]
+      : []),
+    ...(['baremetal', 'nested'].includes(driver) && offer.ratios !== undefined
+      ? [
+          `COMPUTE_CPU_, _RAM_ and _DISK_ALLOCATION_RATIO have no effect with the driver ${driver}, whose amounts are never promised twice: unset them`,
+        ]
+      : []),
+  ]
+  if (problems.length > 0) throw new SettingsError(problems)
 }
 
 /** At least one; each that is no URL is a problem. */

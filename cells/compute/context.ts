@@ -181,6 +181,6 @@ function serveMetadata(
   })
 }
 
-function hostOf({ hostId, cellId, hostName, hostAddress, zone }: ComputeConfig): Host {
-  return { id: hostId, cellId, name: hostName, address: hostAddress, zone }
+function hostOf({ hostId, cellId, hostName, hostAddress, zone, offer }: ComputeConfig): Host {
+  return { id: hostId, cellId, name: hostName, address: hostAddress, zone, offer }
 }

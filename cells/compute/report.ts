@@ -27,8 +27,7 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     simulated: driver.simulated,
     capabilities: [...capabilitiesOf(driver), ...networkCapability(driver)],
     down: seen.down,
-    inventory:
-      compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host.address),
+    inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host),
     instances: guests
       .slice(0, reportedGuestsMax)
       .map(({ id, powerState, endedWithHost = false, fault }) => ({
@@ -67,13 +66,14 @@ async function readBackend({ driver, log }: Compute): Promise<Seen> {
 
 function wireInventory(
   inventory: HostInventory,
-  address: string,
+  { address, offer }: Compute['host'],
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
   const { externalNetworks, machineSegments, machineTraits, ...others } = more
   const { extraSpecs, imageProperties, ...amounts } = others
   return {
     ...amounts,
+    ...offer,
     hypervisor: { ...hypervisor, address },
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
     imageFormats: [...imageFormats],

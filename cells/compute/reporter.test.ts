@@ -51,6 +51,7 @@ async function withSilentBackend(
       address: '127.0.0.1',
       name: 'host',
       zone: null,
+      offer: {},
     },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     images: { fill: () => Promise.resolve() },

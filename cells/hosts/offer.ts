@@ -34,10 +34,16 @@ function isSame(a: Resources, b: Resources): boolean {
   return [...Object.values(differences), ...Object.values(custom)].every((by) => by === 0)
 }
 
-/** The amounts that can be claimed; for whole machines, only the machines. */
-function totalOf({ vcpus, memoryMb, diskGb, machines, resources }: Inventory): Resources {
+/** The amounts that can be claimed: those that the host does not keep for itself; for whole machines, only the machines. */
+function totalOf(inventory: Inventory): Resources {
+  const { vcpus, memoryMb, diskGb, reserved = NONE, machines, resources } = inventory
   if (machines === undefined)
-    return { vcpus, memoryMb, diskGb, ...(resources && { custom: resources }) }
+    return {
+      vcpus: Math.max(0, vcpus - reserved.vcpus),
+      memoryMb: Math.max(0, memoryMb - reserved.memoryMb),
+      diskGb: Math.max(0, diskGb - reserved.diskGb),
+      ...(resources && { custom: resources }),
+    }
   const custom = machines.map(({ resourceClass, total }) => [resourceClass, total] as const)
   return { ...NONE, custom: Object.fromEntries(custom) }
 }

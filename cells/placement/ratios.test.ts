@@ -20,6 +20,13 @@ test('the smallest ratio of the aggregates takes precedence over that of the cel
   })
 })
 
+test("a host's own ratio takes precedence over that of the cell, and an aggregate's over both", () => {
+  const inventory = { ratios: { vcpus: 8, diskGb: 3 } }
+  const aggregates = [{ id: 1, metadata: { disk_allocation_ratio: '2' } }]
+
+  expect(ratiosOf({ inventory, aggregates }, CELL)).toEqual({ ...CELL, vcpus: 8, diskGb: 2 })
+})
+
 test('values that are no positive numbers are ignored', () => {
   for (const value of ['', 'much', '0', '-1', '1,5', '1e3'])
     expect([value, of({ cpu_allocation_ratio: value })]).toEqual([value, CELL])

@@ -15,13 +15,13 @@ const KEYS: Readonly<Record<CountedResource, string>> = {
 const NUMBER = /^\d{1,6}(?:\.\d{1,6})?$/
 
 interface Overcommitted {
-  readonly inventory: Pick<Inventory, 'isQuota' | 'machines'> | null
+  readonly inventory: Pick<Inventory, 'isQuota' | 'machines' | 'ratios'> | null
   readonly aggregates: readonly HostAggregate[]
 }
 
 /**
- * Those that apply to a host: the smallest of its aggregates, or else the cell's. Of whole machines, and of a quota that
- * another keeps, nothing is promised twice.
+ * Those that apply to a host: the smallest of its aggregates, or else its own, or else the cell's. Of whole machines, and of
+ * a quota that another keeps, nothing is promised twice.
  */
 export function ratiosOf(
   { inventory, aggregates }: Overcommitted,
@@ -29,7 +29,7 @@ export function ratiosOf(
 ): AllocationRatios {
   if (inventory?.isQuota === true || inventory?.machines !== undefined) return NO_OVERCOMMIT
   const ratioOf = (amount: CountedResource) =>
-    smallestOf(aggregates, KEYS[amount]) ?? ratios[amount]
+    smallestOf(aggregates, KEYS[amount]) ?? inventory?.ratios?.[amount] ?? ratios[amount]
   return { vcpus: ratioOf('vcpus'), memoryMb: ratioOf('memoryMb'), diskGb: ratioOf('diskGb') }
 }
 

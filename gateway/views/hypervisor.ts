@@ -1,5 +1,6 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
 import { hypervisorHostname } from '../app/hosts/hypervisors.ts'
+import { reservedOf } from '../app/hosts/reserved.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { HostedServer, HostRecord } from '../db/host-list.ts'
 import { isSince } from './since.ts'
@@ -53,9 +54,19 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
   }
 }
 
-/** The amounts that a host has and the used part; statistics add up the same ones. */
-function capacityView({ view: { inventory, used } }: HostRecord) {
-  const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = inventory ?? {}
+/**
+ * The amounts that a host has and the used part, which includes, as in Nova, what the host keeps for itself; statistics add
+ * up the same ones.
+ */
+function capacityView({ view }: HostRecord) {
+  const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = view.inventory ?? {}
+  const reserved = reservedOf(view)
+  const used = {
+    ...view.used,
+    vcpus: view.used.vcpus + reserved.vcpus,
+    memoryMb: view.used.memoryMb + reserved.memoryMb,
+    diskGb: view.used.diskGb + reserved.diskGb,
+  }
   return {
     vcpus: withDedicated(vcpus, resources),
     vcpus_used: withDedicated(used.vcpus, used.custom),

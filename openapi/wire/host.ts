@@ -40,6 +40,22 @@ export const Inventory = Type.Object({
   }),
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
+  /** The part of the amounts that the host keeps for itself; absent: nothing. */
+  reserved: Type.Optional(
+    Type.Object({
+      vcpus: Type.Integer({ minimum: 0 }),
+      memoryMb: Type.Integer({ minimum: 0 }),
+      diskGb: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+  /** How many times the host promises each amount; absent: as many times as its cell does. */
+  ratios: Type.Optional(
+    Type.Object({
+      vcpus: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+      memoryMb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+      diskGb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    }),
+  ),
   /** No part of the amounts can be promised twice; absent: they may be overcommitted. */
   isQuota: Type.Optional(Type.Literal(true)),
   /** How many instances there may be in all; absent: as many as fit. */
@@ -77,6 +93,9 @@ export const Inventory = Type.Object({
   routingProblem: Type.Optional(Type.String()),
 })
 export type Inventory = Static<typeof Inventory>
+
+/** The part of an inventory that a host's operator decides. */
+export type HostOffer = Pick<Inventory, 'reserved' | 'ratios'>
 
 export const InstancePower = Type.Object({
   id: Uuid,

@@ -7,6 +7,7 @@ import { findOperatedCell } from '../../app/cells/operated-cells.ts'
 import { findOperatedHost, hostPage, hostServerPage } from '../../app/federation/hosts.ts'
 import { shutOutHost as shutOut } from '../../app/federation/shut-out-host.ts'
 import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
+import { reservedOf } from '../../app/hosts/reserved.ts'
 import { setService } from '../../app/hosts/services.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { drainHost as drain } from '../../app/operations/drain-host.ts'
@@ -122,6 +123,7 @@ function hostView(host: HostRecord, cells: Cells) {
     cordon_reason: view.disabledReason,
     last_seen_at: new Date(view.lastSeenAt).toISOString(),
     total: view.inventory === null ? null : resources(view.inventory),
+    reserved: resources(reservedOf(view)),
     used: resources(view.used),
     ratios: resources(view.ratios),
     servers: view.used.instances,

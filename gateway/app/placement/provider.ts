@@ -1,13 +1,16 @@
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
+import { reservedOf } from '../hosts/reserved.ts'
 import { PROVIDED_CLASSES } from './resource-classes.ts'
 
 /** A host's inventory of one class. */
 export interface ProvidedInventory {
   readonly total: number
+  /** The part of the total that the host keeps for itself. */
+  readonly reserved: number
   readonly allocationRatio: number
-  /** The amount that may be used: the total times the ratio, rounded down. */
+  /** The amount that may be used: the rest of the total times the ratio, rounded down. */
   readonly capacity: number
   readonly used: number
 }
@@ -52,7 +55,7 @@ function inventoriesOf({ view }: HostRecord): readonly (readonly [string, Provid
   const { inventory, ratios, used } = view
   const exactly = (name: string, total: number) => {
     const taken = used.custom?.[name] ?? 0
-    return [name, { total, allocationRatio: 1, capacity: total, used: taken }] as const
+    return [name, { total, reserved: 0, allocationRatio: 1, capacity: total, used: taken }] as const
   }
   if (inventory?.machines !== undefined)
     return inventory.machines.map(({ resourceClass, total }) => exactly(resourceClass, total))
@@ -61,8 +64,9 @@ function inventoriesOf({ view }: HostRecord): readonly (readonly [string, Provid
     const key = AMOUNT_OF[name]
     const total = inventory?.[key] ?? 0
     const allocationRatio = ratios[key]
-    const capacity = Math.floor(total * allocationRatio)
-    return [name, { total, allocationRatio, capacity, used: used[key] }] as const
+    const reserved = reservedOf(view)[key]
+    const capacity = Math.floor(Math.max(0, total - reserved) * allocationRatio)
+    return [name, { total, reserved, allocationRatio, capacity, used: used[key] }] as const
   })
   return [...amounts, ...further.map(([name, total]) => exactly(name, total))].filter(
     ([, { total }]) => total > 0,

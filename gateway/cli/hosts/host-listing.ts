@@ -18,18 +18,20 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
       { head: 'SERVERS', of: ({ servers }) => servers },
       {
         head: 'VCPUS',
-        of: ({ used, total, ratios }) => share(used.vcpus, total?.vcpus, ratios.vcpus),
+        of: ({ used, total, reserved, ratios }) =>
+          share(used.vcpus, total && total.vcpus - reserved.vcpus, ratios.vcpus),
       },
       {
         head: 'GIB',
-        of: ({ used, total, ratios }) => {
-          const there = total && Math.floor(total.memory_mb / GIB_MB)
+        of: ({ used, total, reserved, ratios }) => {
+          const there = total && Math.floor((total.memory_mb - reserved.memory_mb) / GIB_MB)
           return share(Math.ceil(used.memory_mb / GIB_MB), there, ratios.memory_mb)
         },
       },
       {
         head: 'DISK GB',
-        of: ({ used, total, ratios }) => share(used.disk_gb, total?.disk_gb, ratios.disk_gb),
+        of: ({ used, total, reserved, ratios }) =>
+          share(used.disk_gb, total && total.disk_gb - reserved.disk_gb, ratios.disk_gb),
       },
       { head: 'DRIVER', of: ({ driver }) => driver },
       { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },

@@ -1,7 +1,9 @@
 import type { Registry } from 'prom-client'
 import { type Sample, sampledGauge } from '#common/metrics/sampled-gauge.ts'
+import type { HostView } from '#openapi/wire/host.ts'
 import { type AllCells, isHostUp } from '../../app/hosts/host-state.ts'
 import { hypervisorHostname } from '../../app/hosts/hypervisors.ts'
+import { reservedOf } from '../../app/hosts/reserved.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 
 const BYTES_PER_MIB = 2 ** 20
@@ -88,7 +90,12 @@ const used =
 const limit =
   (key: 'vcpus' | 'memoryMb' | 'diskGb', factor = 1): Figure =>
   ({ record: { view } }) =>
-    Math.floor((view.inventory?.[key] ?? 0) * view.ratios[key]) * factor
+    Math.floor(offered(view, key) * view.ratios[key]) * factor
+
+/** Of one that has reported no inventory, 0. */
+function offered(view: HostView, key: 'vcpus' | 'memoryMb' | 'diskGb'): number {
+  return Math.max(0, (view.inventory?.[key] ?? 0) - reservedOf(view)[key])
+}
 
 function ownFigures(registry: Registry): (hosts: readonly DescribedHost[]) => void {
   const figures: readonly (readonly [name: string, help: string, Figure])[] = [

@@ -28,10 +28,10 @@ export function providerView(provider: Provider, context: RequestContext) {
   }
 }
 
-export function inventoryView({ total, allocationRatio }: ProvidedInventory) {
+export function inventoryView({ total, reserved, allocationRatio }: ProvidedInventory) {
   return {
     total,
-    reserved: 0,
+    reserved,
     min_unit: 1,
     max_unit: total,
     step_size: 1,
