@@ -1,6 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
-import { errorFields } from '#common/log.ts'
 import { requestedTraits } from '#common/traits.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
@@ -12,6 +11,7 @@ import type { PlacementRequest } from '../scheduler/placement-request.ts'
 import { type Selection, selectHosts } from '../scheduler/select-hosts.ts'
 import { hostTrace, type TraceEnd } from '../scheduler/trace.ts'
 import type { Conductor } from './conductor.ts'
+import { logFilterErrors } from './log-filter-errors.ts'
 
 export interface Decision {
   readonly selection: Selection
@@ -74,11 +74,7 @@ export function decide(
     ...neighbours,
   }
   const selection = selectHosts(hosts.table(), request, scheduling)
-  for (const [filter, error] of selection.errors)
-    log.error(
-      { filter, ...errorFields(error) },
-      'filter failed: it refuses the hosts it cannot judge',
-    )
+  logFilterErrors(log, selection.errors)
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }
 }
