@@ -13,6 +13,7 @@ import type { ImportRules } from './app/images/import/import-url.ts'
 import type { UploadLimits } from './app/images/upload-slots.ts'
 import type { Retention } from './app/purge.ts'
 import type { DueTimes } from './app/reconcilers/due-acts.ts'
+import { type Prices, readPrices } from './app/usage/prices.ts'
 import type { WebhookRules } from './app/webhooks/webhook-url.ts'
 import { type ExternalIdentity, readExternalIdentity } from './external-identity.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
@@ -80,6 +81,8 @@ export interface GatewayConfig {
   /** Of each server of the bus, with commas between them. */
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Undefined where usage has no prices. */
+  readonly prices: Prices | undefined
   /** The gateways' account, with which the credential is renewed; undefined: another process renews it. */
   readonly natsAccountSeed: string | undefined
   /** Where the servers of the bus take leaf nodes, with commas between them; undefined: cells elsewhere cannot reach it. */
@@ -178,6 +181,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    prices: pricesOf(read.optionalText('PRICES_FILE')),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
     natsLeafUrl: read.optionalUrls('NATS_LEAF_URL', BUS_SCHEMES),
     natsOperator: readOperator(read),
@@ -269,6 +273,10 @@ function readDueTimes(read: EnvReader): GatewayConfig['dueTimes'] {
     resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
     shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
   }
+}
+
+function pricesOf(file: string | undefined): Prices | undefined {
+  return file === undefined ? undefined : readPrices(file)
 }
 
 function readTls(read: EnvReader): TlsListener | undefined {

@@ -916,6 +916,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What servers took in a period, by project, cell and flavor.
+         * @description The same hours as os-simple-tenant-usage of Compute. A deleted server counts for as long as gateways remember it. Servers of which nothing ran in the period do not count.
+         */
+        readonly get: operations["showUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/webhooks": {
         readonly parameters: {
             readonly query?: never;
@@ -1509,6 +1529,27 @@ export interface components {
             /** @description What arrives, and what to do if it does not. */
             readonly detail: string;
         };
+        /** @description What servers took in a period. A property by which the sums are not told apart is null. */
+        readonly Usage: {
+            readonly project_id: string | null;
+            /** @description Its name; null also if it is not known here. */
+            readonly project: string | null;
+            /** @description Null also for servers that were in no cell. */
+            readonly cell_id: string | null;
+            /** @description Its name; null also for a cell that was deleted. */
+            readonly cell: string | null;
+            /** @description The name of the flavor that the servers have now or had last. */
+            readonly flavor: string | null;
+            readonly servers: number;
+            readonly server_hours: number;
+            readonly vcpu_hours: number;
+            /** @description Hours times MiB. */
+            readonly memory_mb_hours: number;
+            /** @description Hours times GiB of root and ephemeral disks. */
+            readonly disk_gb_hours: number;
+            /** @description By the gateway's prices; null without prices. */
+            readonly cost: number | null;
+        };
         /** @enum {string} */
         readonly WebhookEventType: "server.action" | "server.step" | "server.state" | "server.deleted";
         /** @description A URL to which the events of a project's servers are sent, each as a POST whose body is the event as members of the project see it at `/v1/events`. The header Weir-Signature is `t=TIME,v1=SIGNATURE`: the signature is the HMAC-SHA256, in hexadecimal digits, of the time in seconds, a dot and the body, with the webhook's secret as the key. Weir-Event is the id of the event, which is the same when it is sent again. */
@@ -1634,6 +1675,7 @@ export type NodeSensor = components['schemas']['NodeSensor'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
 export type TunnelEnd = components['schemas']['TunnelEnd'];
 export type TunnelTest = components['schemas']['TunnelTest'];
+export type Usage = components['schemas']['Usage'];
 export type WebhookEventType = components['schemas']['WebhookEventType'];
 export type Webhook = components['schemas']['Webhook'];
 export type DeadLetter = components['schemas']['DeadLetter'];
@@ -3531,6 +3573,48 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A time such as 2026-01-31T12:00:00Z; by default the beginning of the month, in UTC. */
+                readonly start?: string;
+                /** @description A time; now by default. */
+                readonly end?: string;
+                /** @description By what sums are told apart: some of project, cell and flavor, separated by commas; by default project. */
+                readonly by?: string;
+                /** @description Only this project */
+                readonly project?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The sums, the largest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: date-time */
+                        readonly start: string;
+                        /** Format: date-time */
+                        readonly end: string;
+                        /** @description Of the costs; null without prices. */
+                        readonly currency: string | null;
+                        readonly usages: readonly components["schemas"]["Usage"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listWebhooks: {

@@ -15,6 +15,7 @@ import { addQuotaCommands } from './commands/quota.ts'
 import { addRequestCommands } from './commands/request.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
+import { addUsageCommand } from './commands/usage.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 import { addWebhookCommands } from './commands/webhook.ts'
 import { addWhyCommand } from './commands/why.ts'
@@ -38,6 +39,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addIntentCommands(program, operator)
   addNetworkCommands(program, operator)
   addQuotaCommands(program, operator)
+  addUsageCommand(program, operator)
   addTopCommand(program, operator)
   addDebugCommands(program, operator)
   addCompletionCommands(program, operator)

@@ -8,6 +8,8 @@ import { serverIndex } from './schema/servers.ts'
 export interface ServerRun {
   readonly id: string
   readonly projectId: string
+  /** Null: it was in none. */
+  readonly cellId: string | null
   readonly name: string
   readonly flavor: FlavorSnapshot
   readonly vmState: VmState
@@ -37,6 +39,7 @@ export async function listServerRuns(
     .select({
       id: serverIndex.serverId,
       projectId: serverIndex.projectId,
+      cellId: serverIndex.cellId,
       name: serverIndex.name,
       flavor: serverIndex.flavor,
       vmState: serverIndex.vmState,

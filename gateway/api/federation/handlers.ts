@@ -35,6 +35,7 @@ import { showProjectQuota } from './projects.ts'
 import { listOperatedServers, repairServer, showChain, showTrace, verifyServer } from './servers.ts'
 import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { testTunnels } from './tunnels.ts'
+import { showUsage } from './usage.ts'
 import { listVersions } from './versions.ts'
 import {
   createWebhook,
@@ -85,6 +86,7 @@ export const federationHandlers: HandlerTable<operations> = {
   listOrphans,
   listUnmanagedGuests,
   listVersions,
+  showUsage,
   listWebhooks,
   redeliverDeadLetter,
   removeNode,

@@ -50,6 +50,7 @@ export const FEDERATION_POLICY = {
   'federation:tokens:create': 'admin',
   'federation:tokens:delete': 'admin',
   'federation:tokens:list': 'system-reader',
+  'federation:usage:show': 'system-reader',
   'federation:webhooks:create': 'member',
   'federation:webhooks:delete': 'member',
   'federation:webhooks:list': 'reader',

@@ -46,7 +46,7 @@ export async function projectQuota(
   idOrName: string,
 ): Promise<ProjectQuota> {
   const { db } = sources
-  const projectId = caller.isExternal ? idOrName : await foundIdOf(db, 'project', idOrName)
+  const projectId = await projectIdOf(db, caller, idOrName)
   const [project, ...resources] = await Promise.all([
     findProject(db, projectId),
     ofCompute(sources, projectId),
@@ -54,6 +54,18 @@ export async function projectQuota(
     ofImages(sources, projectId),
   ])
   return { projectId, name: project?.name ?? null, resources: resources.flat() }
+}
+
+/**
+ * The id of the project with this id or name. Throws `not-found`, and `conflict` for a name that several have. With an
+ * external Keystone any text counts as an id, because only Keystone knows projects.
+ */
+export async function projectIdOf(
+  db: Database,
+  { isExternal }: Pick<Caller, 'isExternal'>,
+  idOrName: string,
+): Promise<string> {
+  return isExternal ? idOrName : foundIdOf(db, 'project', idOrName)
 }
 
 async function ofCompute({ db }: QuotaSources, id: string): Promise<readonly ResourceQuota[]> {

@@ -1,3 +1,4 @@
+import { csv } from './csv.ts'
 import type { Format } from './format.ts'
 import type { Style } from './style.ts'
 import { type Column, renderFields, renderTable } from './table.ts'
@@ -5,6 +6,8 @@ import { type Column, renderFields, renderTable } from './table.ts'
 /** The output of a command, in every format. JSON and YAML contain the API's answer unchanged. */
 export interface View {
   readonly data: unknown
+  /** The lines of CSV; absent: `data`, which is a list or a single object. */
+  readonly records?: readonly unknown[]
   /** For people. `isWide` asks for everything. */
   text(isWide: boolean, style: Style): string
   readonly names: readonly string[]
@@ -69,6 +72,8 @@ export async function rendered(view: View, format: Format, style: Style): Promis
       return `${JSON.stringify(view.data, null, 2)}\n`
     case 'yaml':
       return (await import('yaml')).stringify(view.data)
+    case 'csv':
+      return csv(view.records ?? (Array.isArray(view.data) ? view.data : [view.data]))
     case 'name':
       return view.names.map((name) => `${name}\n`).join('')
     case 'table':

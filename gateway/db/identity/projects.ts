@@ -113,6 +113,19 @@ export interface ProjectFilter extends ListFilter {
   readonly reach?: ProjectReach | undefined
 }
 
+/** The names of the projects that exist, by their ids. */
+export async function projectNames(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.orm
+    .select({ id: projects.id, name: projects.name })
+    .from(projects)
+    .where(inArray(projects.id, [...new Set(ids)]))
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** Projects that fit every given filter, in the order of their ids. */
 export async function listProjects(
   db: Executor,
