@@ -107,6 +107,26 @@ const RACING: Readonly<Record<string, Race>> = {
     orphans:
       'select id from security_group_rules where security_group_id not in (select id from security_groups)',
   },
+  'a rule that names a security group': {
+    parent: group,
+    child: async (id) =>
+      createSecurityGroupRule(networksOn(0), owner, {
+        security_group_id: await group(),
+        direction: 'ingress',
+        remote_group_id: id,
+      }),
+    remove: (id) => deleteSecurityGroup(networksOn(1), owner, id),
+    orphans:
+      'select id from security_group_rules where remote_group_id is not null and remote_group_id not in (select id from security_groups)',
+  },
+  'a port of a security group': {
+    parent: group,
+    child: async (id) =>
+      createPort(networksOn(0), owner, { network_id: await network(), security_groups: [id] }),
+    remove: (id) => deleteSecurityGroup(networksOn(1), owner, id),
+    orphans:
+      'select * from port_security_groups where security_group_id not in (select id from security_groups)',
+  },
   'a member of a server group': {
     parent: async () => {
       const id = randomUUID()
@@ -142,6 +162,12 @@ const OTHERS = [
   'a group of a domain',
   'a project of a project',
   'a credential of a user',
+  'a member of a group',
+  'a group of a user',
+  'a user of a role',
+  'a role of a user',
+  'a role in a project',
+  'a role that another implies',
   'a subnet of a subnet pool',
   'an interface of a router',
 ]

@@ -8,8 +8,10 @@ import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { createProject, removeProject } from '#gateway/app/identity/change-projects.ts'
 import { createCredential } from '#gateway/app/identity/credentials.ts'
 import { createDomain, removeDomain } from '#gateway/app/identity/domains.ts'
-import { createGroup } from '#gateway/app/identity/groups.ts'
+import { addGrant } from '#gateway/app/identity/grants.ts'
+import { addMember, createGroup, removeGroup } from '#gateway/app/identity/groups.ts'
 import { createIdentity, type Identity } from '#gateway/app/identity/identity.ts'
+import { createRole, implyRole, removeRole } from '#gateway/app/identity/roles.ts'
 import { createUser, removeUser } from '#gateway/app/identity/users.ts'
 import { createSubnetPools, deleteSubnetPool } from '#gateway/app/networks/change-subnet-pools.ts'
 import type { Networks } from '#gateway/app/networks/list-networks.ts'
@@ -86,6 +88,10 @@ export class IdentityNodes implements AsyncDisposable {
       return (await createUser(here, ADMIN, { ...asked, defaultProjectId: null, domainId })).id
     }
     const removed = (id: string) => removeDomain(there, id)
+    const group = async () => {
+      const asked = { ...NEW, name: randomUUID(), domainId: 'default' }
+      return (await createGroup(here, ADMIN, asked)).id
+    }
     const secrets = secretsOf('0'.repeat(64))
     return {
       'a user of a domain': {
@@ -119,11 +125,69 @@ export class IdentityNodes implements AsyncDisposable {
         remove: (id) => removeUser(there, ADMIN, id),
         orphans: 'select id from credentials where user_id not in (select id from users)',
       },
+      'a member of a group': {
+        parent: group,
+        child: async (id) => addMember(here, ADMIN, id, await user('default')),
+        remove: (id) => removeGroup(there, ADMIN, id),
+        orphans: 'select * from group_members where group_id not in (select id from user_groups)',
+      },
+      'a group of a user': {
+        parent: () => user('default'),
+        child: async (id) => addMember(here, ADMIN, await group(), id),
+        remove: (id) => removeUser(there, ADMIN, id),
+        orphans: 'select * from group_members where user_id not in (select id from users)',
+      },
+      ...roleRaces(this.#nodes, { user: () => user('default'), project: () => project('default') }),
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const node of this.#nodes) await node[Symbol.asyncDispose]()
+  }
+}
+
+interface Makers {
+  readonly user: () => Promise<string>
+  readonly project: () => Promise<string>
+}
+
+/** Of roles, which users have in projects and which imply each other. */
+function roleRaces(
+  [here, there]: readonly [Identity, Identity],
+  { user, project }: Makers,
+): Readonly<Record<string, Race>> {
+  const role = async () => (await createRole(here, { ...NEW, name: randomUUID(), domainId: '' })).id
+  const give = (roleId: string, actorId: string, targetId: string) => {
+    const grant = { actorType: 'user', actorId, targetType: 'project', targetId } as const
+    return addGrant(here, ADMIN, { ...grant, roleId, inherited: false }, 'identity:create_grant')
+  }
+  const given = (column: string, parents: string) =>
+    `select * from role_assignments where target_type = 'project' and ${column} not in (select id from ${parents})`
+  return {
+    'a user of a role': {
+      parent: role,
+      child: async (id) => give(id, await user(), await project()),
+      remove: (id) => removeRole(there, id),
+      orphans: given('role_id', 'roles'),
+    },
+    'a role of a user': {
+      parent: user,
+      child: async (id) => give(await role(), id, await project()),
+      remove: (id) => removeUser(there, ADMIN, id),
+      orphans: `${given('actor_id', 'users')} and actor_type = 'user'`,
+    },
+    'a role in a project': {
+      parent: project,
+      child: async (id) => give(await role(), await user(), id),
+      remove: (id) => removeProject(there, ADMIN, id),
+      orphans: given('target_id', 'projects'),
+    },
+    'a role that another implies': {
+      parent: role,
+      child: async (id) => implyRole(here, await role(), id),
+      remove: (id) => removeRole(there, id),
+      orphans: 'select * from implied_roles where implied_role_id not in (select id from roles)',
+    },
   }
 }
 
