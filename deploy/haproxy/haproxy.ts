@@ -80,8 +80,8 @@ export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string
 defaults
   mode http
   log global
-  # Only requests that failed, were repeated or went to another gateway.
-  option httplog
+  # Only requests that failed, were repeated or went to another gateway; without queries, in which consoles have tickets.
+  log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %tsc %ac/%fc/%bc/%sc/%rc %sq/%bq %HM %HP"
   option dontlog-normal
   timeout connect 1s
   timeout http-request 10s
