@@ -123,6 +123,11 @@ const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
   './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
 })
 
+const USAGE = pageScript('docs/how-to/usage.md', {
+  './weir usage': { shows: /^PROJECT +SERVERS +HOURS/m },
+  './weir usage --by cell': { shows: /^CELL .* EUR$/m },
+})
+
 const TRACING = pageScript('docs/how-to/tracing.md', {
   "./weir up --set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 --set GATEWAY_TRACE_SAMPLE_RATIO=0.1 --set 'GATEWAY_TRACE_URL=http://127.0.0.1:16686/trace/{trace_id}'":
     { shows: /is up/ },
@@ -382,6 +387,7 @@ for (const script of [
   PRODUCTION,
   MONITORING,
   NOTIFICATIONS,
+  USAGE,
   TRACING,
   JOIN,
   CASCADE,
