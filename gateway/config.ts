@@ -179,12 +179,8 @@ export function configFromEnv(env: Env): GatewayConfig {
     ...readImages(read),
     networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
     processName: read.text('PROCESS'),
-    natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
-    natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    ...readBus(read),
     prices: pricesOf(read.optionalText('PRICES_FILE')),
-    natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
-    natsLeafUrl: read.optionalUrls('NATS_LEAF_URL', BUS_SCHEMES),
-    natsOperator: readOperator(read),
     consoles: {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
@@ -217,6 +213,21 @@ export function configFromEnv(env: Env): GatewayConfig {
   assertUrl('JOIN_URL', config.joinUrl)
   assertUrl('IDENTITY_URL', config.externalIdentity?.url)
   return config
+}
+
+function readBus(
+  read: EnvReader,
+): Pick<
+  GatewayConfig,
+  'natsUrl' | 'natsCredentialsFile' | 'natsAccountSeed' | 'natsLeafUrl' | 'natsOperator'
+> {
+  return {
+    natsUrl: read.urls('NATS_URL', BUS_SCHEMES),
+    natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
+    natsLeafUrl: read.optionalUrls('NATS_LEAF_URL', BUS_SCHEMES),
+    natsOperator: readOperator(read),
+  }
 }
 
 /** With an S3 only the audit needs a folder. */
