@@ -3584,7 +3584,7 @@ export interface operations {
                 readonly end?: string;
                 /** @description By what sums are told apart: some of project, cell and flavor, separated by commas; by default project. */
                 readonly by?: string;
-                /** @description Only this project */
+                /** @description Only this project, by id or name. */
                 readonly project?: string;
             };
             readonly header?: never;

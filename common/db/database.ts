@@ -174,9 +174,9 @@ export class Database implements Transactional, AsyncDisposable {
     try {
       result = await work(tx)
     } catch (error) {
-      const halved = await tx.rollback()
+      const dropped = await tx.rollback()
       // Its commit was never sent, however its connection ended.
-      throw isCut(error) ? new NotReached(error) : isOvertaken(halved) ? halved : error
+      throw isCut(error) ? new NotReached(error) : isOvertaken(dropped) ? dropped : error
     }
     const committed = () => {
       tx.committed()

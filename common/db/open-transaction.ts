@@ -142,12 +142,12 @@ export class OpenTransaction implements Tx {
   async rollback(): Promise<unknown> {
     const connection = await this.#connected?.catch(() => undefined)
     if (connection === undefined) return undefined
-    const halved = this.#hasSavepoint ? await failureOfRelease(connection) : undefined
+    const dropped = this.#hasSavepoint ? await failureOfRelease(connection) : undefined
     await simple(connection, 'ROLLBACK').then(
       () => connection.release(),
       () => connection.destroy(),
     )
-    return halved
+    return dropped
   }
 
   afterCommit(done: () => void): void {

@@ -7,7 +7,7 @@ export const RELEASE: Bound = { text: 'release savepoint begun', values: [] }
 const answers = new WeakMap<PoolConnection, Promise<boolean>>()
 
 /**
- * Marks the begin of a transaction on Galera; false on a database that needs no such mark. When another node overtakes a
+ * Marks the beginning of a transaction on Galera; false on a database that needs no such mark. When another node overtakes a
  * transaction while the server prepares a statement of it, MariaDB (seen with 10.11.19) drops what the transaction has done
  * so far and reports nothing: what follows would commit alone. The savepoint is dropped too, so `RELEASE` then fails.
  */

@@ -71,6 +71,10 @@ describe('the weir command', () => {
       recent_events: expect.any(Array),
     })
     expect((await admin.run('operation list')).out).toBe('No operations.\n')
+    expect((await admin.run('usage')).out).toMatch(/^(No servers ran\.|PROJECT +SERVERS +HOURS)/)
+    expect((await admin.run('host list -o csv')).out).toMatch(
+      /^id,name,cell_id,[^]*\r\n[^,]+,north-1,/,
+    )
     expect(await admin.json('host cordon south-1 --reason fan')).toMatchObject({
       is_cordoned: true,
       cordon_reason: 'fan',
@@ -338,7 +342,7 @@ describe('the weir command', () => {
     ],
     ['cell list --os-cloud six', 3, 'There is no cloud six. No clouds.yaml was found.'],
     ['cell update north', 2, 'Give --weight, --transport-zone or both.'],
-    ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
+    ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, csv, name'],
     ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],
   ])('%s ends with %i and says what to do', async (line, code, message) => {

@@ -9,7 +9,7 @@ export function addUsageCommand(program: Command, operator: Operator): void {
     withWatch(withView(program.command('usage')))
       .option(
         '--start <time>',
-        'Begin of the period; by default the beginning of the month, in UTC',
+        'Beginning of the period; by default the beginning of the month, in UTC',
       )
       .option('--end <time>', 'End of the period; now by default')
       .option(
