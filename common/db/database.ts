@@ -5,7 +5,6 @@ import { CommitUnknown, isRepeatable, TransactionTries } from './commit-unknown.
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
 import { databaseUrls } from './database-url.ts'
 import { execute, executeCompound, simple } from './execute.ts'
-import { isOvertaken } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
 import { interleaveStatements } from './interleave-statements.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
@@ -174,9 +173,9 @@ export class Database implements Transactional, AsyncDisposable {
     try {
       result = await work(tx)
     } catch (error) {
-      const dropped = await tx.rollback()
+      await tx.rollback()
       // Its commit was never sent, however its connection ended.
-      throw isCut(error) ? new NotReached(error) : isOvertaken(dropped) ? dropped : error
+      throw isCut(error) ? new NotReached(error) : error
     }
     const committed = () => {
       tx.committed()

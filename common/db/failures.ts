@@ -16,7 +16,6 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'ER_QUERY_INTERRUPTED',
   'ER_LOCK_WAIT_TIMEOUT',
   'ER_LOCK_DEADLOCK',
-  'ER_SP_DOES_NOT_EXIST',
   'ER_OPTION_PREVENTS_STATEMENT',
   // Of Galera: a node that is not in its cluster, or leaves it during a commit.
   'ER_UNKNOWN_COM_ERROR',
@@ -74,15 +73,8 @@ export function isFull(error: unknown): boolean {
 /** InnoDB chose the transaction as a deadlock's victim, or Galera as the later of two that change one row. */
 const DEADLOCK = 'ER_LOCK_DEADLOCK'
 
-/**
- * Another transaction took the row that a foreign key names, or gave a row such a child, since this one looked; or
- * overtook this one, and the database dropped its savepoint.
- */
-const OVERTAKEN: ReadonlySet<string> = new Set([
-  'ER_NO_REFERENCED_ROW_2',
-  'ER_ROW_IS_REFERENCED_2',
-  'ER_SP_DOES_NOT_EXIST',
-])
+/** Another transaction took the row that a foreign key names, or gave a row such a child, since this one looked. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['ER_NO_REFERENCED_ROW_2', 'ER_ROW_IS_REFERENCED_2'])
 
 /** True when the whole transaction may be run again at once, and may then find what others have changed. */
 export function isOvertaken(error: unknown): boolean {

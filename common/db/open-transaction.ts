@@ -11,10 +11,10 @@ import {
 } from './compound.ts'
 import type { Changed, HasCommitted, StatementValues, Tx } from './database.ts'
 import { execute, executeCompound, simple } from './execute.ts'
+import { isGalera } from './galera.ts'
 import type { Entry } from './group-commit.ts'
 import { ormOfTransaction } from './orm.ts'
 import { isRead } from './retry.ts'
-import { failureOfRelease, RELEASE, setSavepoint } from './savepoint.ts'
 import type { Statement } from './statement.ts'
 
 /** How many rows the statement before it matched: of a compound the driver tells only the sum. */
@@ -47,7 +47,6 @@ export class OpenTransaction implements Tx {
   #broken: { readonly error: unknown } | undefined
   #orm: MySql2Database | undefined
   #hasWritten = false
-  #hasSavepoint = false
   #hasCommitted: HasCommitted | undefined
 
   constructor(io: TransactionIo) {
@@ -66,11 +65,10 @@ export class OpenTransaction implements Tx {
     return this.#orm
   }
 
-  /** Runs work that changes rows on the connection of the transaction: its only work. */
+  /** Runs work that changes rows on the connection of the transaction, which has nothing queued. */
   async write<T>(work: (connection: PoolConnection) => Promise<T>): Promise<T> {
     this.#hasWritten = true
-    this.#connected ??= this.#io.connect()
-    return work(await this.#connected)
+    return work(await this.#connection())
   }
 
   queue(statement: Statement, values: StatementValues, expected?: Expected): void {
@@ -81,14 +79,14 @@ export class OpenTransaction implements Tx {
   async run(statement: Statement, values: StatementValues): Promise<Changed> {
     this.#hasWritten = true
     const own = boundOf(statement, values)
-    if (!(await this.#mayJoin(own))) return execute<Changed>(await this.#connection(), own)
+    if (!(await this.#mayJoin(own))) return this.#execute<Changed>(own)
     const [counts] = await this.#send<[readonly Changed[]]>([own, COUNT])
     return counts[0]!
   }
 
   async rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
     const own = boundOf(statement, values)
-    if (!(await this.#mayJoin(own))) return execute<readonly Row[]>(await this.#connection(), own)
+    if (!(await this.#mayJoin(own))) return this.#execute<readonly Row[]>(own)
     const [rows] = await this.#send<[readonly Row[]]>([own])
     return rows
   }
@@ -129,25 +127,19 @@ export class OpenTransaction implements Tx {
   async #commit(): Promise<void> {
     if (this.#connected === undefined && this.#queue.length === 0) return
     const connection = await this.#connection()
-    if (this.#hasSavepoint && this.#hasWritten) this.#push(RELEASE)
     if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
     else await simple(connection, 'COMMIT')
     connection.release()
   }
 
-  /**
-   * Afterwards the transaction is rolled back, as far as the database can be reached. Returns why its work may have seen
-   * only a part of what it had done; undefined if it saw everything.
-   */
-  async rollback(): Promise<unknown> {
+  /** Afterwards the transaction is rolled back, as far as the database can be reached. */
+  async rollback(): Promise<void> {
     const connection = await this.#connected?.catch(() => undefined)
-    if (connection === undefined) return undefined
-    const dropped = this.#hasSavepoint ? await failureOfRelease(connection) : undefined
+    if (connection === undefined) return
     await simple(connection, 'ROLLBACK').then(
       () => connection.release(),
       () => connection.destroy(),
     )
-    return dropped
   }
 
   afterCommit(done: () => void): void {
@@ -161,9 +153,8 @@ export class OpenTransaction implements Tx {
     if (this.#valuesQueued + next.values.length <= BATCH_VALUES_MAX) return true
     const queue = this.#takeQueue()
     await this.#unlessBroken(async () => {
-      const connection = await this.#connection()
       for (const each of queue) {
-        const { affectedRows } = await execute<Changed>(connection, each)
+        const { affectedRows } = await this.#execute<Changed>(each)
         if (each.expected !== undefined && affectedRows !== each.expected.rows)
           throw each.expected.otherwise()
       }
@@ -196,19 +187,20 @@ export class OpenTransaction implements Tx {
   }
 
   #connection(): Promise<PoolConnection> {
-    this.#connected ??= this.#begin()
+    this.#connected ??= this.#io.connect()
     return this.#connected
   }
 
-  async #begin(): Promise<PoolConnection> {
-    const connection = await this.#io.connect()
-    try {
-      this.#hasSavepoint = await setSavepoint(connection)
-      return connection
-    } catch (error) {
-      connection.destroy()
-      throw error
-    }
+  /**
+   * Runs one statement. On Galera it goes as text: when another node overtakes a transaction while the server prepares a
+   * statement of it, MariaDB (seen with 10.11.19) drops what the transaction has done so far and reports nothing, and what
+   * follows would commit alone.
+   */
+  async #execute<Result>(bound: Bound): Promise<Result> {
+    const connection = await this.#connection()
+    return (await isGalera(connection))
+      ? executeCompound<Result>(connection, bound)
+      : execute<Result>(connection, bound)
   }
 
   #takeQueue(): readonly Bound[] {
