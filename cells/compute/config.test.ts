@@ -63,8 +63,10 @@ test('where they would have no effect they are refused', () => {
   const reserved = { COMPUTE_RESERVED_DISK_GB: '1' }
   const ratio = { COMPUTE_RAM_ALLOCATION_RATIO: '2' }
 
-  expect(refusal('baremetal', reserved)).toThrow('no effect on whole machines')
-  expect(refusal('baremetal', ratio)).toThrow('no effect with the driver baremetal')
+  for (const driver of ['baremetal', 'ironic']) {
+    expect(refusal(driver, reserved)).toThrow('no effect on whole machines')
+    expect(refusal(driver, ratio)).toThrow(`no effect with the driver ${driver}`)
+  }
   expect(refusal('nested', ratio)).toThrow('no effect with the driver nested')
   expect(refusal('nested', reserved)).not.toThrow()
 })

@@ -76,7 +76,7 @@ export function configFromEnv(env: Env): ComputeConfig {
 }
 
 const RATIO_MAX = 1_000_000
-/** As in Nova, 0 says no more than nothing. */
+/** As in Nova, a ratio of 0 is none. */
 const UNSET = 0
 
 function readOffer(read: EnvReader): HostOffer {
@@ -94,15 +94,19 @@ function readOffer(read: EnvReader): HostOffer {
   }
 }
 
-/** Whole machines are had or not, and the amounts of another cloud are a quota. */
+/** Their hosts offer whole machines. */
+const MACHINE_DRIVERS: ReadonlySet<DriverName> = new Set(['baremetal', 'ironic'])
+
+/** A whole machine has one server or none, and the amounts of another cloud are a quota. */
 function refuseWithoutEffect({ driver, offer }: Pick<ComputeConfig, 'driver' | 'offer'>): void {
+  const isOfMachines = MACHINE_DRIVERS.has(driver)
   const problems = [
-    ...(driver === 'baremetal' && offer.reserved !== undefined
+    ...(isOfMachines && offer.reserved !== undefined
       ? [
           'COMPUTE_RESERVED_VCPUS, _MEMORY_MB and _DISK_GB have no effect on whole machines: unset them',
         ]
       : []),
-    ...(['baremetal', 'nested'].includes(driver) && offer.ratios !== undefined
+    ...((isOfMachines || driver === 'nested') && offer.ratios !== undefined
       ? [
           `COMPUTE_CPU_, _RAM_ and _DISK_ALLOCATION_RATIO have no effect with the driver ${driver}, whose amounts are never promised twice: unset them`,
         ]
