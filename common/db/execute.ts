@@ -43,13 +43,11 @@ export function execute<Result>(on: PoolConnection, { text, values }: Bound): Pr
   return timed(() => readOrWrite(text), run)
 }
 
-/**
- * The same for a compound, which goes as text with its values in it. Prepared it would take some 200 KB of the server on
- * every connection that has run it, and there are as many compounds as numbers of rows that travel together.
- */
-export function executeCompound<Result>(
+/** The same without preparing it: the statement goes as text with its values in it. */
+export function executeText<Result>(
   on: PoolConnection,
   { text, values }: Bound,
+  kind: StatementEnd['kind'] = readOrWrite(text),
 ): Promise<Result> {
   const run = () =>
     new Promise<Result>((resolve, reject) => {
@@ -58,7 +56,15 @@ export function executeCompound<Result>(
         else reject(databaseFailure(error))
       })
     })
-  return timed(() => 'compound', run)
+  return timed(() => kind, run)
+}
+
+/**
+ * The same of a compound. Prepared it would take some 200 KB of the server on every connection that has run it, and there
+ * are as many compounds as numbers of rows that travel together.
+ */
+export function executeCompound<Result>(on: PoolConnection, bound: Bound): Promise<Result> {
+  return executeText(on, bound, 'compound')
 }
 
 /** As a prepared statement sends it: mysql2 writes an object into a text as assignments, and a list as many values. */

@@ -10,7 +10,7 @@ import {
   failedExpectation,
 } from './compound.ts'
 import type { Changed, HasCommitted, StatementValues, Tx } from './database.ts'
-import { execute, executeCompound, simple } from './execute.ts'
+import { execute, executeCompound, executeText, simple } from './execute.ts'
 import { isGalera } from './galera.ts'
 import type { Entry } from './group-commit.ts'
 import { ormOfTransaction } from './orm.ts'
@@ -199,7 +199,7 @@ export class OpenTransaction implements Tx {
   async #execute<Result>(bound: Bound): Promise<Result> {
     const connection = await this.#connection()
     return (await isGalera(connection))
-      ? executeCompound<Result>(connection, bound)
+      ? executeText<Result>(connection, bound)
       : execute<Result>(connection, bound)
   }
 
