@@ -12,6 +12,9 @@ export type UserId = Id<'user'>
 export type ImageId = Id<'image'>
 export type NetworkId = Id<'network'>
 export type PortId = Id<'port'>
+export type VolumeId = Id<'volume'>
+export type VolumeSnapshotId = Id<'volume snapshot'>
+export type AttachmentId = Id<'attachment'>
 export type SagaId = Id<'saga'>
 export type OperationId = Id<'operation'>
 

@@ -1,0 +1,84 @@
+import type { AttachmentId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import type { ImageFile } from './driver.ts'
+
+/**
+ * Block storage of the stores that a host reaches. Each method may be repeated. Every object in a store carries the
+ * stamp of its cell, and a driver lists and destroys only those. `unavailable` means that the outcome is unknown.
+ */
+export interface Volumes {
+  /** The stores that this host reaches now. A store that does not answer is left out within seconds. */
+  stores(signal: AbortSignal): Promise<readonly StoreReport[]>
+  /**
+   * Afterwards the volume is in its store, whole and of at least that size; a half of one is made again. Throws
+   * `no-capacity` when the store has no room, `not-found` for a source there is not; a failure leaves no part behind.
+   */
+  create(spec: VolumeSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards nothing of the volume is left. Throws `conflict` while a guest has it open, or it has snapshots. */
+  destroy(volume: VolumeRef, signal: AbortSignal): Promise<void>
+  /** Every volume of the store with this cell's stamp, without those that are only half made. Throws `not-found` for a store. */
+  list(store: string, signal: AbortSignal): Promise<readonly VolumeReport[]>
+  /**
+   * Afterwards the volume has at least that size, and the guests of this host that have it see that. A smaller size
+   * changes nothing. Throws `no-capacity`.
+   */
+  extend(volume: VolumeRef, bytes: number, signal: AbortSignal): Promise<void>
+  /** Afterwards the snapshot holds the volume's content of one moment, also of a volume that a guest of this host uses. */
+  snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /** Afterwards the snapshot is gone; volumes that were made from it keep their content. */
+  destroySnapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the instance has the volume, now and at every start. Returns the name that the guest most likely gives
+   * it, such as `/dev/vdb`. Throws `conflict` when another guest has it open and not both share it.
+   */
+  attach(id: InstanceId, attachment: AttachmentSpec, signal: AbortSignal): Promise<string>
+  /**
+   * Afterwards the instance does not have the volume, neither now nor at its next start. Throws `conflict` when the
+   * guest does not release it in time: it has it still, and a repeat continues.
+   */
+  detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
+}
+
+/** One storage engine as seen from a host. */
+export interface StoreReport {
+  /** The same on every host that reaches this store, and on no other store: found in the engine, never configured. */
+  readonly id: string
+  /** Its name for operators, such as that of the libvirt pool. */
+  readonly name: string
+  /** The kind of engine: `dir`, `rbd`, `fake`. */
+  readonly engine: string
+  readonly totalBytes: number
+  readonly freeBytes: number
+  /** Other hosts may reach it too. */
+  readonly isShared: boolean
+  /** A volume may be attached to several servers at a time. */
+  readonly multiattach: boolean
+}
+
+export interface VolumeRef {
+  readonly store: string
+  readonly id: VolumeId
+}
+
+export interface VolumeSpec extends VolumeRef {
+  readonly bytes: number
+  /** The content to begin with; absent: zeros. */
+  readonly from?:
+    | { readonly image: ImageFile & { readonly diskFormat: string } }
+    | { readonly volume: VolumeId }
+    | { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId }
+}
+
+export interface VolumeReport {
+  readonly id: VolumeId
+  readonly bytes: number
+  readonly snapshots: readonly VolumeSnapshotId[]
+}
+
+export interface AttachmentSpec extends VolumeRef {
+  readonly attachmentId: AttachmentId
+  readonly isReadOnly: boolean
+  /** Other guests may have it at the same time. */
+  readonly isShared: boolean
+  /** By which the guest finds it in its metadata; absent: none. */
+  readonly tag?: string
+}
