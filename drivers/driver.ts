@@ -20,6 +20,7 @@ import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
+import type { Volumes } from './volumes.ts'
 
 /**
  * The abilities of a compute backend: a core that every driver has, and optional parts that are present exactly where
@@ -78,6 +79,7 @@ export interface Driver extends AsyncDisposable {
   readonly nodes?: Nodes
   readonly machineNics?: MachineNics
   readonly imageCopies?: ImageCopies
+  readonly volumes?: Volumes
   readonly below?: Downstream
   /** What joins its guests' ports to networks that span hosts; absent: each host has bridges of its own, or none. */
   readonly networkEngine?: 'ovn'
@@ -116,6 +118,7 @@ export const CAPABILITIES = [
   'nodes',
   'machineNics',
   'imageCopies',
+  'volumes',
   'below',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]

@@ -24,7 +24,8 @@ async function withSilentBackend(
 ): Promise<void> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
   const gone = () => Promise.reject(new Failure('unavailable', 'no backend'))
-  const driver = createFakeDriver({ stateDirectory }, fakeSettings({}))
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+  const driver = createFakeDriver({ stateDirectory, owner }, fakeSettings({}))
   const sent: { alive: unknown[]; report: unknown[] } = { alive: [], report: [] }
   let refused = 0
   const nats = {

@@ -22,7 +22,7 @@ export function fakeDiagnostics(host: FakeHost): Diagnostics {
   }
 }
 
-function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
+function figures({ powerState, hardware, volumes = [] }: FakeGuest): GuestDiagnostics {
   const { vcpus, memoryMb, disks, macAddresses, hasConfigDrive } = hardware
   const cpus = Array.from({ length: vcpus }, (_, id) => ({
     id,
@@ -50,7 +50,7 @@ function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
       txErrors: 0,
       txDrop: 0,
     })),
-    disks: Array.from({ length: disks }, () => ({
+    disks: Array.from({ length: disks + volumes.length }, () => ({
       readBytes: MIB,
       readRequests: 100,
       writeBytes: MIB,

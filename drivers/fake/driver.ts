@@ -1,10 +1,10 @@
 import type { UnmanagedGuest } from '../adopt.ts'
-import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
+import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
 import { fakeConsole, fakeConsoleLog } from './console.ts'
 import { fakeDiagnostics, fakeTopology, fakeUptime } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
-import { FakeHost } from './host.ts'
+import { type FakeEnvironment, FakeHost } from './host.ts'
 import { fakeImageCopies, fakeSnapshot } from './images.ts'
 import { fakeInterfaces, fakeMachineNics } from './interfaces.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
@@ -14,6 +14,7 @@ import { fakeRebuild, fakeRescue } from './rebuild.ts'
 import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
+import { closeVolumes, fakeVolumes } from './volumes.ts'
 
 export interface FakeDriver extends Driver {
   /** May be changed while the host runs. */
@@ -25,11 +26,8 @@ export interface FakeDriver extends Driver {
 }
 
 /** A host that keeps its guests in memory: for tests, demos and scale. It fails only where a test asks for it. */
-export function createFakeDriver(
-  environment: Pick<DriverEnvironment, 'stateDirectory'>,
-  settings: FakeSettings,
-): FakeDriver {
-  const host = new FakeHost(environment.stateDirectory, settings)
+export function createFakeDriver(environment: FakeEnvironment, settings: FakeSettings): FakeDriver {
+  const host = new FakeHost(environment, settings)
   const { guests, faults } = host
   return {
     name: 'fake',
@@ -43,6 +41,7 @@ export function createFakeDriver(
       host.locks.runDestroy(id, signal, () =>
         host.faulty('destroy', host.target(id), signal, () => {
           host.incoming.delete(id)
+          closeVolumes(host, id)
           guests.remove(id)
         }),
       ),
@@ -86,6 +85,7 @@ export function createFakeDriver(
     liveMove: fakeLiveMove(host),
     adopt: fakeAdopt(host),
     imageCopies: fakeImageCopies(host),
+    ...(host.volumeFolder && { volumes: fakeVolumes(host, host.volumeFolder) }),
     ...(settings.machines.size > 0 && { machineNics: fakeMachineNics(host) }),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }

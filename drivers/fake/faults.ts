@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '#common/clock.ts'
 import { type ErrorKind, Failure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
+import type { InstanceId, VolumeId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import { abortable } from '../abortable.ts'
 
@@ -47,6 +47,15 @@ const FAULTY_METHODS = [
   'imageCopies',
   'machineNics',
   'adopt',
+  'stores',
+  'createVolume',
+  'destroyVolume',
+  'listVolumes',
+  'extendVolume',
+  'snapshotVolume',
+  'destroyVolumeSnapshot',
+  'attachVolume',
+  'detachVolume',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 
@@ -54,7 +63,7 @@ export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 export interface Fault {
   /** `any` strikes every method. */
   readonly method: FaultyMethod | 'any'
-  /** Strikes only this instance: by id or display name. Methods about no instance never match. */
+  /** Strikes only this instance, by id or display name, or this volume, by id. Methods about neither never match. */
   readonly instance?: string
   /** Matching calls that pass before the first strike. */
   readonly after?: number
@@ -80,9 +89,9 @@ export type FaultEffect =
   /** From then on every call of every method throws `unavailable`. */
   | { readonly do: 'die' }
 
-/** The subject of a call, which a fault may match. */
+/** The instance or volume that a call is about, which a fault may match. */
 export interface FaultTarget {
-  readonly id: InstanceId
+  readonly id: InstanceId | VolumeId
   readonly displayName: string
 }
 

@@ -1,6 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { FlavorSpec } from '../driver.ts'
+import type { AttachmentSpec } from '../volumes.ts'
 
 /** All a fake host knows of a guest. Plain data: it is what the journal holds. */
 export interface FakeGuest {
@@ -20,8 +21,15 @@ export interface FakeGuest {
   /** The flavor a resize may still go back to. */
   readonly flavorBefore?: FlavorSpec
   readonly hardware: FakeHardware
+  /** Absent: none. */
+  readonly volumes?: readonly FakeAttachment[]
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
+}
+
+export interface FakeAttachment extends AttachmentSpec {
+  /** Such as `/dev/vdb`. */
+  readonly device: string
 }
 
 /** The hardware of a guest, from which its diagnostics are made. */

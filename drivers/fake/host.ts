@@ -4,12 +4,18 @@ import type { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { UnmanagedGuest } from '../adopt.ts'
+import type { DriverEnvironment } from '../driver.ts'
 import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Faults, FaultsFile, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
 import type { FakeSettings } from './settings.ts'
+import { VolumeFolder } from './volume-folder.ts'
+
+export type FakeEnvironment = Pick<DriverEnvironment, 'owner' | 'stateDirectory'>
+
+const GIB = 1024 ** 3
 
 /** The state that every operation of the fake driver uses. */
 export class FakeHost {
@@ -24,13 +30,18 @@ export class FakeHost {
   readonly incoming: IncomingGuests
   /** Guests that are being sent, each with what calls it off. */
   readonly leaving = new Map<InstanceId, AbortController>()
+  /** Undefined: it has no volumes, because it keeps nothing. */
+  readonly volumeFolder: VolumeFolder | undefined
   readonly #faultsFile: FaultsFile | undefined
 
-  constructor(stateDirectory: string, settings: FakeSettings) {
+  constructor({ stateDirectory, owner }: FakeEnvironment, settings: FakeSettings) {
     this.settings = settings
     const kept = settings.persist ? stateDirectory : undefined
     this.guests = new FakeGuests(kept)
     this.incoming = new IncomingGuests(kept)
+    const { volumeStore = kept && join(kept, 'volumes'), volumeStoreGb } = settings
+    if (volumeStore !== undefined)
+      this.volumeFolder = new VolumeFolder(volumeStore, owner, volumeStoreGb * GIB)
     this.faults = new Faults(settings.faults)
     if (settings.faultsFile !== undefined) this.#faultsFile = new FaultsFile(settings.faultsFile)
   }

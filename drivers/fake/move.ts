@@ -5,6 +5,7 @@ import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
+import { refuseVolumes } from './volumes.ts'
 
 const MIB = 1024 ** 2
 /** The whole content of a simulated guest. */
@@ -13,7 +14,10 @@ const GUEST_FILE = 'guest'
 export function fakeMove(host: FakeHost): Move {
   return {
     pack: (id, _graceMs, signal) =>
-      host.changeSlowly('pack', id, signal, () => host.setPower(id, 'shutdown', 'packed')),
+      host.changeSlowly('pack', id, signal, () => {
+        refuseVolumes(host.guests.get(id))
+        host.setPower(id, 'shutdown', 'packed')
+      }),
     unpack: (id, runs, signal) =>
       host.change('unpack', id, signal, () => {
         host.guests.get(id)
@@ -53,7 +57,9 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
   return {
     announce: (id, signal) =>
       host.faulty('announce', host.target(id), signal, () => {
-        const { powerState } = host.guests.get(id)
+        const guest = host.guests.get(id)
+        const { powerState } = guest
+        refuseVolumes(guest)
         if (powerState === 'running' || powerState === 'paused') return ''
         throw new Failure('conflict', `Instance ${id} is not running.`)
       }),

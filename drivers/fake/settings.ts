@@ -15,6 +15,12 @@ export interface FakeSettings {
   readonly resources: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
   readonly hostname: string
+  /**
+   * A folder, the same for several fake hosts, in which they all have their volumes; absent: a host has a store of its
+   * own, if it persists.
+   */
+  readonly volumeStore?: string | undefined
+  readonly volumeStoreGb: number
   /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
   readonly persist: boolean
   readonly faults: readonly Fault[]
@@ -33,6 +39,8 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     machineSegments: reader.optionalText('machine_segments')?.split(','),
     resources: resourceAmounts('resources', reader.list('resources')),
     hostname: reader.text('hostname', hostname()),
+    volumeStore: reader.optionalText('volume_store'),
+    volumeStoreGb: reader.integer('volume_store_gb', 10_000, 1),
     persist: reader.boolean('persist', true),
     faults: parseFaults(reader.text('faults', '[]')),
     faultsFile: reader.optionalText('faults_file'),

@@ -8,7 +8,7 @@ import { configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
 import { ImageClient } from '#cells/images/image-client.ts'
 import { waitFor } from '#common/wait-for.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { Driver, DriverEnvironment } from '#drivers/driver.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { ImageCache } from '#drivers/image-cache.ts'
@@ -84,7 +84,7 @@ async function addHost(name: string): Promise<void> {
   })
   const images = owned.use(new ImageClient(config.imageUrls))
   const files = new ImageCache(folder(`${name}-images`), images)
-  const createDriver = async (environment: { readonly stateDirectory: string }) => {
+  const createDriver = async (environment: DriverEnvironment) => {
     const driver = createFakeDriver(environment, fakeSettings({ hostname: name }))
     const spawn = driver.spawn.bind(driver)
     return Object.assign(driver, {

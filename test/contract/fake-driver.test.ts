@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
-import { type InstanceId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
@@ -15,6 +15,7 @@ import { driverMovesContract } from './driver-moves.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
 
 const HANGS = 'hangs'
+const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
 const images = new TestImages()
 const image = images.add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
 const signal = () => AbortSignal.timeout(10_000)
@@ -24,7 +25,7 @@ async function startFake(): Promise<DriverHarness> {
   const faults: Fault[] = [{ method: 'spawn', instance: HANGS, effect: { do: 'hang' } }]
   const settings = { ...fakeSettings({ persist: 'true' }), faults }
   return {
-    open: async () => createFakeDriver({ stateDirectory }, settings),
+    open: async () => createFakeDriver({ stateDirectory, owner }, settings),
     image,
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
     refused: { 'asks for a real guest': { ...image, properties: {} } },
@@ -44,7 +45,8 @@ driverDisksContract('fake', startFake)
 driverMovesContract('fake', startFake)
 
 describe('a fake host', () => {
-  const driver = createFakeDriver({ stateDirectory: tmpdir() }, fakeSettings({ persist: 'false' }))
+  const environment = { stateDirectory: tmpdir(), owner }
+  const driver = createFakeDriver(environment, fakeSettings({ persist: 'false' }))
   afterAll(() => driver[Symbol.asyncDispose]())
 
   adoptionContract(() => ({
@@ -67,7 +69,7 @@ describe('faults of the fake driver', () => {
   afterEach(() => rm(stateDirectory, { recursive: true, force: true }))
 
   const driverWith = (...faults: Fault[]): FakeDriver =>
-    createFakeDriver({ stateDirectory }, { ...fakeSettings({ persist: 'false' }), faults })
+    createFakeDriver({ stateDirectory, owner }, { ...fakeSettings({ persist: 'false' }), faults })
 
   test('an ordered failure strikes after the calls that may pass, the ordered number of times, and leaves nothing', async () => {
     const effect = { do: 'fail', kind: 'no-capacity' } as const
@@ -155,7 +157,7 @@ describe('faults of the fake driver', () => {
   test('a faults file steers a host from outside', async () => {
     const file = join(stateDirectory, 'faults.json')
     const settings = fakeSettings({ faults_file: file, persist: 'false' })
-    await using driver = createFakeDriver({ stateDirectory }, settings)
+    await using driver = createFakeDriver({ stateDirectory, owner }, settings)
     await driver.list(signal())
 
     await writeFile(file, JSON.stringify([{ method: 'list', effect: { do: 'die' } }]))
@@ -184,7 +186,7 @@ describe('faults of the fake driver', () => {
     const settings = fakeSettings({ persist: 'true' })
     const spec = instanceSpec(image)
     {
-      await using driver = createFakeDriver({ stateDirectory }, settings)
+      await using driver = createFakeDriver({ stateDirectory, owner }, settings)
       await driver.spawn(spec, signal())
       for (let turn = 0; turn < 6_000; turn++) {
         await driver.stop(spec.id, 0, signal())
@@ -195,7 +197,7 @@ describe('faults of the fake driver', () => {
     expect((await readFile(journal, 'utf8')).split('\n').length).toBeLessThan(10_010)
     await writeFile(journal, '{"put":{"id":"cut', { flag: 'a' })
 
-    await using again = createFakeDriver({ stateDirectory }, settings)
+    await using again = createFakeDriver({ stateDirectory, owner }, settings)
 
     expect(await again.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })

@@ -43,6 +43,9 @@ export interface TestHostOptions {
   readonly vcpus?: number
   readonly memoryMb?: number
   readonly diskGb?: number
+  /** The folder of a store that it shares with other hosts; absent: it has a store of its own. */
+  readonly volumeStore?: string
+  readonly volumeStoreGb?: number
   /** How many whole machines of each class; absent: the host gives parts. */
   readonly machines?: ReadonlyMap<string, number>
   readonly zone?: string
@@ -124,7 +127,10 @@ export class TestCell implements AsyncDisposable {
       COMPUTE_LOG_LEVEL: 'error',
     })
     const settings = { ...fakeSettings({ hostname: `${name}.example` }), ...capacity }
-    const made = createFakeDriver({ stateDirectory }, settings)
+    const made = createFakeDriver(
+      { stateDirectory, owner: { cellId: this.id, hostId: id } },
+      settings,
+    )
     const driver = Object.assign(made, {
       ...(joinedByOvn && { networkEngine: 'ovn' as const }),
       ...(routing && { routing }),

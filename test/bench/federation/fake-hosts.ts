@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
@@ -14,11 +15,12 @@ const SERVERS_PER_HOST = 1_000
 const SERVERS = HOSTS * SERVERS_PER_HOST
 
 const image = new TestImages().add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
+const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
 const directory = mkdtempSync(join(tmpdir(), 'weir-fake-'))
 const signal = new AbortController().signal
 try {
   const drivers = Array.from({ length: HOSTS }, (_, nth) =>
-    createFakeDriver({ stateDirectory: join(directory, String(nth)) }, fakeSettings({})),
+    createFakeDriver({ owner, stateDirectory: join(directory, String(nth)) }, fakeSettings({})),
   )
   const bytesBefore = bytesUsed()
   const spawningAt = performance.now()

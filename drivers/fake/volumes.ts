@@ -1,0 +1,137 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId, VolumeId } from '#common/ids.ts'
+import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
+import type { FaultyMethod } from './faults.ts'
+import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
+import type { FakeHost } from './host.ts'
+import type { VolumeFolder } from './volume-folder.ts'
+
+/** Volumes that have a size and no content. */
+export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
+  const { guests } = host
+  const onVolume = async <T>(
+    method: FaultyMethod,
+    { store, id }: VolumeRef,
+    signal: AbortSignal,
+    work: () => T,
+  ): Promise<T> => {
+    await refuseOtherStore(folder, store)
+    return host.faulty(method, { id, displayName: '' }, signal, work)
+  }
+  return {
+    async stores(signal) {
+      const id = await folder.identity()
+      return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
+    },
+    create: (spec, signal) =>
+      onVolume('createVolume', spec, signal, () => folder.make(spec.id, sizeOf(folder, spec))),
+    destroy: (volume, signal) =>
+      onVolume('destroyVolume', volume, signal, () => folder.remove(volume.id)),
+    async list(store, signal) {
+      await refuseOtherStore(folder, store)
+      return host.faulty('listVolumes', undefined, signal, () => folder.list())
+    },
+    extend: (volume, bytes, signal) =>
+      onVolume('extendVolume', volume, signal, () => folder.grow(volume.id, bytes)),
+    snapshot: (volume, snapshot, signal) =>
+      onVolume('snapshotVolume', volume, signal, () => folder.keepSnapshot(volume.id, snapshot)),
+    destroySnapshot: (volume, snapshot, signal) =>
+      onVolume('destroyVolumeSnapshot', volume, signal, () =>
+        folder.removeSnapshot(volume.id, snapshot),
+      ),
+    async attach(id, attachment, signal) {
+      guests.get(id)
+      await refuseOtherStore(folder, attachment.store)
+      let device = ''
+      await host.change('attachVolume', id, signal, () => {
+        const guest = guests.get(id)
+        const { attachmentId, isShared } = attachment
+        const known = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
+        device = known?.device ?? freeDevice(guest)
+        folder.open(attachment.id, attachmentId, { instance: id, isShared })
+        if (known === undefined)
+          rewire(host, guest, [...volumesOf(guest), { ...attachment, device }], 'attached')
+      })
+      return device
+    },
+    detach: (id, attachmentId, signal) =>
+      host.change('detachVolume', id, signal, () => {
+        const guest = guests.get(id)
+        const found = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
+        if (found === undefined) return
+        folder.close(found.id, attachmentId)
+        const left = volumesOf(guest).filter((each) => each !== found)
+        rewire(host, guest, left, 'detached')
+      }),
+  }
+}
+
+/** Afterwards a guest that goes has none of its volumes open. */
+export function closeVolumes(host: FakeHost, id: InstanceId): void {
+  const guest = host.guests.find(id)
+  if (guest === undefined || host.volumeFolder === undefined) return
+  for (const volume of volumesOf(guest)) host.volumeFolder.close(volume.id, volume.attachmentId)
+}
+
+/** Throws `conflict` for a guest with volumes, which stay where they are. */
+export function refuseVolumes(guest: FakeGuest): void {
+  const [volume] = volumesOf(guest)
+  if (volume === undefined) return
+  throw new Failure(
+    'conflict',
+    `Instance ${guest.id} has volume ${volume.id} attached, and cannot take it to another host.`,
+  )
+}
+
+function volumesOf({ volumes = [] }: FakeGuest): readonly FakeAttachment[] {
+  return volumes
+}
+
+function rewire(
+  host: FakeHost,
+  guest: FakeGuest,
+  volumes: readonly FakeAttachment[],
+  what: 'attached' | 'detached',
+): void {
+  const { powerState } = guest
+  const line = `volume ${what}, now ${volumes.length}`
+  host.guests.put(withEvent({ ...guest, volumes }, powerState, line))
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
+
+function freeDevice(guest: FakeGuest): string {
+  const taken = new Set(volumesOf(guest).map(({ device }) => device))
+  const names = LETTERS.slice(guest.hardware.disks).map((letter) => `/dev/vd${letter}`)
+  const free = names.find((name) => !taken.has(name))
+  if (free !== undefined) return free
+  throw new Failure('conflict', `Instance ${guest.id} has as many disks as a guest can have.`)
+}
+
+function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport {
+  const isShared = host.settings.volumeStore !== undefined
+  return {
+    id,
+    name: 'fake',
+    engine: 'fake',
+    totalBytes: folder.totalBytes,
+    freeBytes: folder.freeBytes(),
+    isShared,
+    multiattach: true,
+  }
+}
+
+async function refuseOtherStore(folder: VolumeFolder, store: string): Promise<void> {
+  if (store === (await folder.identity())) return
+  throw new Failure('not-found', `Store ${store} could not be found on this host.`)
+}
+
+/** At least as large as what it is made from. */
+function sizeOf(folder: VolumeFolder, { bytes, from }: VolumeSpec): number {
+  if (from === undefined) return bytes
+  if ('image' in from) return Math.max(bytes, from.image.sizeBytes)
+  const source = folder.get(from.volume as VolumeId)
+  if ('snapshot' in from && !source.snapshots.includes(from.snapshot))
+    throw new Failure('not-found', `Snapshot ${from.snapshot} could not be found in its store.`)
+  return Math.max(bytes, source.bytes)
+}
