@@ -13,6 +13,7 @@ import {
   type Operation,
   type OperationSource,
 } from './projection/operation.ts'
+import { VOLUME_HISTORY } from './volume-microversions.ts'
 
 /** The one version of an API without microversions. */
 export const UNVERSIONED: Microversion = '1.0'
@@ -80,6 +81,7 @@ const VERSIONS: Readonly<Record<DocumentName, () => readonly Microversion[]>> = 
   image: NONE,
   network: NONE,
   placement: () => PLACEMENT_HISTORY.map(([version]) => version),
+  volume: () => VOLUME_HISTORY.map(([version]) => version),
 }
 
 function chooseAction(

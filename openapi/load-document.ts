@@ -11,6 +11,7 @@ const DOCUMENT_NAMES = [
   'image',
   'network',
   'placement',
+  'volume',
 ] as const
 export type DocumentName = (typeof DOCUMENT_NAMES)[number]
 

@@ -9,11 +9,19 @@ import {
   parseMicroversion,
   supportedMicroversions,
 } from './microversions.ts'
+import { VOLUME_HISTORY } from './volume-microversions.ts'
 
 describe('HISTORY', () => {
   test('counts from 2.1 to 2.104 without a gap', () => {
     const expected = Array.from({ length: 104 }, (_, i) => `2.${i + 1}`)
     expect(HISTORY.map(([version]) => version)).toEqual(expected)
+  })
+})
+
+describe('VOLUME_HISTORY', () => {
+  test('counts from 3.0 to 3.71 without a gap', () => {
+    const expected = Array.from({ length: 72 }, (_, i) => `3.${i}`)
+    expect(VOLUME_HISTORY.map(([version]) => version)).toEqual(expected)
   })
 })
 

@@ -6,6 +6,7 @@ import { identityHandlers } from './identity/handlers.ts'
 import { imageHandlers } from './image/handlers.ts'
 import { networkHandlers } from './network/handlers.ts'
 import { placementHandlers } from './placement/handlers.ts'
+import { volumeHandlers } from './volume/handlers.ts'
 
 /** The handlers of each document, by operationId. A service's own table lies in its folder. */
 export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
@@ -15,6 +16,7 @@ export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
   image: imageHandlers,
   network: networkHandlers,
   placement: placementHandlers,
+  volume: volumeHandlers,
 }
 
 /** operationIds, of any document, whose handlers read the request body as a stream. */

@@ -30,6 +30,8 @@ import { workKind } from './work-kind.ts'
 const REFUSED = 400
 /** The answer to a delete whose object an earlier request with the same key has deleted. */
 const NOTHING_LEFT: Answer = {}
+/** Their paths may carry the project, and their versions are listed outside of any microversion. */
+const LIKE_NOVA: ReadonlySet<string> = new Set(['compute', 'volume'])
 
 /** An operation ready to be served: its rule and handler looked up once, at start. */
 export interface BoundOperation {
@@ -164,7 +166,7 @@ async function runStages(
   const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
   if (single !== undefined) refuseAbsent(endpoint, single.operation, version)
   single?.check?.(caller)
-  if (isCompute && !isPublic) refuseForeignProject(exchange.input.request, caller)
+  if (!isPublic && LIKE_NOVA.has(service.name)) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
   const bound = single ?? chosenAction(endpoint, version, body)
   const { operation } = bound
@@ -232,8 +234,8 @@ function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRule
 
 function negotiate({ contract, path }: Endpoint, exchange: Exchange): Microversion {
   const { header } = exchange.input
-  // Nova lists its versions in none of them.
-  if (contract.name === 'compute' && path === '/') return contract.versions[0] ?? UNVERSIONED
+  // Nova and Cinder list their versions in none of them.
+  if (LIKE_NOVA.has(contract.name) && path === '/') return contract.versions[0] ?? UNVERSIONED
   if (exchange.isLegacy) {
     exchange.microversion = contract.versions[0] ?? ''
     return contract.versions[0] ?? UNVERSIONED

@@ -28,6 +28,7 @@ test.each(ERROR_KINDS)('%s has Nova’s status and name', (kind) => {
 
 test.each([
   ['nova', { itemNotFound: { code: 404, message: 'Text.' } }],
+  ['cinder', { itemNotFound: { code: 404, message: 'Text.' } }],
   ['keystone', { error: { code: 404, message: 'Text.', title: 'Not Found' } }],
   ['glance', { error: { code: 404, message: 'Text.', title: 'Not Found' } }],
   ['neutron', { NeutronError: { type: 'HTTPNotFound', message: 'Text.', detail: '' } }],
@@ -39,8 +40,17 @@ test.each([
   ['nova', 403],
   ['neutron', 409],
   ['glance', 413],
+  ['cinder', 413],
 ] as const)('an exhausted quota of %s is a %d', (style, status) => {
   expect(faultOf(new Failure('over-quota', 'Text.'), style).status).toBe(status)
+})
+
+test('an exhausted quota of Cinder may be tried again at once', () => {
+  const { body, retryAfter } = faultOf(new Failure('over-quota', 'Text.'), 'cinder')
+
+  expect(JSON.parse(body)).toEqual({ overLimit: { code: 413, message: 'Text.', retryAfter: '0' } })
+  expect(retryAfter).toBe(0)
+  expect(faultOf(new Failure('too-large', 'Text.'), 'cinder').retryAfter).toBeUndefined()
 })
 
 test.each([

@@ -8,7 +8,14 @@ import { TooManyRequests } from '../app/request-limiter.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
-export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron' | 'placement' | 'problem'
+export type FaultStyle =
+  | 'nova'
+  | 'cinder'
+  | 'keystone'
+  | 'glance'
+  | 'neutron'
+  | 'placement'
+  | 'problem'
 
 export interface Fault {
   readonly status: number
@@ -36,7 +43,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   internal: 500,
 }
 
-/** Nova's names by status (`_fault_names` in nova/api/openstack/wsgi.py); any other status is `computeFault`. */
+/** Nova's and Cinder's names by status (`_fault_names` in nova/api/openstack/wsgi.py); any other is `computeFault`. */
 const NOVA_NAMES: Readonly<Record<number, string>> = {
   400: 'badRequest',
   403: 'forbidden',
@@ -74,7 +81,7 @@ const UNEXPECTED = 'Unexpected error. Please report it with the request id of th
 export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Fault {
   const status = statusOf(error, style)
   const message = messageOf(error)
-  const retryAfter = retryAfterOf(error, status)
+  const retryAfter = retryAfterOf(error, status, style)
   return {
     status,
     body: JSON.stringify(
@@ -106,13 +113,16 @@ function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof IdempotencyKeyReused) return 422
   // Neutron's OverQuota is a Conflict.
   if (style === 'neutron' && isFailure(error, 'over-quota')) return STATUS.conflict
-  // Glance's LimitExceeded, for every kind of limit.
-  if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
+  // Glance's LimitExceeded and Cinder's QuotaError, for every kind of limit.
+  if ((style === 'glance' || style === 'cinder') && isFailure(error, 'over-quota'))
+    return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
 }
 
-function retryAfterOf(error: unknown, status: number): number | undefined {
+function retryAfterOf(error: unknown, status: number, style: FaultStyle): number | undefined {
   if (error instanceof HttpRefusal || error instanceof TooManyRequests) return error.retryAfterS
+  // Cinder's answer to an exhausted quota.
+  if (style === 'cinder' && isFailure(error, 'over-quota')) return 0
   return status === 503 ? RETRY_AFTER_S : undefined
 }
 
@@ -159,7 +169,8 @@ function unauthorized(message: string): object {
 
 function envelope({ style, code, message, type, retryAfter }: Worded): object {
   switch (style) {
-    case 'nova': {
+    case 'nova':
+    case 'cinder': {
       const retry = retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }
       return { [NOVA_NAMES[code] ?? 'computeFault']: { code, message, ...retry } }
     }

@@ -29,6 +29,11 @@ test.each([
   [`/networking/v2.0/quotas/${HEX}/details.json`, `/networking/v2.0/quotas/${HEX}/details`],
   [`/networking/v2.0/ports/${UUID}/tags/a.json`, `/networking/v2.0/ports/${UUID}/tags/a.json`],
   [`/compute/v2.1//${HEX}//servers`, '/compute/v2.1/servers'],
+  ['/volume/', '/volume'],
+  ['/volume/v3/', '/volume/v3'],
+  [`/volume/v3/${HEX}/`, '/volume/v3'],
+  [`/volume/v3/${HEX}/types?is_public=None`, '/volume/v3/types'],
+  [`/volume/v3/types/${UUID}`, `/volume/v3/types/${UUID}`],
 ])('%s is routed as %s', (path, expected) => {
   expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)
 })
@@ -48,4 +53,7 @@ test('a project in the URL must be the one of the token', () => {
   expect(() => ask('/compute/v2.1/servers')).not.toThrow()
   expect(() => ask(`/compute/v2.1/${UUID}/servers`)).toThrow('Malformed request URL')
   expect(() => ask(`/compute/v2.1//${UUID}/servers`)).toThrow('Malformed request URL')
+  expect(() => ask(`/volume/v3/${HEX}/types`)).not.toThrow()
+  expect(() => ask(`/volume/v3/types/${UUID}`)).not.toThrow()
+  expect(() => ask(`/volume/v3/${UUID}/types`)).toThrow('Malformed request URL')
 })

@@ -3,9 +3,9 @@ import { Failure } from '#common/errors.ts'
 import type { Caller } from '../app/request-context.ts'
 import type { Links } from './links.ts'
 
-/** Nova's optional project id, as clients built for old catalogs put it. Keystone ids or dashed UUIDs. */
-const COMPUTE_PROJECT =
-  /^\/compute\/v2\.1\/(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/
+/** The optional project id of Nova and Cinder, as clients built for old catalogs put it. Keystone ids or dashed UUIDs. */
+const WITH_PROJECT =
+  /^(\/compute\/v2\.1|\/volume\/v3)\/([0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/
 const COMPUTE = '/compute/v2.1'
 const IMAGES = '/image/v2/images'
 /** Neutron's clients have always put the format behind some paths; names of things may end so, too. */
@@ -18,8 +18,9 @@ const LEGACY = /^\/+compute\/+v2(?=\/+[^/])/
  * The one spelling of a path that is routed, so that each operation is registered once: no slash at the end
  * (clients call both spellings and must not be redirected), no empty segment (fog puts them behind an endpoint), `/` and
  * `/v3…` for `/identity…` (bare `OS_AUTH_URL`s) but `/` of a browser for `/ui`, `/compute/v2.1/{project}/…` and the
- * legacy `/compute/v2/…` for `/compute/v2.1/…`, no `.json` behind a list of the network service. Of Compute only an endpoint may end with a
- * slash: Nova has nothing at `/servers/`; and Glance takes `/images/` for an image without an id.
+ * legacy `/compute/v2/…` for `/compute/v2.1/…`, `/volume/v3/{project}/…` for `/volume/v3/…`, no `.json` behind a list of
+ * the network service. Of Compute only an endpoint may end with a slash: Nova has nothing at `/servers/`; and Glance
+ * takes `/images/` for an image without an id.
  */
 export function normalPath(request: Request): string {
   const path = computePath(getPath(request))
@@ -28,16 +29,15 @@ export function normalPath(request: Request): string {
   if (short === '/v3' || short.startsWith('/v3/')) return `/identity${short}`
   if (short.endsWith('.json')) return short.replace(NETWORK_FORMAT, '$1')
   if (short === IMAGES && path.endsWith('/')) return path
-  if (!short.startsWith(COMPUTE)) return short
-  const project = COMPUTE_PROJECT.exec(short)
-  const routed = project === null ? short : COMPUTE + short.slice(project[0].length)
-  return routed !== COMPUTE && path.endsWith('/') ? `${routed}/` : routed
+  const routed = short.replace(WITH_PROJECT, '$1')
+  const isBelowCompute = routed.startsWith(COMPUTE) && routed !== COMPUTE
+  return isBelowCompute && path.endsWith('/') ? `${routed}/` : routed
 }
 
-/** Throws `invalid` when a compute URL carries a project that is not the token's, as Nova does. */
+/** Throws `invalid` when a URL carries a project that is not the token's, as Nova and Cinder do. */
 export function refuseForeignProject(request: Request, { projectId }: Caller): void {
-  const project = COMPUTE_PROJECT.exec(withoutEmptySegments(computePath(getPath(request))))
-  if (project === null || project[0].slice(COMPUTE.length + 1) === projectId) return
+  const [, , inPath] = WITH_PROJECT.exec(withoutEmptySegments(computePath(getPath(request)))) ?? []
+  if (inPath === undefined || inPath === projectId) return
   throw new Failure('invalid', 'Malformed request URL: its project is not the one of the token.')
 }
 

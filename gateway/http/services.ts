@@ -27,6 +27,7 @@ export const SERVICES: Readonly<Record<DocumentName, ServiceApi>> = {
     hasMicroversions: true,
   },
   network: { name: 'network', prefix: '/networking', faults: 'neutron', hasMicroversions: false },
+  volume: { name: 'volume', prefix: '/volume', faults: 'cinder', hasMicroversions: true },
 }
 
 /** The service whose clients call a path, whether it has the path or not; identity has the root of the port. */

@@ -82,6 +82,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     network: { ...network, agent_id: cloud.hosts[0]?.id ?? '' },
     placement,
     federation,
+    volume: { alias: 'os-availability-zone' },
   }
   const numbers = await numbersOf(cloud.as('admin'))
   return (service, parameter, version) => {

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { serviceAt } from '#gateway/http/services.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Method } from '#openapi/projection/operation.ts'
 import { checkAnswer } from './check-answer.ts'
@@ -10,7 +11,7 @@ export interface Account {
 }
 
 export interface CallOptions {
-  /** The microversion of Placement on its paths, otherwise of Compute; the oldest by default. */
+  /** The microversion of Placement or Block Storage on their paths, otherwise of Compute; the oldest by default. */
   readonly version?: Microversion
   readonly headers?: Readonly<Record<string, string>>
   /** Ask this gateway, by its place; else each in turn. */
@@ -109,7 +110,8 @@ export class ApiClient implements AsyncDisposable {
     options: CallOptions,
   ): Promise<Answer<Body>> {
     const version = options.version ?? '2.1'
-    const service = path.startsWith('/placement') ? 'placement' : 'compute'
+    const { name } = serviceAt(path)
+    const service = name === 'placement' || name === 'volume' ? name : 'compute'
     const payload = options.raw ?? (body === undefined ? null : JSON.stringify(body))
     const response = await request(this.#endpoint(options.gateway) + path, {
       dispatcher: this.#agent,
