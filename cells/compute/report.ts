@@ -4,6 +4,7 @@ import { capabilitiesOf, type HostInventory, type InstanceReport } from '#driver
 import type { HostReport } from '#openapi/wire/host.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
+import { reachedStores } from './volumes/stores.ts'
 
 const BACKEND_TIMEOUT_MS = 20_000
 
@@ -13,7 +14,7 @@ const BACKEND_TIMEOUT_MS = 20_000
  */
 export async function hostReport(compute: Compute, after = ''): Promise<HostReport> {
   const { host, driver, fence, startedAt, reportedGuestsMax } = compute
-  const seen = await readBackend(compute)
+  const [seen, stores] = await Promise.all([readBackend(compute), reachedStores(compute)])
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
   compute.lastReport = { down: seen.down, guests: seen.instances }
   const guests = seen.instances
@@ -28,6 +29,7 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     capabilities: [...capabilitiesOf(driver), ...networkCapability(driver)],
     down: seen.down,
     inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host),
+    ...(stores && { stores }),
     instances: guests
       .slice(0, reportedGuestsMax)
       .map(({ id, powerState, endedWithHost = false, fault }) => ({

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, newId, type VolumeId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { createFakeDriver } from '#drivers/fake/driver.ts'
+import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import type { Compute } from './compute.ts'
 import { Fence } from './fence.ts'
@@ -20,7 +20,11 @@ const WAIT_MS = 30_000
 
 /** A compute whose backend is gone, and a bus that stores all messages and refuses the first one. */
 async function withSilentBackend(
-  work: (reporter: Reporter, sent: { alive: unknown[]; report: unknown[] }) => Promise<void>,
+  work: (
+    reporter: Reporter,
+    sent: { alive: unknown[]; report: unknown[] },
+    driver: FakeDriver,
+  ) => Promise<void>,
 ): Promise<void> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
   const gone = () => Promise.reject(new Failure('unavailable', 'no backend'))
@@ -67,7 +71,7 @@ async function withSilentBackend(
   }
   try {
     await using reporter = new Reporter(compute, nats, systemClock)
-    await work(reporter, sent)
+    await work(reporter, sent, driver)
   } finally {
     await driver[Symbol.asyncDispose]()
     await rm(stateDirectory, { recursive: true })
@@ -90,4 +94,20 @@ test('a host whose backend is gone does not call itself well while it makes itse
 test('a word the bus refuses does not end the reporter', () =>
   withSilentBackend(async (_reporter, { alive }) => {
     await waitFor('two signs of life', () => alive.length >= 2, WAIT_MS)
+  }))
+
+test('a change of the room in a store alone is no news, and a store that goes is', () =>
+  withSilentBackend(async (reporter, { report }, driver) => {
+    await waitFor('a report', () => report.length > 0, WAIT_MS)
+    const signal = AbortSignal.timeout(WAIT_MS)
+    const [store] = await driver.volumes!.stores(signal)
+    const volume = { store: store!.id, id: newId<VolumeId>(), bytes: 1024 ** 3 }
+
+    await driver.volumes!.create(volume, signal)
+    await reporter.report()
+    expect(report).toHaveLength(1)
+
+    driver.faults.set([{ method: 'stores', effect: { do: 'fail', kind: 'unavailable' } }])
+    await reporter.report()
+    expect(report).toMatchObject([{ stores: [{ id: store!.id }] }, { stores: [] }])
   }))

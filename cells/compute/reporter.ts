@@ -24,7 +24,8 @@ export class Reporter implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #loops: Promise<unknown>
   readonly #watch: AsyncDisposable
-  #sent: HostReport | undefined
+  /** Without what is no news. */
+  #sent: object | undefined
   #sentAt = Number.NEGATIVE_INFINITY
   /** Why the backend cannot be used, as last seen. */
   #down: string | null = null
@@ -48,9 +49,9 @@ export class Reporter implements AsyncDisposable {
     const report = await hostReport(this.#compute)
     this.#down = report.down
     const isDue = this.#clock.elapsed() - this.#sentAt >= REPORT_EVERY_MS
-    if (!isDue && isDeepStrictEqual(report, this.#sent)) return
+    if (!isDue && isDeepStrictEqual(withoutFreeBytes(report), this.#sent)) return
     this.#publish('report', report)
-    this.#sent = report
+    this.#sent = withoutFreeBytes(report)
     this.#sentAt = this.#clock.elapsed()
   }
 
@@ -87,4 +88,9 @@ export class Reporter implements AsyncDisposable {
       await this.#clock.sleep(untilTick(this.#clock, everyMs), this.#stop.signal).catch(() => {})
     }
   }
+}
+
+/** The room in stores changes all the time: it is worth a message only once a minute. */
+function withoutFreeBytes({ stores, ...report }: HostReport): object {
+  return { ...report, stores: stores?.map(({ freeBytes: _free, ...store }) => store) }
 }

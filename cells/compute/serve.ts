@@ -24,6 +24,15 @@ import { route } from './guests/route.ts'
 import { spawn } from './guests/spawn.ts'
 import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport, uptime } from './report.ts'
+import { attachVolume, detachVolume } from './volumes/attachments.ts'
+import { listVolumes } from './volumes/stores.ts'
+import {
+  createVolume,
+  destroyVolume,
+  destroyVolumeSnapshot,
+  extendVolume,
+  snapshotVolume,
+} from './volumes/volume-work.ts'
 
 type Handlers = {
   readonly [O in HostOperation]: (
@@ -42,6 +51,14 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     route: (ask) => route(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
+    'volume-create': (ask) => createVolume(compute, ask),
+    'volume-destroy': (ask) => destroyVolume(compute, ask),
+    'volume-extend': (ask) => extendVolume(compute, ask),
+    'volume-snapshot': (ask) => snapshotVolume(compute, ask),
+    'volume-destroy-snapshot': (ask) => destroyVolumeSnapshot(compute, ask),
+    'volume-list': (ask) => listVolumes(compute, ask),
+    'volume-attach': (ask) => attachVolume(compute, ask),
+    'volume-detach': (ask) => detachVolume(compute, ask),
     'move-files': (ask) => listMoveFiles(compute, ask),
     'move-read': (ask) => readMoveFile(compute, ask),
     'move-write': (ask) => writeMoveFile(compute, ask),

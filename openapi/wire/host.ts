@@ -8,6 +8,16 @@ import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
 import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+import {
+  VolumeCreate,
+  VolumeDestroy,
+  VolumeExtend,
+  VolumeList,
+  VolumeListAnswer,
+  VolumeSnapshot,
+  WireAttachment,
+  WireStore,
+} from './volume.ts'
 
 /** A network outside to which the backend routes; `cidrs` empty: its subnets are not shown. */
 const ExternalNetwork = Type.Object({
@@ -140,6 +150,8 @@ export const HostReport = Type.Object({
   down: Nullable(Type.String()),
   /** As last known while the backend is down; null when it was never seen. */
   inventory: Nullable(Inventory),
+  /** The stores of volumes that it reaches now; absent: none, or the host is of a release that did not say. */
+  stores: Type.Optional(Type.Array(WireStore)),
   /** By id. */
   instances: Type.Array(ReportedGuest),
   /** True: there are more than one message names, and those after the last one have to be asked for. */
@@ -179,6 +191,8 @@ export const HostAnswer = Type.Union([
     told: Type.Optional(Type.String()),
     /** Of a spawn; absent: its NICs have the MAC addresses they were to have. */
     machineNics: Type.Optional(Type.Array(MachineNic)),
+    /** Of a volume that was attached: the name that the guest most likely gives it, such as `/dev/vdb`. */
+    device: Type.Optional(Type.String()),
   }),
   Type.Object({
     state: Type.Literal('failed'),
@@ -242,6 +256,20 @@ export const HOST_OPERATIONS = {
       detach: Type.Optional(Nic),
     }),
     answer: Type.Object({}),
+  },
+  'volume-create': { ask: VolumeCreate, answer: HostAnswer },
+  'volume-destroy': { ask: VolumeDestroy, answer: HostAnswer },
+  'volume-extend': { ask: VolumeExtend, answer: HostAnswer },
+  'volume-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
+  'volume-destroy-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
+  'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
+  'volume-attach': {
+    ask: Type.Object({ operation: OperationRef, attachment: WireAttachment }),
+    answer: HostAnswer,
+  },
+  'volume-detach': {
+    ask: Type.Object({ operation: OperationRef, attachmentId: Uuid }),
+    answer: HostAnswer,
   },
   'move-files': {
     ask: Type.Object({ serverId: Uuid }),

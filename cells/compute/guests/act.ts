@@ -62,7 +62,7 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     )
   }
   const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary
-  const job = { operation: operation.id as OperationId, instance: id, rank, run }
+  const job = { operation: operation.id as OperationId, subject: id, rank, run }
   // An act that was done, and whose guest was destroyed since, is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }

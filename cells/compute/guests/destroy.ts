@@ -27,6 +27,6 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
       log.child({ server_id: id }),
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.last, run }
+  const job = { operation: operation.id as OperationId, subject: id, rank: RANKS.last, run }
   return workQueue.ask(job, answerWithinMs)
 }

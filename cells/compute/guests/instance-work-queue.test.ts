@@ -15,8 +15,8 @@ const DONE: HostAnswer = { state: 'done', powerState: 1 }
 const LONG_MS = 5_000
 
 function job(run: Job['run'], more: Partial<Job> = {}): Job {
-  const instance = newId<InstanceId>()
-  return { operation: newId<OperationId>(), instance, rank: RANKS.ordinary, run, ...more }
+  const subject = newId<InstanceId>()
+  return { operation: newId<OperationId>(), subject, rank: RANKS.ordinary, run, ...more }
 }
 
 /** A bench whose memory is in a file of its own, or in the one of a bench before. */
@@ -124,7 +124,7 @@ test('ask() runs an operation again after its outcome was unknown', async () => 
 
 test('jobs of one instance run one after the other', async () => {
   await using bench = await openBench()
-  const instance = newId<InstanceId>()
+  const subject = newId<InstanceId>()
   const { opened, open } = gate()
   const order: string[] = []
   const first = bench.ask(
@@ -134,7 +134,7 @@ test('jobs of one instance run one after the other', async () => {
         order.push('first')
         return DONE
       },
-      { instance },
+      { subject },
     ),
     LONG_MS,
   )
@@ -144,7 +144,7 @@ test('jobs of one instance run one after the other', async () => {
         order.push('second')
         return DONE
       },
-      { instance },
+      { subject },
     ),
     LONG_MS,
   )
@@ -156,13 +156,13 @@ test('jobs of one instance run one after the other', async () => {
 
 test('a job pre-empted before it began never runs', async () => {
   await using bench = await openBench()
-  const instance = newId<InstanceId>()
+  const subject = newId<InstanceId>()
   const never = bench.ask(
-    job(() => Promise.reject(new Error('it ran')), { instance }),
+    job(() => Promise.reject(new Error('it ran')), { subject }),
     LONG_MS,
   )
   const destroying = bench.ask(
-    job(async () => DONE, { instance, rank: RANKS.last }),
+    job(async () => DONE, { subject, rank: RANKS.last }),
     LONG_MS,
   )
 
@@ -172,7 +172,7 @@ test('a job pre-empted before it began never runs', async () => {
 
 test('a pre-empting job aborts the one under way and runs after it has ended', async () => {
   await using bench = await openBench()
-  const instance = newId<InstanceId>()
+  const subject = newId<InstanceId>()
   const order: string[] = []
   const { opened: started, open: starting } = gate()
   const spawning = bench.ask(
@@ -185,7 +185,7 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
             reject(new Failure('unavailable', 'cut short'))
           })
         }),
-      { instance },
+      { subject },
     ),
     LONG_MS,
   )
@@ -197,7 +197,7 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
         order.push('destroyed')
         return DONE
       },
-      { instance, rank: RANKS.last },
+      { subject, rank: RANKS.last },
     ),
     LONG_MS,
   )
@@ -209,17 +209,17 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
 
 test('a pre-empting job ends all that were asked before it, also the one another waits for', async () => {
   await using bench = await openBench()
-  const instance = newId<InstanceId>()
+  const subject = newId<InstanceId>()
   const { opened: started, open: starting } = gate()
-  const spawning = bench.ask(job(untilAborted(starting), { instance }), LONG_MS)
+  const spawning = bench.ask(job(untilAborted(starting), { subject }), LONG_MS)
   const waiting = bench.ask(
-    job(async () => DONE, { instance }),
+    job(async () => DONE, { subject }),
     LONG_MS,
   )
   const both = Promise.allSettled([spawning, waiting])
   await started
 
-  const destroying = job(async () => DONE, { instance, rank: RANKS.last })
+  const destroying = job(async () => DONE, { subject, rank: RANKS.last })
 
   expect(await bench.ask(destroying, LONG_MS)).toEqual(DONE)
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -227,7 +227,7 @@ test('a pre-empting job ends all that were asked before it, also the one another
 
 test('a pre-empting job lets another one finish', async () => {
   await using bench = await openBench()
-  const instance = newId<InstanceId>()
+  const subject = newId<InstanceId>()
   const { opened, open } = gate()
   const first = bench.ask(
     job(
@@ -236,12 +236,12 @@ test('a pre-empting job lets another one finish', async () => {
         signal.throwIfAborted()
         return DONE
       },
-      { instance, rank: RANKS.last },
+      { subject, rank: RANKS.last },
     ),
     LONG_MS,
   )
   const second = bench.ask(
-    job(async () => DONE, { instance, rank: RANKS.last }),
+    job(async () => DONE, { subject, rank: RANKS.last }),
     LONG_MS,
   )
   open()

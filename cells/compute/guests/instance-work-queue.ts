@@ -1,20 +1,20 @@
 import { type Clock, WOKEN } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
-import type { InstanceId, OperationId } from '#common/ids.ts'
+import type { InstanceId, OperationId, VolumeId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationMemory } from './operation-memory.ts'
 
-/** One piece of work on one instance. It settles with an answer, or throws when its outcome is unknown. */
+/** One piece of work on one instance, or on one volume. It settles with an answer, or throws when its outcome is unknown. */
 export interface Job {
   readonly operation: OperationId
-  readonly instance: InstanceId
+  readonly subject: InstanceId | VolumeId
   /** It does not wait for what has a lower rank: it ends that. */
   readonly rank: Rank
   readonly run: (signal: AbortSignal) => Promise<HostAnswer>
 }
 
-/** `takingOver`: work that leaves the guest in one state and may interrupt other work. `last`: destroys the guest. */
+/** `takingOver`: work that leaves the guest in one state and may interrupt other work. `last`: destroys the guest or volume. */
 export const RANKS = { ordinary: 0, takingOver: 1, last: 2 } as const
 export type Rank = (typeof RANKS)[keyof typeof RANKS]
 
@@ -25,7 +25,7 @@ interface Running {
 }
 
 /**
- * Runs jobs one after the other per instance, and each operation once: asking again joins the running job, or gets
+ * Runs jobs one after the other per instance and per volume, and each operation once: asking again joins the running job, or gets
  * the answer it gave, which the memory has. A job whose outcome is unknown is not remembered: asking again runs it again.
  */
 export class InstanceWorkQueue implements AsyncDisposable {
@@ -34,8 +34,8 @@ export class InstanceWorkQueue implements AsyncDisposable {
   readonly #log: Logger
   /** Those that have not ended. */
   readonly #byOperation = new Map<OperationId, Running>()
-  /** The unfinished work of each instance, in order. */
-  readonly #queues = new Map<InstanceId, Running[]>()
+  /** The unfinished work on each, in order. */
+  readonly #queues = new Map<Job['subject'], Running[]>()
   readonly #stop = new AbortController()
 
   constructor(clock: Clock, memory: OperationMemory, log: Logger) {
@@ -57,7 +57,7 @@ export class InstanceWorkQueue implements AsyncDisposable {
     return Promise.race([running.answer, working]).finally(() => waiting.abort(WOKEN))
   }
 
-  /** How many jobs run, and how many wait for another job on their instance. */
+  /** How many jobs run, and how many wait for another job on their instance or volume. */
   get depth(): { readonly running: number; readonly waiting: number } {
     const running = this.#queues.size
     return { running, waiting: this.#byOperation.size - running }
@@ -69,7 +69,7 @@ export class InstanceWorkQueue implements AsyncDisposable {
   }
 
   #begin(job: Job): Running {
-    const queue = this.#queues.get(job.instance) ?? []
+    const queue = this.#queues.get(job.subject) ?? []
     const before = queue.at(-1)
     for (const running of queue) if (running.rank < job.rank) running.abort.abort()
     const abort = new AbortController()
@@ -86,7 +86,7 @@ export class InstanceWorkQueue implements AsyncDisposable {
     const running: Running = { answer, abort, rank: job.rank }
     this.#byOperation.set(job.operation, running)
     queue.push(running)
-    this.#queues.set(job.instance, queue)
+    this.#queues.set(job.subject, queue)
     void answer.catch(() => {}).finally(() => this.#leave(job, queue))
     return running
   }
@@ -102,9 +102,9 @@ export class InstanceWorkQueue implements AsyncDisposable {
   }
 
   /** The first has ended: they run in the order of the queue. */
-  #leave({ instance, operation }: Job, queue: Running[]): void {
+  #leave({ subject, operation }: Job, queue: Running[]): void {
     queue.shift()
-    if (queue.length === 0) this.#queues.delete(instance)
+    if (queue.length === 0) this.#queues.delete(subject)
     this.#byOperation.delete(operation)
   }
 }

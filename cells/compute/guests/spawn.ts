@@ -32,7 +32,7 @@ export async function spawn(
       log.child({ server_id: id }),
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }
+  const job = { operation: operation.id as OperationId, subject: id, rank: RANKS.ordinary, run }
   // A build that was done, and whose guest was destroyed since, is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }

@@ -17,7 +17,9 @@ export function configDriveFiles(
   for (const [index, { contents }] of (build.files ?? []).entries())
     files[`openstack${contentPath(index)}`] = Buffer.from(contents, 'base64')
   for (const folder of FOLDERS)
-    for (const [name, content] of Object.entries(openstackFiles(id, build, ofDrive(build))))
+    for (const [name, content] of Object.entries(
+      openstackFiles(id, build, { ofDrive: ofDrive(build) }),
+    ))
       files[`openstack/${folder}/${name}`] = content
   const ec2Build = { ...build, imageId: build.image.id }
   const ec2 = ec2Metadata(id, ec2Build, { securityGroups: [], publicIpv4: null })

@@ -39,13 +39,13 @@ export function isPasswordPath(path: string): boolean {
 }
 
 function openstackAt(
-  { id, build, password }: GuestRecord,
+  { id, build, password, disks }: GuestRecord,
   [version, name, ...rest]: readonly string[],
 ): Uint8Array | string | undefined {
   if (version === undefined) return OPENSTACK_VERSIONS.join('\n')
   if (!OPENSTACK_VERSIONS.includes(version) || rest.length > 0) return undefined
   const files: Readonly<Record<string, Uint8Array | string>> = {
-    ...openstackFiles(id, build),
+    ...openstackFiles(id, build, { disks }),
     [PASSWORD]: password ?? '',
   }
   if (name === undefined) return Object.keys(files).join('\n')

@@ -284,3 +284,23 @@ test('an address has a share of connections, and others are served beside it', a
   expect((await ask(blue, SECOND, '/latest/meta-data/hostname')).status).toBe(200)
   for (const socket of open) socket.destroy()
 })
+
+test('a guest finds a volume by its tag while it has it, also after a restart', async () => {
+  const network = newId<NetworkId>()
+  const id = await guest(network, '127.0.0.1', 'web')
+  const attachment = { id: newId<string>(), store: 'store', volumeId: newId<string>(), tag: 'data' }
+  const how = { isReadOnly: false, isShared: false }
+  const devices = async () => {
+    const { text } = await ask(network, '127.0.0.1', '/openstack/latest/meta_data.json')
+    return (JSON.parse(text) as { readonly devices: readonly unknown[] }).devices
+  }
+
+  await store.attachVolume(id, { ...attachment, ...how })
+  const again = await MetadataStore.open(folder)
+  expect(again.guests()).toEqual(store.guests())
+
+  const disk = { type: 'disk', serial: attachment.volumeId, tags: ['data'] }
+  expect(await devices()).toMatchObject([disk])
+  await store.detachVolume(id, attachment.id)
+  expect(await devices()).toEqual([])
+})

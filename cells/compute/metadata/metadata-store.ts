@@ -8,6 +8,8 @@ import { KeyedLock } from '#drivers/keyed-lock.ts'
 import { storageFailure } from '#drivers/storage-failure.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { GuestLabels, ServerLabels } from '#openapi/wire/labels.ts'
+import type { WireAttachment } from '#openapi/wire/volume.ts'
+import type { TaggedDisk } from './openstack-files.ts'
 
 /** What is kept of a build: no secret that only a config drive has, and no right to read an image. */
 export type GuestBuild = Omit<InstanceBuild, 'adminPassword' | 'files' | 'image' | 'remarks'> & {
@@ -23,6 +25,8 @@ export interface GuestRecord {
   readonly labels: GuestLabels
   /** What the guest published, encrypted with its owner's key; null: nothing, or it was cleared. */
   readonly password: string | null
+  /** Its volumes with tags; absent: none. */
+  readonly disks?: readonly TaggedDisk[]
 }
 
 const NO_LABELS: GuestLabels = { securityGroups: [], publicIpv4: null, passwordClears: 0 }
@@ -110,6 +114,21 @@ export class MetadataStore {
     return this.#changeNics(id, (nics) => nics.filter((nic) => nic.portId !== portId))
   }
 
+  /** Afterwards the guest finds the volume by its tag, if it has one. */
+  attachVolume(id: InstanceId, { id: attachmentId, volumeId, tag }: WireAttachment): Promise<void> {
+    return this.#changeDisks(id, (disks) => [
+      ...disks.filter((disk) => disk.attachmentId !== attachmentId),
+      ...(tag === undefined ? [] : [{ attachmentId, serial: volumeId, tag }]),
+    ])
+  }
+
+  /** Afterwards the guest is not told of the volume. */
+  detachVolume(id: InstanceId, attachmentId: string): Promise<void> {
+    return this.#changeDisks(id, (disks) =>
+      disks.filter((disk) => disk.attachmentId !== attachmentId),
+    )
+  }
+
   /** Afterwards a guest that is here is shown with these labels, and without a password that was cleared since. */
   label({ serverId, name, hostname, metadata, guest }: ServerLabels): Promise<void> {
     return this.#change(serverId as InstanceId, (before) => {
@@ -165,6 +184,16 @@ export class MetadataStore {
     return this.#change(id, (before) => {
       if (before === undefined) return undefined
       return { ...before, build: { ...before.build, nics: [...change(before.build.nics)] } }
+    })
+  }
+
+  #changeDisks(
+    id: InstanceId,
+    change: (disks: readonly TaggedDisk[]) => readonly TaggedDisk[],
+  ): Promise<void> {
+    return this.#change(id, (before) => {
+      if (before === undefined) return undefined
+      return { ...before, disks: change(before.disks ?? []) }
     })
   }
 

@@ -22,14 +22,28 @@ export type MetadataBuild = Pick<
   | 'zone'
 >
 
+/** A volume that the guest finds by a tag. */
+export interface TaggedDisk {
+  readonly attachmentId: string
+  /** The disk's serial number: the volume's id, of which a guest may see only the first 20 characters. */
+  readonly serial: string
+  readonly tag: string
+}
+
+interface FurtherData {
+  readonly ofDrive?: object
+  /** Absent: none. */
+  readonly disks?: readonly TaggedDisk[] | undefined
+}
+
 /** The files of one version in OpenStack's format, by name (nova: user/metadata). */
 export function openstackFiles(
   id: InstanceId,
   build: MetadataBuild,
-  ofDrive: object = {},
+  { ofDrive = {}, disks = [] }: FurtherData = {},
 ): Readonly<Record<string, Uint8Array>> {
   return {
-    'meta_data.json': json({ ...metaData(id, build), ...ofDrive }),
+    'meta_data.json': json({ ...metaData(id, build, disks), ...ofDrive }),
     'network_data.json': json(networkData(build.nics)),
     'vendor_data.json': json({}),
     'vendor_data2.json': json({}),
@@ -42,7 +56,7 @@ export function fullHostname({ hostname }: Pick<InstanceBuild, 'hostname'>): str
   return hostname.includes('.') ? hostname : `${hostname}.${DOMAIN}`
 }
 
-function metaData(id: InstanceId, build: MetadataBuild): object {
+function metaData(id: InstanceId, build: MetadataBuild, disks: readonly TaggedDisk[]): object {
   const { keypair } = build
   return {
     uuid: id,
@@ -59,7 +73,7 @@ function metaData(id: InstanceId, build: MetadataBuild): object {
           keys: [{ name: keypair.name, type: keypair.type, data: keypair.publicKey }],
         }),
     random_seed: randomBytes(SEED_BYTES).toString('base64'),
-    devices: build.nics.flatMap(taggedDevice),
+    devices: [...build.nics.flatMap(taggedDevice), ...disks.map(diskDevice)],
   }
 }
 
@@ -67,6 +81,10 @@ function metaData(id: InstanceId, build: MetadataBuild): object {
 function taggedDevice({ tag, macAddress }: InstanceBuild['nics'][number]): readonly object[] {
   if (tag === undefined) return []
   return [{ type: 'nic', bus: 'none', address: 'none', mac: macAddress, tags: [tag] }]
+}
+
+function diskDevice({ serial, tag }: TaggedDisk): object {
+  return { type: 'disk', bus: 'none', address: 'none', serial, tags: [tag] }
 }
 
 function json(value: object): Uint8Array {

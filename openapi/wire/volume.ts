@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox'
+import { ImageFile } from './instance.ts'
+import { Uuid } from './scalars.ts'
+
+/** Found in the storage engine; the same on every host that reaches the store. */
+const StoreId = Type.String({ minLength: 1, maxLength: 255 })
+const Bytes = Type.Integer({ minimum: 0 })
+
+/** A store as its host sees it. */
+export const WireStore = Type.Object({
+  id: StoreId,
+  name: Type.String(),
+  /** Such as `dir`, `rbd`, `fake`. */
+  engine: Type.String(),
+  totalBytes: Bytes,
+  freeBytes: Bytes,
+  /** Other hosts may reach it, too. */
+  isShared: Type.Boolean(),
+  /** A volume may be attached to several servers at a time. */
+  multiattach: Type.Boolean(),
+})
+export type WireStore = Static<typeof WireStore>
+
+/** Names the work and the volume it is about; what a host remembers the outcome by. A new try is a new operation. */
+export const VolumeOperationRef = Type.Object({ id: Uuid, store: StoreId, volumeId: Uuid })
+export type VolumeOperationRef = Static<typeof VolumeOperationRef>
+
+export const VolumeSource = Type.Union([
+  Type.Object({ image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String() }) }),
+  /** Its content of now, or of a snapshot. */
+  Type.Object({ volumeId: Uuid, snapshotId: Type.Optional(Uuid) }),
+])
+export type VolumeSource = Static<typeof VolumeSource>
+
+export const VolumeCreate = Type.Object({
+  operation: VolumeOperationRef,
+  bytes: Bytes,
+  /** The content to begin with; absent: zeros. */
+  from: Type.Optional(VolumeSource),
+})
+export const VolumeDestroy = Type.Object({ operation: VolumeOperationRef })
+export const VolumeExtend = Type.Object({ operation: VolumeOperationRef, bytes: Bytes })
+export const VolumeSnapshot = Type.Object({ operation: VolumeOperationRef, snapshotId: Uuid })
+
+/** Those of one store. `after`: only volumes whose ids come after it. */
+export const VolumeList = Type.Object({ store: StoreId, after: Type.Optional(Uuid) })
+export const VolumeListAnswer = Type.Object({
+  /** By id. */
+  volumes: Type.Array(Type.Object({ id: Uuid, bytes: Bytes, snapshots: Type.Array(Uuid) })),
+  /** True: those after the last one have to be asked for. */
+  hasMore: Type.Optional(Type.Boolean()),
+})
+
+/** How a server has a volume. */
+export const WireAttachment = Type.Object({
+  id: Uuid,
+  store: StoreId,
+  volumeId: Uuid,
+  isReadOnly: Type.Boolean(),
+  /** Other servers may have it at the same time. */
+  isShared: Type.Boolean(),
+  /** By which the guest finds it in its metadata; absent: none. */
+  tag: Type.Optional(Type.String()),
+})
+export type WireAttachment = Static<typeof WireAttachment>
