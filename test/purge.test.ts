@@ -30,6 +30,8 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   aggregate_hosts: 'its aggregate',
   own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
+  volume_type_access: 'its volume type',
+  default_volume_types: 'its volume type',
   network_segments: 'its network',
   cell_tunnels: 'its cells',
   rbac_policies: 'its network',
@@ -87,6 +89,9 @@ const KEPT: Readonly<Record<string, string>> = {
   quota_classes: BY_OPERATORS,
   quota_usages: 'a few rows per project or user',
   network_quotas: 'a few rows per project',
+  volume_types: BY_OPERATORS,
+  volume_quotas: 'a few rows per project and volume type',
+  volume_quota_classes: BY_OPERATORS,
   // The lease of an upload is a column; an upload that died makes its image queued again.
   images: BY_USERS,
   networks: BY_USERS,

@@ -19,6 +19,7 @@ import {
 } from '../db/purges.ts'
 import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
+import { purgeMessages } from '../db/volume-messages.ts'
 import { purgeDeadLetters } from '../db/webhook-dead-letters.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
@@ -71,6 +72,7 @@ export async function purge(
     join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),
     image_tasks: (rows) => purgeTasks(db, before(0), rows),
+    volume_messages: (rows) => purgeMessages(db, before(0), rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),
   }
   const gone: Record<string, number> = {}
