@@ -56,9 +56,16 @@ export async function copyWhole(from: string, to: string, signal: AbortSignal): 
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 
-/** Afterwards `to` holds, byte by byte, the disk that the qcow2 file `from` shows. */
-export async function writeRaw(from: string, to: string, signal: AbortSignal): Promise<void> {
-  const args = ['convert', '-q', '-f', 'qcow2', '-O', 'raw', from, to]
+/**
+ * Afterwards `to` holds, byte by byte, the disk in the file `from`, without room for what is empty. QEMU refuses a file
+ * that a guest may write meanwhile.
+ */
+export async function copyToRaw(
+  from: { readonly path: string; readonly format: ImageFormat },
+  to: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = ['convert', '-q', '-f', from.format, '-O', 'raw', from.path, to]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 

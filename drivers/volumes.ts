@@ -10,30 +10,35 @@ export interface Volumes {
   stores(signal: AbortSignal): Promise<readonly StoreReport[]>
   /**
    * Afterwards the volume is in its store, whole and of at least that size; a half of one is made again. Throws
-   * `no-capacity` when the store has no room, `not-found` for a source there is not; a failure leaves no part behind.
+   * `no-capacity` when the store has no room, `not-found` for a source there is not, `conflict` for a source that a guest
+   * of another host may write; a failure leaves no part behind.
    */
   create(spec: VolumeSpec, signal: AbortSignal): Promise<void>
   /** Afterwards nothing of the volume is left. Throws `conflict` while a guest has it open, or it has snapshots. */
   destroy(volume: VolumeRef, signal: AbortSignal): Promise<void>
-  /** Every volume of the store with this cell's stamp, without those that are only half made. Throws `not-found` for a store. */
+  /** Every volume of the store with this cell's stamp that is whole. Throws `not-found` for a store that is not here. */
   list(store: string, signal: AbortSignal): Promise<readonly VolumeReport[]>
   /**
    * Afterwards the volume has at least that size, and the guests of this host that have it see that. A smaller size
    * changes nothing. Throws `no-capacity`.
    */
   extend(volume: VolumeRef, bytes: number, signal: AbortSignal): Promise<void>
-  /** Afterwards the snapshot holds the volume's content of one moment, also of a volume that a guest of this host uses. */
+  /**
+   * Afterwards the snapshot holds the volume's content of one moment, also of a volume that a guest of this host uses.
+   * Throws `conflict` while a guest of another host may write it, or guests share it.
+   */
   snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /** Afterwards the snapshot is gone; volumes that were made from it keep their content. */
   destroySnapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the instance has the volume, now and at every start. Returns the name that the guest most likely gives
-   * it, such as `/dev/vdb`. Throws `conflict` when another guest has it open and not both share it.
+   * it, such as `/dev/vdb`. Throws `conflict` when another guest has it open and not both share it, and for a suspended
+   * instance.
    */
   attach(id: InstanceId, attachment: AttachmentSpec, signal: AbortSignal): Promise<string>
   /**
    * Afterwards the instance does not have the volume, neither now nor at its next start. Throws `conflict` when the
-   * guest does not release it in time: it has it still, and a repeat continues.
+   * guest does not release it in time: it has it still, and a repeat continues; and for a suspended instance.
    */
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
 }

@@ -44,7 +44,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       await refuseOtherStore(folder, attachment.store)
       let device = ''
       await host.change('attachVolume', id, signal, () => {
-        const guest = guests.get(id)
+        const guest = unsuspended(guests.get(id))
         const { attachmentId, isShared } = attachment
         const known = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
         device = known?.device ?? freeDevice(guest)
@@ -59,11 +59,18 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         const guest = guests.get(id)
         const found = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
         if (found === undefined) return
+        unsuspended(guest)
         folder.close(found.id, attachmentId)
         const left = volumesOf(guest).filter((each) => each !== found)
         rewire(host, guest, left, 'detached')
       }),
   }
+}
+
+/** Throws `conflict` for a guest whose memory is kept, which knows its disks. */
+function unsuspended(guest: FakeGuest): FakeGuest {
+  if (guest.isSuspended !== true) return guest
+  throw new Failure('conflict', 'The volumes of a suspended instance cannot be changed.')
 }
 
 /** Afterwards a guest that goes has none of its volumes open. */

@@ -43,6 +43,10 @@ import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { defaultPeerUri, parseLibvirtUri, parsePeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
+import { diskCalls } from './volumes/disk-calls.ts'
+import { poolCalls } from './volumes/pool-calls.ts'
+import { Pools } from './volumes/pools.ts'
+import { libvirtVolumes } from './volumes/volumes.ts'
 import { watch } from './watch.ts'
 
 /** The probe ends by itself long before. */
@@ -64,6 +68,8 @@ export interface LibvirtSettings extends OvnHostSettings {
   readonly liveUri?: string | undefined
   /** A folder, the same on all of them, in which this and other hosts have their state directories. */
   readonly sharedFolder?: string | undefined
+  /** Storage pools with volumes, by name; none: a pool of the host's own. */
+  readonly volumePools?: readonly string[] | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
   /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
@@ -130,6 +136,7 @@ export async function createLibvirtDriver(
     move: libvirtMove(host),
     liveMove: libvirtLiveMove(host),
     imageCopies: host.images,
+    volumes: libvirtVolumes(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()
@@ -186,9 +193,17 @@ async function createHost(
     slowSession,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
+    disks: diskCalls(session, slowSession),
     networks: networksOf(environment, settings, slowSession, logger),
     images,
     locks: new InstanceLocks(),
+    pools: new Pools(
+      environment,
+      settings.volumePools ?? [],
+      poolCalls(session, slowSession),
+      logger,
+    ),
+    volumeLocks: new KeyedLock(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
     passthroughDevices: settings.pciDevices ?? [],
     placing: new KeyedLock(),

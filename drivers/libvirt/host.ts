@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { Failure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
+import type { InstanceId, VolumeId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
@@ -19,6 +19,8 @@ import type { CpuSettings } from './placement/cpu-settings.ts'
 import type { PassthroughDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
+import type { DiskCalls } from './volumes/disk-calls.ts'
+import type { Pools } from './volumes/pools.ts'
 
 /** The services that every operation of the libvirt driver uses; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
@@ -35,9 +37,13 @@ export interface LibvirtHost {
   readonly slowSession: LibvirtSession
   readonly domains: DomainCalls
   readonly devices: DeviceCalls
+  readonly disks: DiskCalls
   readonly networks: GuestNetworks
   readonly images: ImageCache
   readonly locks: InstanceLocks
+  readonly pools: Pools
+  /** Held while a volume is grown or removed, or a guest is about to get it. */
+  readonly volumeLocks: KeyedLock<VolumeId>
   readonly cpus: CpuSettings
   readonly passthroughDevices: readonly PassthroughDevices[]
   /** Held while CPUs, pages and devices are given to a guest. */

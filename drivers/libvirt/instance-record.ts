@@ -5,6 +5,7 @@ import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
 import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
 import type { GuestPlacement } from './placement/place-guest.ts'
+import type { AttachedVolume } from './volumes/volume-device.ts'
 
 /** The record of an instance: its networks and images, and the input of its domain. */
 export interface InstanceRecord {
@@ -14,6 +15,8 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** From before each is attached until after it is detached; absent: none. */
+  readonly volumes?: readonly AttachedVolume[]
   /** Its disks and devices are not of this host's making. */
   readonly isAdopted?: true
   /** Which of the host's CPUs and memory it has to itself; absent: none. */

@@ -48,7 +48,7 @@ export async function defineDomain(
   record: InstanceRecord,
   signal: AbortSignal,
 ): Promise<DomainRef> {
-  const { domain, nics, rescue } = record
+  const { domain, nics, rescue, volumes } = record
   const files = filesOf(host, id)
   const ownDrive = rescue?.hasConfigDrive === true ? files.rescue.configDrive : files.configDrive
   const configDrive = (await isThere(ownDrive)) ? ownDrive : undefined
@@ -65,7 +65,7 @@ export async function defineDomain(
     ? startOf(files, defaultLine)
     : startOf(files.rescue, rescue.commandLine))
   const plan = { ...guest, cpu, placement, sharedCpus, start }
-  const xml = domainXml({ ...plan, configDrive, rescue: rescue?.device })
+  const xml = domainXml({ ...plan, configDrive, volumes, rescue: rescue?.device })
   return host.domains.define(xml, signal)
 }
 

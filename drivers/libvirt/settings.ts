@@ -16,6 +16,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     networkNamespace: reader.optionalText('network_namespace'),
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
+    volumePools: reader.list('volume_pools'),
     probeKernel: reader.optionalText('probe_kernel'),
     cpuModel: reader.optionalText('cpu_model'),
     dedicatedCpus: cpuListIfSet(reader.optionalText('dedicated_cpus')),

@@ -40,7 +40,8 @@ async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Pro
   try {
     const isOff = OFF.has(powerStateOf(await host.domains.state(domain, signal)))
     if (isOff) await copyWhole(rootDisk, snapshot, signal)
-    else await backUp(host, domain, snapshot, signal)
+    else
+      await backUp(host, domain, { target: ROOT_TARGET, format: 'qcow2', path: snapshot }, signal)
     return {
       diskFormat: 'qcow2',
       sizeBytes: (await stat(snapshot)).size,
@@ -53,14 +54,22 @@ async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Pro
   }
 }
 
-async function backUp(
+interface Backup {
+  /** The name of the disk in the domain. */
+  readonly target: string
+  readonly format: 'qcow2' | 'raw'
+  readonly path: string
+}
+
+/** Afterwards the file has the content that a disk of the guest, which runs, had when this began. The caller holds the instance's lock. */
+export async function backUp(
   host: LibvirtHost,
   domain: DomainRef,
-  path: string,
+  backup: Backup,
   signal: AbortSignal,
 ): Promise<void> {
   const calls = backupCalls(host.session, host.slowSession)
-  await calls.begin(domain, backupXml(path), signal)
+  await calls.begin(domain, backupXml(backup), signal)
   try {
     while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
       await sleep(POLL_MS, undefined, { signal })
@@ -72,12 +81,12 @@ async function backUp(
     throw new Failure('internal', 'The disk could not be copied.')
 }
 
-/** The other disks are left out: an image holds one. */
-function backupXml(path: string): string {
+/** The other disks are left out. */
+function backupXml({ target, format, path }: Backup): string {
   const disk = element(
     'disk',
-    { name: ROOT_TARGET, backup: 'yes', type: 'file' },
-    element('driver', { type: 'qcow2' }),
+    { name: target, backup: 'yes', type: 'file' },
+    element('driver', { type: format }),
     element('target', { file: path }),
   )
   return renderXml(element('domainbackup', { mode: 'push' }, element('disks', {}, disk)))

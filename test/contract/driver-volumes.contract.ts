@@ -360,6 +360,19 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         expect(await volumes().attach(spec.id, wanted, signal())).toMatch(/^\/dev\/vd[b-z]$/)
       })
 
+      test('the volumes of a suspended guest stay as they are', async () => {
+        const [id, volume, other] = [await newGuest(), await newVolume(), await newVolume()]
+        const wanted = attachment(volume)
+        await volumes().attach(id, wanted, signal())
+
+        await driver.suspend!.suspend(id, signal())
+
+        await refused(volumes().attach(id, attachment(other), signal()), 'conflict')
+        await refused(volumes().detach(id, wanted.attachmentId, signal()), 'conflict')
+        await driver.suspend!.resume(id, signal())
+        await volumes().destroy(other, signal())
+      })
+
       test('a guest does not leave its host with a volume', async () => {
         const [id, volume] = [await newGuest(), await newVolume()]
         await volumes().attach(id, attachment(volume), signal())

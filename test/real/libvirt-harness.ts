@@ -29,6 +29,8 @@ export interface LibvirtHarness extends DriverHarness {
   readonly host: RunningLibvirtHost
   readonly images: TestImages
   readonly owner: Owner
+  /** The folder of the host and of its drivers' state. */
+  readonly directory: string
   /** Where the host's Open vSwitch has its files, if it has one. */
   readonly openvswitch: string
   openAs(owner: Owner, settings?: Partial<LibvirtSettings>, state?: string): Promise<Driver>
@@ -74,6 +76,7 @@ export async function startLibvirtHarness(
     host,
     images,
     owner,
+    directory,
     openvswitch,
     openAs,
     virsh,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Static } from 'typebox'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
 import type { HOST_OPERATIONS, HostAnswer } from '#openapi/wire/host.ts'
@@ -168,8 +168,7 @@ test('a list of many volumes comes in parts', async () => {
     bytes: GIB,
     snapshots: Array.from({ length: 3_000 }, () => newId<string>()),
   }))
-  const list = host.driver.volumes!.list
-  Object.assign(host.driver.volumes!, { list: async () => listed })
+  const list = vi.spyOn(host.driver.volumes!, 'list').mockResolvedValue(listed)
   try {
     const parts = []
     for (let after: string | undefined, hasMore: boolean | undefined = true; hasMore; ) {
@@ -180,6 +179,6 @@ test('a list of many volumes comes in parts', async () => {
     }
     expect(parts).toEqual(ids.map((id) => [id]))
   } finally {
-    Object.assign(host.driver.volumes!, { list })
+    list.mockRestore()
   }
 })

@@ -1,5 +1,6 @@
 import type { InstanceFiles } from '../instance-files.ts'
 import type { DomainSubject } from '../instance-record.ts'
+import { type AttachedVolume, targetsAfter, volumeDisk } from '../volumes/volume-device.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 import type { DiskLimits } from './disk-limits.ts'
 import type { GuestOptions } from './guest-options.ts'
@@ -11,6 +12,8 @@ export interface DiskPlan {
   readonly files: InstanceFiles
   /** The path of the drive the guest is shown. */
   readonly configDrive: string | undefined
+  /** Absent: none. */
+  readonly volumes?: readonly AttachedVolume[] | undefined
   /** The device from which it boots instead of its own first disk. */
   readonly rescue: RescueDevice | undefined
 }
@@ -31,6 +34,7 @@ export function diskElements({
   files,
   configDrive,
   rescue,
+  volumes = [],
 }: DiskPlan): XmlElement[] {
   const { ephemeralGb, swapMb } = subject.flavor
   const own = [files.rootDisk]
@@ -45,9 +49,12 @@ export function diskElements({
       limits,
     }),
   )
+  // A rescue may take one of the names.
+  const targets = targetsAfter(own.length + (rescue === undefined ? 0 : 1))
   return [
     ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
     ...ownDisks,
+    ...volumes.map((volume, index) => volumeDisk(volume, targets[index]!)),
     ...(configDrive === undefined ? [] : [cdrom(configDrive)]),
   ]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type AttachmentId, type CellId, type HostId, newId, type VolumeId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
 import { TestImages } from '../../testing/test-images.ts'
@@ -47,6 +47,39 @@ describe('domainXml()', () => {
     expect(textAt(tree, 'domain', 'name')).toBe(`weir-${spec.id}`)
     const rest = { ...elementsAt(tree, 'domain')[0], metadata: [] }
     expect(JSON.stringify(rest)).not.toContain('evil')
+  })
+
+  test('volumes are named after all own disks, and in rescue after its disk, too', () => {
+    const ids = [newId<VolumeId>(), newId<VolumeId>()]
+    const volumes = ids.map((id) => ({
+      ...{ id, store: 'store', attachmentId: newId<AttachmentId>(), path: `/pool/${id}` },
+      ...{ isReadOnly: false, isShared: false },
+    }))
+    const namesIn = (rescue?: Readonly<Record<string, string>>) => {
+      const device = rescue && rescueDevice(rescue)
+      const tree = treeOf(instanceSpec(image, { flavor }), { volumes, rescue: device })
+      const disks = elementsAt(tree, 'domain', 'devices', 'disk')
+      const names = disks.map((disk) => attributeAt(disk, 'dev', 'target'))
+      expect(new Set(names).size).toBe(names.length)
+      return ids.map((id) => names[disks.findIndex((disk) => textAt(disk, 'serial') === id)])
+    }
+
+    expect(namesIn()).toEqual(['vdd', 'vde'])
+    expect(namesIn({})).toEqual(['vde', 'vdf'])
+    expect(namesIn({ hw_rescue_bus: 'virtio' })).toEqual(['vde', 'vdf'])
+  })
+
+  test('a volume is read-only and shared as it is attached', () => {
+    const volume = {
+      ...{ id: newId<VolumeId>(), store: 'store', attachmentId: newId<AttachmentId>() },
+      ...{ path: '/pool/volume', isReadOnly: true, isShared: true },
+    }
+    const tree = treeOf(instanceSpec(image), { volumes: [volume] })
+    const disk = elementsAt(tree, 'domain', 'devices', 'disk').at(-1)!
+
+    expect(attributeAt(disk, 'file', 'source')).toBe('/pool/volume')
+    expect(attributeAt(disk, 'name', 'alias')).toBe(`ua-vol-${volume.attachmentId}`)
+    expect(Object.keys(disk)).toEqual(expect.arrayContaining(['readonly', 'shareable']))
   })
 
   test('every path lies in the instance folder', () => {

@@ -11,6 +11,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
+import { refuseVolumes } from '../volumes/attach.ts'
 import { takeIn } from './arrive.ts'
 import { Announced, Expected, parsePeerInfo } from './peer-info.ts'
 import { send } from './send.ts'
@@ -89,6 +90,7 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (state !== 'running' && state !== 'paused')
     throw new Failure('conflict', `Instance ${id} is not running.`)
+  await refuseVolumes(host, id)
   if ((await getInstanceRecord(host, id)).placement !== undefined)
     throw new Failure(
       'unsupported',

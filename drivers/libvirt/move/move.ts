@@ -7,8 +7,8 @@ import { diskSizeIfThere } from '../disks/own-disks.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn, stop } from '../power.ts'
-import { getInstanceRecord } from '../redefine.ts'
 import { hideFiles, spawn } from '../spawn.ts'
+import { refuseVolumes } from '../volumes/attach.ts'
 import { arrive } from './arrive.ts'
 import { movable, readPart, writePart } from './moved-files.ts'
 import { takeOver } from './take-over.ts'
@@ -57,7 +57,7 @@ async function pack(
   signal: AbortSignal,
 ): Promise<void> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
-  await getInstanceRecord(host, id)
+  await refuseVolumes(host, id)
   const files = filesOf(host, id)
   await powerOff(host, domain, graceMs, signal)
   if ((await diskSizeIfThere(files.packed)) !== undefined) return

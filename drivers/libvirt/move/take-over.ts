@@ -21,6 +21,8 @@ import {
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles } from '../spawn.ts'
 import { startDomain } from '../start-domain.ts'
+import type { AttachedVolume } from '../volumes/volume-device.ts'
+import { volumePath } from '../volumes/volume-files.ts'
 
 const GIVE_BACK_MS = 60_000
 
@@ -41,10 +43,11 @@ export async function takeOver(
   const left = instanceFiles(former, spec.id)
   // Steps that can fail without the disks come first.
   const base = await baseOf(host, spec, [left, files], signal)
+  const volumes = await volumesOf(host, [left, files], signal)
   await takeFolder(left, files, former)
   try {
     await refit(files, base, spec, signal)
-    await bringUp(host, spec, { runs, takenFrom: former }, signal)
+    await bringUp(host, spec, { runs, takenFrom: former, volumes }, signal)
   } catch (error) {
     if (!isFailure(error, 'unavailable') || host.slowSession.connected)
       await giveBack(host, spec.id, left)
@@ -90,6 +93,25 @@ async function baseOf(
   return { path: await host.images.path(image, signal), format: imageFormat(image) }
 }
 
+/** The instance's volumes, as this host reaches them. Throws `conflict` where it does not. */
+async function volumesOf(
+  host: LibvirtHost,
+  places: readonly InstanceFiles[],
+  signal: AbortSignal,
+): Promise<readonly AttachedVolume[]> {
+  const records = await Promise.all(places.map(readInstanceRecord))
+  const volumes = records.find((record) => record?.volumes !== undefined)?.volumes ?? []
+  const here = volumes.map(async (volume) => {
+    const store = await host.pools.get(volume.store, signal).catch((cause: unknown) => {
+      if (!isFailure(cause, 'not-found')) throw cause
+      const message = `This host does not reach the store of volume ${volume.id}.`
+      throw new Failure('conflict', message, { cause })
+    })
+    return { ...volume, path: volumePath(store, host.owner, volume.id) }
+  })
+  return Promise.all(here)
+}
+
 /** Its record stays there as well, so that the host knows what else to remove when it is back. */
 async function takeFolder(
   left: InstanceFiles,
@@ -117,10 +139,16 @@ async function refit(
   await makeSwap(files, flavor, signal)
 }
 
+interface BringUp {
+  readonly runs: boolean
+  readonly takenFrom: string
+  readonly volumes: readonly AttachedVolume[]
+}
+
 async function bringUp(
   host: LibvirtHost,
   spec: InstanceSpec,
-  { runs, takenFrom }: { readonly runs: boolean; readonly takenFrom: string },
+  { runs, takenFrom, volumes }: BringUp,
   signal: AbortSignal,
 ): Promise<void> {
   const files = filesOf(host, spec.id)
@@ -128,6 +156,7 @@ async function bringUp(
   const whole: InstanceRecord = {
     ...{ version: 1, imageSha256: image.sha256, nics },
     domain: domainSubject(spec),
+    ...(volumes.length > 0 && { volumes }),
   }
   await writeInstanceRecord(files, { ...whole, takenFrom })
   await hideFiles(files)

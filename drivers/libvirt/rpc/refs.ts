@@ -5,6 +5,12 @@ export interface DomainRef {
   readonly id: number
 }
 
+/** How libvirt names a storage pool in a call. */
+export interface PoolRef {
+  readonly name: string
+  readonly uuid: Uint8Array
+}
+
 /** How libvirt names a network in a call. */
 export interface NetworkRef {
   readonly name: string

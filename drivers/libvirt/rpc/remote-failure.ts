@@ -10,6 +10,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   39: 'unavailable', // RPC
   42: 'not-found', // NO_DOMAIN
   43: 'not-found', // NO_NETWORK
+  49: 'not-found', // NO_STORAGE_POOL
   53: 'not-found', // NO_NODE_DEVICE
   55: 'conflict', // OPERATION_INVALID: not possible in the present state
   62: 'not-found', // NO_NWFILTER

@@ -1,4 +1,4 @@
-import type { DomainRef, NetworkRef } from './refs.ts'
+import type { DomainRef, NetworkRef, PoolRef } from './refs.ts'
 
 /** remote_protocol.x REMOTE_DOMAIN_LIST_MAX: no list in an answer is longer. */
 const ITEMS_MAX = 16_384
@@ -46,6 +46,10 @@ export class XdrReader {
   }
 
   network(): NetworkRef {
+    return { name: this.text(), uuid: Buffer.from(this.fixed(16)) }
+  }
+
+  pool(): PoolRef {
     return { name: this.text(), uuid: Buffer.from(this.fixed(16)) }
   }
 

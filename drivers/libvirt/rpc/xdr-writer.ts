@@ -1,4 +1,4 @@
-import type { DomainRef, NetworkRef } from './refs.ts'
+import type { DomainRef, NetworkRef, PoolRef } from './refs.ts'
 
 /** virTypedParameterType. */
 const TYPE_TEXT = 7
@@ -18,6 +18,14 @@ export class XdrWriter {
   int(value: number): this {
     const part = Buffer.alloc(4)
     part.writeInt32BE(value)
+    this.#parts.push(part)
+    return this
+  }
+
+  /** An unsigned hyper, of at most 2^53. */
+  ulong(value: number): this {
+    const part = Buffer.alloc(8)
+    part.writeBigUInt64BE(BigInt(value))
     this.#parts.push(part)
     return this
   }
@@ -45,6 +53,10 @@ export class XdrWriter {
 
   network(network: NetworkRef): this {
     return this.text(network.name).uuid(network.uuid)
+  }
+
+  pool(pool: PoolRef): this {
+    return this.text(pool.name).uuid(pool.uuid)
   }
 
   /** Typed parameters, all of them texts. */

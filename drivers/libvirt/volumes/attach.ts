@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { AttachmentId, InstanceId } from '#common/ids.ts'
+import type { AttachmentSpec } from '../../volumes.ts'
+import { getOwnDomain } from '../domains/own-domains.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
+import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
+import { isOff } from '../power.ts'
+import { getInstanceRecord } from '../redefine.ts'
+import type { DomainRef } from '../rpc/refs.ts'
+import { renderXml } from '../xml/element.ts'
+import { parseXml, type XmlTree } from '../xml/parse.ts'
+import { holdersOf, lockFailure, refuseOpen } from './openers.ts'
+import { type AttachedVolume, aliasOf, freeTarget, targetOf, volumeDisk } from './volume-device.ts'
+import { volumePath, volumeSize } from './volume-files.ts'
+
+/** A guest releases a disk when its kernel handles the request; a guest that still boots does not. */
+const LET_GO_MS = 20_000
+const ASK_AGAIN_MS = 5_000
+const POLL_MS = 200
+
+/** Afterwards the instance has the volume. The record is ahead of the domain, so that each of both that can fail knows it. */
+export function attachVolume(
+  host: LibvirtHost,
+  id: InstanceId,
+  attachment: AttachmentSpec,
+  signal: AbortSignal,
+): Promise<string> {
+  return host.locks.run(id, signal, async () => {
+    const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+    const { volumes = [] } = await getInstanceRecord(host, id)
+    await refuseSaved(host, domain, signal)
+    const store = await host.pools.get(attachment.store, signal)
+    const volume = { ...attachment, path: volumePath(store, host.owner, attachment.id) }
+    const isNew = volumes.every((each) => each.attachmentId !== attachment.attachmentId)
+    await host.volumeLocks.run(volume.id, signal, async () => {
+      await volumeSize(volume.path, volume.id)
+      await refuseOtherHolders(host, id, volume)
+      if (isNew) await keepVolumes(host, id, [...volumes, volume])
+    })
+    try {
+      return await plugIn(host, domain, volume, signal)
+    } catch (error) {
+      if (isNew && host.slowSession.connected) await keepVolumes(host, id, volumes)
+      throw lockFailure(error, volume.id)
+    }
+  })
+}
+
+/** Afterwards the instance does not have the volume. */
+export function detachVolume(
+  host: LibvirtHost,
+  id: InstanceId,
+  attachment: AttachmentId,
+  signal: AbortSignal,
+): Promise<void> {
+  return host.locks.run(id, signal, async () => {
+    const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+    const { volumes = [] } = await getInstanceRecord(host, id)
+    const volume = volumes.find((each) => each.attachmentId === attachment)
+    if (volume === undefined) return
+    await refuseSaved(host, domain, signal)
+    await unplug(host, domain, volume, signal)
+    await keepVolumes(
+      host,
+      id,
+      volumes.filter((each) => each !== volume),
+    )
+  })
+}
+
+/** Throws `conflict` for an instance that has volumes, which stay with its host. */
+export async function refuseVolumes(host: LibvirtHost, id: InstanceId): Promise<void> {
+  const [volume] = (await getInstanceRecord(host, id)).volumes ?? []
+  if (volume === undefined) return
+  throw new Failure(
+    'conflict',
+    `Instance ${id} has volume ${volume.id} attached, and cannot take it to another host.`,
+  )
+}
+
+/** The guest first: what QEMU refuses is then in no definition. */
+async function plugIn(
+  host: LibvirtHost,
+  domain: DomainRef,
+  volume: AttachedVolume,
+  signal: AbortSignal,
+): Promise<string> {
+  const { attachmentId, isShared } = volume
+  const runs = !(await isOff(host, domain, signal))
+  const stored = await storedDomain(host, domain, signal)
+  const live = runs ? await liveDomain(host, domain, signal) : stored
+  const known = targetOf(live, attachmentId) ?? targetOf(stored, attachmentId)
+  const target = known ?? freeTarget(live, stored)
+  const xml = renderXml(volumeDisk(volume, target))
+  if (runs && targetOf(live, attachmentId) === undefined)
+    await host.disks.attach(domain, xml, 'guest', signal)
+  // Of a guest that is off no QEMU finds out who else has it.
+  if (!runs && known === undefined && !isShared) await refuseOpen(volume.path, volume.id, signal)
+  if (targetOf(stored, attachmentId) === undefined)
+    await host.disks.attach(domain, xml, 'definition', signal)
+  return `/dev/${target}`
+}
+
+/** The definition first, and once: a request for both would fail once only the guest has it. */
+async function unplug(
+  host: LibvirtHost,
+  domain: DomainRef,
+  { id, attachmentId }: AttachedVolume,
+  signal: AbortSignal,
+): Promise<void> {
+  const alias = aliasOf(attachmentId)
+  if (targetOf(await storedDomain(host, domain, signal), attachmentId) !== undefined)
+    await host.disks.detach(domain, alias, 'definition', signal)
+  const deadline = performance.now() + LET_GO_MS
+  let askAt = 0
+  while (targetOf(await liveDomain(host, domain, signal), attachmentId) !== undefined) {
+    if (performance.now() > deadline)
+      throw new Failure('conflict', `The guest does not release volume ${id}.`)
+    if (performance.now() >= askAt) {
+      await host.disks.detach(domain, alias, 'guest', signal).catch((error: unknown) => {
+        // `conflict`: it was asked already, or went off.
+        if (!isFailure(error, 'not-found', 'conflict')) throw error
+      })
+      askAt = performance.now() + ASK_AGAIN_MS
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+}
+
+async function liveDomain(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<XmlTree> {
+  return parseXml(await host.devices.xml(domain, signal))
+}
+
+async function storedDomain(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<XmlTree> {
+  return parseXml(await host.disks.definition(domain, signal))
+}
+
+async function refuseOtherHolders(
+  host: LibvirtHost,
+  id: InstanceId,
+  { id: volumeId, attachmentId, isShared }: AttachedVolume,
+): Promise<void> {
+  const others = (await holdersOf(host, volumeId)).filter(
+    ({ instance, volume }) => instance !== id || volume.attachmentId !== attachmentId,
+  )
+  const other = others.find(({ volume }) => !volume.isShared || !isShared)
+  if (other === undefined) return
+  throw new Failure('conflict', `Instance ${other.instance} has volume ${volumeId}.`)
+}
+
+/** The memory that was saved goes with the disks there were then. */
+async function refuseSaved(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  if (await host.domains.isSaved(domain, signal))
+    throw new Failure('conflict', 'The volumes of a suspended instance cannot be changed.')
+}
+
+async function keepVolumes(
+  host: LibvirtHost,
+  id: InstanceId,
+  volumes: readonly AttachedVolume[],
+): Promise<void> {
+  const files = filesOf(host, id)
+  const record = await readInstanceRecord(files)
+  if (record !== undefined) await writeInstanceRecord(files, { ...record, volumes })
+}

@@ -1,0 +1,66 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId, VolumeId } from '#common/ids.ts'
+import { run } from '../../run.ts'
+import { findOwnDomain } from '../domains/own-domains.ts'
+import type { LibvirtHost } from '../host.ts'
+import { listInstanceRecords } from '../instance-record.ts'
+import { isOff } from '../power.ts'
+import type { DomainRef } from '../rpc/refs.ts'
+import { parseXml } from '../xml/parse.ts'
+import { type AttachedVolume, targetOf } from './volume-device.ts'
+
+const PROBE_MS = 20_000
+
+/** An instance of this host that has a volume, now or at its next start. */
+export interface Holder {
+  readonly instance: InstanceId
+  readonly volume: AttachedVolume
+}
+
+/** The instances of this host that have the volume. */
+export async function holdersOf(host: LibvirtHost, id: VolumeId): Promise<readonly Holder[]> {
+  const records = await listInstanceRecords(host.stateDirectory)
+  return [...records].flatMap(([instance, { volumes = [] }]) =>
+    volumes.filter((volume) => volume.id === id).map((volume) => ({ instance, volume })),
+  )
+}
+
+/** A guest that has a volume open. */
+export interface OpenDisk extends Holder {
+  readonly domain: DomainRef
+  readonly target: string
+}
+
+/** The guests of this host that have the volume open. */
+export async function openDisksOf(
+  host: LibvirtHost,
+  id: VolumeId,
+  signal: AbortSignal,
+): Promise<readonly OpenDisk[]> {
+  const disks = (await holdersOf(host, id)).map(async (holder) => {
+    const { domains, owner } = host
+    const domain = await findOwnDomain(domains, owner, holder.instance, signal)
+    if (domain === undefined || (await isOff(host, domain, signal))) return []
+    const xml = parseXml(await host.devices.xml(domain, signal))
+    const target = targetOf(xml, holder.volume.attachmentId)
+    return target === undefined ? [] : [{ ...holder, domain, target }]
+  })
+  return (await Promise.all(disks)).flat()
+}
+
+/** Throws `conflict` while a guest, on whichever host, has the file open: QEMU locks it. */
+export async function refuseOpen(path: string, id: VolumeId, signal: AbortSignal): Promise<void> {
+  const args = ['-f', 'raw', '-c', 'quit', path]
+  await run('qemu-io', args, { timeoutMs: PROBE_MS, signal }).catch((error: unknown) => {
+    throw lockFailure(error, id)
+  })
+}
+
+/** QEMU says it with these words alone (block/file-posix.c). */
+const LOCKED = /Failed to (get|lock)|Is another process using the image/
+
+/** `conflict` for a file that QEMU does not open because another guest has it; any other error as it is. */
+export function lockFailure(error: unknown, id: VolumeId): unknown {
+  if (!isFailure(error, 'internal') || !LOCKED.test(error.detail ?? '')) return error
+  return new Failure('conflict', `Another guest has volume ${id} open.`, { cause: error })
+}

@@ -1,0 +1,42 @@
+import { isFailure } from '#common/errors.ts'
+import { PROCEDURES } from '../rpc/procedures.ts'
+import type { PoolRef } from '../rpc/refs.ts'
+import { XdrWriter } from '../rpc/xdr-writer.ts'
+import type { LibvirtSession } from '../session.ts'
+
+/** virStoragePoolState. */
+const RUNNING = 2
+
+/** libvirt's calls about storage pools, typed. */
+export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
+  const onPool = (pool: PoolRef) => new XdrWriter().pool(pool)
+  return {
+    async find(name: string, signal: AbortSignal): Promise<PoolRef | undefined> {
+      const args = new XdrWriter().text(name)
+      try {
+        return (await session.call(PROCEDURES.storagePoolLookupByName, args, signal)).pool()
+      } catch (error) {
+        if (isFailure(error, 'not-found')) return undefined
+        throw error
+      }
+    },
+    async define(xml: string, signal: AbortSignal): Promise<PoolRef> {
+      const args = new XdrWriter().text(xml).uint(0)
+      return (await session.call(PROCEDURES.storagePoolDefineXml, args, signal)).pool()
+    },
+    async xml(pool: PoolRef, signal: AbortSignal): Promise<string> {
+      const args = onPool(pool).uint(0)
+      return (await session.call(PROCEDURES.storagePoolGetXmlDesc, args, signal)).text()
+    },
+    async isActive(pool: PoolRef, signal: AbortSignal): Promise<boolean> {
+      return (
+        (await session.call(PROCEDURES.storagePoolGetInfo, onPool(pool), signal)).int() === RUNNING
+      )
+    },
+    /** A pool of a network file system is mounted. */
+    async start(pool: PoolRef, signal: AbortSignal): Promise<void> {
+      await slow.call(PROCEDURES.storagePoolCreate, onPool(pool).uint(0), signal)
+    },
+  }
+}
+export type PoolCalls = ReturnType<typeof poolCalls>

@@ -1,0 +1,130 @@
+import { mkdir, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, isFailure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { abortable } from '../../abortable.ts'
+import type { DriverEnvironment } from '../../driver.ts'
+import { storeIdentity } from '../../store-identity.ts'
+import type { StoreReport } from '../../volumes.ts'
+import { element, renderXml } from '../xml/element.ts'
+import { attributeAt, parseXml, textAt } from '../xml/parse.ts'
+import type { PoolCalls } from './pool-calls.ts'
+
+/** A storage pool that is a folder of files. */
+export interface FolderStore extends StoreReport {
+  readonly path: string
+}
+
+/** Types of libvirt's pools whose volumes are files in a folder. */
+const FOLDER_TYPES = ['dir', 'fs', 'netfs']
+const LOOK_MS = 3_000
+
+/** The pools whose volumes this host offers: those that its settings name, or one of its own. */
+export class Pools {
+  readonly #environment: Pick<DriverEnvironment, 'owner' | 'stateDirectory'>
+  readonly #names: readonly string[]
+  readonly #calls: PoolCalls
+  readonly #logger: Logger | undefined
+  /** One look at a time: each one at a file system that hangs binds a thread of this process. */
+  readonly #looks = new Map<string, Promise<FolderStore>>()
+  /** Why each is left out, as last told. */
+  readonly #missing = new Map<string, string>()
+
+  /** No names: a pool of the host's own. */
+  constructor(
+    environment: Pick<DriverEnvironment, 'owner' | 'stateDirectory'>,
+    names: readonly string[],
+    calls: PoolCalls,
+    logger: Logger | undefined,
+  ) {
+    this.#environment = environment
+    this.#names = names
+    this.#calls = calls
+    this.#logger = logger
+  }
+
+  /** Those that answer within seconds. Throws `unavailable` while the daemon is away. */
+  async reached(signal: AbortSignal): Promise<readonly FolderStore[]> {
+    return (await this.#look(signal)).filter((found) => found !== undefined)
+  }
+
+  /** Throws `not-found` for a store of no pool here, `unavailable` while it may be one that does not answer. */
+  async get(id: string, signal: AbortSignal): Promise<FolderStore> {
+    const found = await this.#look(signal)
+    const store = found.find((each) => each?.id === id)
+    if (store !== undefined) return store
+    if (found.includes(undefined))
+      throw new Failure('unavailable', `Store ${id} does not answer on this host, or is not there.`)
+    throw new Failure('not-found', `Store ${id} could not be found on this host.`)
+  }
+
+  /** Undefined for a pool that cannot be used now. */
+  #look(signal: AbortSignal): Promise<readonly (FolderStore | undefined)[]> {
+    const names = this.#names.length > 0 ? this.#names : [this.#ownName]
+    return Promise.all(names.map((name) => this.#find(name, signal)))
+  }
+
+  get #ownName(): string {
+    return `weir-${this.#environment.owner.hostId}`
+  }
+
+  async #find(name: string, signal: AbortSignal): Promise<FolderStore | undefined> {
+    const look = this.#looks.get(name) ?? this.#begin(name)
+    try {
+      const store = await abortable(look, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
+      this.#missing.delete(name)
+      return store
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isFailure(error, 'unavailable')) throw error
+      const { message } = error as Error
+      if (this.#missing.get(name) !== message)
+        this.#logger?.warn({ pool: name, ...errorFields(error) }, 'storage pool left out')
+      this.#missing.set(name, message)
+      return undefined
+    }
+  }
+
+  #begin(name: string): Promise<FolderStore> {
+    const look = this.#read(name, AbortSignal.timeout(10 * LOOK_MS))
+    this.#looks.set(name, look)
+    const end = () => void this.#looks.delete(name)
+    look.then(end, end)
+    return look
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<FolderStore> {
+    const isOwn = name === this.#ownName
+    const pool =
+      (await this.#calls.find(name, signal)) ?? (isOwn ? await this.#defineOwn(signal) : undefined)
+    if (pool === undefined)
+      throw new Failure('not-found', `The hypervisor has no storage pool ${name}.`)
+    const xml = parseXml(await this.#calls.xml(pool, signal))
+    const type = attributeAt(xml, 'type', 'pool')
+    if (!FOLDER_TYPES.includes(type))
+      throw new Failure(
+        'unsupported',
+        `Storage pool ${name} is of type ${type}; volumes can be in pools of type ${FOLDER_TYPES.join(', ')}.`,
+      )
+    const path = textAt(xml, 'pool', 'target', 'path')
+    if (isOwn) await mkdir(path, { recursive: true, mode: 0o711 })
+    // A daemon that was restarted has forgotten that a pool was active.
+    if (!(await this.#calls.isActive(pool, signal)))
+      await this.#calls.start(pool, signal).catch((error: unknown) => {
+        if (!isFailure(error, 'conflict')) throw error
+      })
+    const [id, { bsize, blocks, bavail }] = await Promise.all([storeIdentity(path), statfs(path)])
+    return {
+      ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
+      ...{ totalBytes: blocks * bsize, freeBytes: bavail * bsize },
+    }
+  }
+
+  async #defineOwn(signal: AbortSignal) {
+    const path = join(this.#environment.stateDirectory, 'volumes')
+    await mkdir(path, { recursive: true, mode: 0o711 })
+    const target = element('target', {}, element('path', {}, path))
+    const pool = element('pool', { type: 'dir' }, element('name', {}, this.#ownName), target)
+    return this.#calls.define(renderXml(pool), signal)
+  }
+}

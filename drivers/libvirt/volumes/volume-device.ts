@@ -1,0 +1,55 @@
+import { Failure } from '#common/errors.ts'
+import type { AttachmentId } from '#common/ids.ts'
+import type { AttachmentSpec } from '../../volumes.ts'
+import { element, type XmlElement } from '../xml/element.ts'
+import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
+
+/** A volume of an instance, as its record keeps it. */
+export interface AttachedVolume extends AttachmentSpec {
+  readonly path: string
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
+
+/** The disk of a volume. Its alias names the attachment, and its serial number the volume. */
+export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
+  const { path, id, attachmentId, isReadOnly, isShared } = volume
+  return element(
+    'disk',
+    { type: 'file', device: 'disk' },
+    element('driver', { name: 'qemu', type: 'raw', cache: 'none', discard: 'unmap' }),
+    element('source', { file: path }),
+    element('target', { dev: target, bus: 'virtio' }),
+    isReadOnly ? element('readonly') : undefined,
+    isShared ? element('shareable') : undefined,
+    element('serial', {}, id),
+    element('alias', { name: aliasOf(attachmentId) }),
+  )
+}
+
+/** Libvirt keeps aliases that begin so as they are. */
+export function aliasOf(attachment: AttachmentId): string {
+  return `ua-vol-${attachment}`
+}
+
+/** The names of disks after the first so many. */
+export function targetsAfter(taken: number): readonly string[] {
+  return LETTERS.slice(taken).map((letter) => `vd${letter}`)
+}
+
+/** The name of the attachment's disk in a domain; undefined: it has none. */
+export function targetOf(domain: XmlTree, attachment: AttachmentId): string | undefined {
+  const disk = elementsAt(domain, 'domain', 'devices', 'disk').find(
+    (each) => attributeAt(each, 'name', 'alias') === aliasOf(attachment),
+  )
+  return disk && attributeAt(disk, 'dev', 'target')
+}
+
+/** A name that no disk of these domains has. Throws `conflict` where none is left. */
+export function freeTarget(...domains: readonly XmlTree[]): string {
+  const disks = domains.flatMap((domain) => elementsAt(domain, 'domain', 'devices', 'disk'))
+  const taken = new Set(disks.map((disk) => attributeAt(disk, 'dev', 'target')))
+  const free = targetsAfter(1).find((target) => !taken.has(target))
+  if (free !== undefined) return free
+  throw new Failure('conflict', 'The instance has as many disks as a guest can have.')
+}

@@ -1,0 +1,73 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import type { Owner } from '../../driver.ts'
+import type { VolumeReport } from '../../volumes.ts'
+import type { FolderStore } from './pools.ts'
+
+/** Libvirt keeps no metadata of volumes: the name of a file says whose it is. */
+function prefixOf({ cellId }: Pick<Owner, 'cellId'>): string {
+  return `weir-${cellId}-`
+}
+
+export function volumePath({ path }: FolderStore, owner: Owner, id: VolumeId): string {
+  return join(path, `${prefixOf(owner)}${id}`)
+}
+
+export function snapshotPath(
+  store: FolderStore,
+  owner: Owner,
+  id: VolumeId,
+  snapshot: VolumeSnapshotId,
+): string {
+  return `${volumePath(store, owner, id)}.${snapshot}`
+}
+
+/** Where a volume or snapshot is while it is made. */
+export function partPath(path: string): string {
+  return `${path}.part`
+}
+
+/** The volumes of this owner's cell that are whole. */
+export async function listVolumeFiles(
+  store: FolderStore,
+  owner: Owner,
+): Promise<readonly VolumeReport[]> {
+  const prefix = prefixOf(owner)
+  const names = (await readdir(store.path)).filter((name) => name.startsWith(prefix)).toSorted()
+  const parsed = names.map((name) => name.slice(prefix.length).split('.'))
+  const reports = parsed
+    .filter((parts) => parts.length === 1 && isUuid(parts[0]!))
+    .map(async ([id]) => {
+      const bytes = await sizeIfThere(volumePath(store, owner, id as VolumeId))
+      const snapshots = parsed
+        .filter(([volume, snapshot]) => volume === id && snapshot !== undefined && isUuid(snapshot))
+        .flatMap((parts) => (parts.length === 2 ? [parts[1] as VolumeSnapshotId] : []))
+      // Another host may have removed it meanwhile.
+      return bytes === undefined ? [] : [{ id: id as VolumeId, bytes, snapshots }]
+    })
+  return (await Promise.all(reports)).flat()
+}
+
+/** The size of a volume. Throws `not-found` for one that is not there. */
+export async function volumeSize(path: string, id: VolumeId): Promise<number> {
+  const size = await sizeIfThere(path)
+  if (size !== undefined) return size
+  throw new Failure('not-found', `Volume ${id} could not be found in its store.`)
+}
+
+export async function sizeIfThere(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    (error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    },
+  )
+}
+
+/** Afterwards neither the file nor a part of it is there. */
+export async function removeFile(path: string): Promise<void> {
+  for (const each of [path, partPath(path)]) await rm(each, { force: true })
+}
