@@ -26,6 +26,18 @@ test('a file that holds no identity is an error, and stays', async () => {
   await expect(storeIdentity(folder)).rejects.toThrow(IDENTITY_FILE)
 })
 
+test('a folder that has lost its identity gets no other', async () => {
+  const id = await storeIdentity(folder)
+  expect(await storeIdentity(folder, id)).toBe(id)
+  await rm(join(folder, IDENTITY_FILE))
+
+  await expect(storeIdentity(folder, id)).rejects.toMatchObject({
+    kind: 'conflict',
+    message: expect.stringContaining(id),
+  })
+  expect(await readdir(folder)).toEqual([])
+})
+
 test('a folder that is absent has none', async () => {
   await expect(storeIdentity(join(folder, 'absent'))).rejects.toThrow('ENOENT')
 })

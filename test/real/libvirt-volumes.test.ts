@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -10,6 +10,7 @@ import {
 } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver } from '#drivers/driver.ts'
+import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -78,6 +79,24 @@ describe.skipIf(why !== undefined)(
   () => {
     driverVolumesContract('libvirt', () => startWorld('volumes'))
 
+    test('half a snapshot goes with its volume, and a folder that is not the store any more is left out', async () => {
+      await using world = await startWorld('halves')
+      await using driver = await world.open()
+      const signal = () => AbortSignal.timeout(60_000)
+      const [{ id: store } = { id: '' }] = await driver.volumes!.stores(signal())
+      const volume = { store, id: newId<VolumeId>() }
+      await driver.volumes!.create({ ...volume, bytes: MIB }, signal())
+      await writeFile(`${world.pathOf(volume)}.${newId()}.part`, 'half')
+      expect(await driver.volumes!.list(store, signal())).toMatchObject([{ snapshots: [] }])
+
+      await driver.volumes!.destroy(volume, signal())
+      expect(await world.volumeLeftovers(volume.id)).toEqual([])
+
+      await rm(join(world.pool, IDENTITY_FILE))
+      await using again = await world.open()
+      expect(await again.volumes!.stores(signal())).toEqual([])
+    })
+
     describe('a host without named pools', () => {
       let harness: LibvirtHarness
       const signal = () => AbortSignal.timeout(60_000)
@@ -113,11 +132,12 @@ describe.skipIf(why !== undefined)(
     test('a server that is evacuated with its disks keeps its volumes, where its new host reaches them', async () => {
       await using world = await startWorld('evacuated')
       const signal = () => AbortSignal.timeout(60_000)
-      const { owner, directory, openAs, virsh } = world.libvirt
+      const { owner, directory } = world.libvirt
+      const virsh = (...args: string[]) => world.libvirt.virsh(...args)
       const sharedFolder = join(directory, 'states')
       const openIn = (name: string, volumePools: readonly string[]) => {
         const as = { cellId: owner.cellId, hostId: newId<HostId>() }
-        return openAs(as, { volumePools, sharedFolder }, join(sharedFolder, name))
+        return world.libvirt.openAs(as, { volumePools, sharedFolder }, join(sharedFolder, name))
       }
       await using former = await openIn('former', POOL.volumePools)
       await using apart = await openIn('apart', [])

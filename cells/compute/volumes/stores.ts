@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { VolumeList, VolumeListAnswer, WireStore } from '#openapi/wire/volume.ts'
 import type { Compute } from '../compute.ts'
@@ -17,7 +18,9 @@ export async function reachedStores({ driver, log }: Compute): Promise<WireStore
     const stores = await driver.volumes.stores(signal)
     return stores.map((store) => ({ ...store })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   } catch (error) {
-    log.warn(errorFields(error), 'stores of volumes could not be read')
+    // The report says of a backend that is away why.
+    if (!isFailure(error, 'unavailable'))
+      log.warn(errorFields(error), 'stores of volumes could not be read')
     return []
   }
 }

@@ -1,6 +1,7 @@
-import { mkdir, statfs } from 'node:fs/promises'
+import { mkdir, readFile, rename, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../../abortable.ts'
 import type { DriverEnvironment } from '../../driver.ts'
@@ -113,11 +114,28 @@ export class Pools {
       await this.#calls.start(pool, signal).catch((error: unknown) => {
         if (!isFailure(error, 'conflict')) throw error
       })
-    const [id, { bsize, blocks, bavail }] = await Promise.all([storeIdentity(path), statfs(path)])
+    const [id, { bsize, blocks, bavail }] = await Promise.all([
+      this.#identityOf(name, path),
+      statfs(path),
+    ])
     return {
       ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
       ...{ totalBytes: blocks * bsize, freeBytes: bavail * bsize },
     }
+  }
+
+  /** Remembered, so that a folder whose file system is not mounted is not taken for a new store. */
+  async #identityOf(name: string, path: string): Promise<string> {
+    const folder = join(this.#environment.stateDirectory, 'stores')
+    const file = join(folder, encodeURIComponent(name))
+    const before = await readFile(file, 'utf8').catch(ifAbsent(undefined))
+    const id = await storeIdentity(path, before)
+    if (id !== before) {
+      await mkdir(folder, { recursive: true })
+      await writeFile(`${file}.new`, id, { flush: true })
+      await rename(`${file}.new`, file)
+    }
+    return id
   }
 
   async #defineOwn(signal: AbortSignal) {

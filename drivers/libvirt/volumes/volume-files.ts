@@ -1,5 +1,5 @@
 import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { Owner } from '../../driver.ts'
@@ -24,9 +24,11 @@ export function snapshotPath(
   return `${volumePath(store, owner, id)}.${snapshot}`
 }
 
+const PART = '.part'
+
 /** Where a volume or snapshot is while it is made. */
 export function partPath(path: string): string {
-  return `${path}.part`
+  return `${path}${PART}`
 }
 
 /** The volumes of this owner's cell that are whole. */
@@ -65,6 +67,20 @@ export async function sizeIfThere(path: string): Promise<number | undefined> {
       throw error
     },
   )
+}
+
+/** Afterwards neither the volume nor a part of it or of a snapshot is there. */
+export async function removeVolumeFiles(
+  store: FolderStore,
+  owner: Owner,
+  id: VolumeId,
+): Promise<void> {
+  const path = volumePath(store, owner, id)
+  const parts = (await readdir(store.path)).filter(
+    (name) => name.startsWith(`${basename(path)}.`) && name.endsWith(PART),
+  )
+  for (const name of parts) await rm(join(store.path, name), { force: true })
+  await rm(path, { force: true })
 }
 
 /** Afterwards neither the file nor a part of it is there. */

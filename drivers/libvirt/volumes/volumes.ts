@@ -14,6 +14,7 @@ import {
   listVolumeFiles,
   partPath,
   removeFile,
+  removeVolumeFiles,
   sizeIfThere,
   snapshotPath,
   volumePath,
@@ -121,7 +122,7 @@ async function destroy(
       throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
     await refuseOpen(path, id, signal)
   }
-  await removeFile(path)
+  await removeVolumeFiles(store, host.owner, id)
 }
 
 async function extend(
