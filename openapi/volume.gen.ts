@@ -21,6 +21,44 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/default-types": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The projects that have a default type of their own. */
+        readonly get: operations["listDefaultTypes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/default-types/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The default type of a project. */
+        readonly get: operations["showDefaultType"];
+        /** Sets the type of a project's volumes for which none is named. */
+        readonly put: operations["setDefaultType"];
+        readonly post?: never;
+        /** Restores the default type of the cloud for a project. */
+        readonly delete: operations["unsetDefaultType"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/extensions": {
         readonly parameters: {
             readonly query?: never;
@@ -52,6 +90,271 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/limits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The limits of a project and what it uses of them. */
+        readonly get: operations["showLimits"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-quota-sets/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a project, with their usage if that is asked for. */
+        readonly get: operations["showQuotaSet"];
+        /** Changes limits; limits that are not named stay as they are. */
+        readonly put: operations["updateQuotaSet"];
+        readonly post?: never;
+        /** Restores the default limits. */
+        readonly delete: operations["deleteQuotaSet"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-quota-sets/{project_id}/defaults": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The default limits of a project. */
+        readonly get: operations["showQuotaSetDefaults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-quota-class-sets/{quota_class}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a class; only `default` has an effect. */
+        readonly get: operations["showQuotaClassSet"];
+        /** Changes the limits of a class. */
+        readonly put: operations["updateQuotaClassSet"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The types that the project may use, the newest first. */
+        readonly get: operations["listTypes"];
+        readonly put?: never;
+        /** Creates a type. */
+        readonly post: operations["createType"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One type; `default` is the one of volumes for which none is named. */
+        readonly get: operations["showType"];
+        /** Changes the name, the description or the visibility of a type. */
+        readonly put: operations["updateType"];
+        readonly post?: never;
+        /** Deletes a type that no volume has and that is no default. */
+        readonly delete: operations["deleteType"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/extra_specs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The extra specs of a type; users see those that concern them. */
+        readonly get: operations["listTypeExtraSpecs"];
+        readonly put?: never;
+        /** Adds extra specs or changes existing ones, of a type that no volume has. */
+        readonly post: operations["createTypeExtraSpecs"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/extra_specs/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One extra spec. */
+        readonly get: operations["showTypeExtraSpec"];
+        /** Sets one extra spec of a type that no volume has. */
+        readonly put: operations["updateTypeExtraSpec"];
+        readonly post?: never;
+        /** Removes one extra spec of a type that no volume has. */
+        readonly delete: operations["deleteTypeExtraSpec"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/os-volume-type-access": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The projects that may use a type that is not public. */
+        readonly get: operations["listTypeAccess"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/action#addProjectAccess": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Lets a project use a type that is not public. */
+        readonly post: operations["addTypeAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/action#removeProjectAccess": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Ends the use of a type by a project; its volumes stay. */
+        readonly post: operations["removeTypeAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/encryption": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** How volumes of the type are encrypted, which none is. */
+        readonly get: operations["showTypeEncryption"];
+        readonly put?: never;
+        /** Refused, because volumes are not encrypted. */
+        readonly post: operations["createTypeEncryption"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/types/{type_id}/encryption/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, because there is none. */
+        readonly get: operations["showTypeEncryptionKey"];
+        /** Refused, because there is none. */
+        readonly put: operations["updateTypeEncryption"];
+        readonly post?: never;
+        /** Refused, because there is none. */
+        readonly delete: operations["deleteTypeEncryption"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -105,11 +408,24 @@ export interface components {
             };
         };
         readonly Links: readonly components["schemas"]["Link"][];
+        /** @description The link to the next page; absent on the last page. */
+        readonly PageLinks: readonly {
+            /** @constant */
+            readonly rel: "next";
+            /** Format: uri */
+            readonly href: string;
+        }[];
         readonly Link: {
             readonly rel: string;
             /** Format: uri */
             readonly href: string;
             readonly type?: string;
+        };
+        readonly ProjectId: string;
+        readonly DefaultType: {
+            readonly project_id: string;
+            /** Format: uuid */
+            readonly volume_type_id: string;
         };
         readonly Extension: {
             readonly alias: string;
@@ -118,6 +434,89 @@ export interface components {
             /** Format: date-time */
             readonly updated: string;
             readonly links: components["schemas"]["Links"];
+        };
+        /** @description -1 means no limit. The key is a name such as `volumes`, or one followed by the name of a type, as `volumes_fast`. */
+        readonly NewLimit: number;
+        /** @description The limits of a project or class; those of a type have its name in their keys. */
+        readonly UpdatedQuotaSet: {
+            readonly volumes: number;
+            readonly snapshots: number;
+            readonly gigabytes: number;
+            readonly per_volume_gigabytes: number;
+            readonly backups: number;
+            readonly backup_gigabytes: number;
+            readonly groups: number;
+        } & {
+            readonly [key: string]: number;
+        };
+        /** @description The limits of a project or class; those of a type have its name in their keys. */
+        readonly QuotaSet: {
+            readonly volumes: number;
+            readonly snapshots: number;
+            readonly gigabytes: number;
+            readonly per_volume_gigabytes: number;
+            readonly backups: number;
+            readonly backup_gigabytes: number;
+            readonly groups: number;
+            readonly id: string;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description The limits of a project with their usage. */
+        readonly QuotaSetUsage: {
+            readonly id: string;
+            readonly volumes: components["schemas"]["QuotaUsage"];
+            readonly snapshots: components["schemas"]["QuotaUsage"];
+            readonly gigabytes: components["schemas"]["QuotaUsage"];
+            readonly per_volume_gigabytes: components["schemas"]["QuotaUsage"];
+            readonly backups: components["schemas"]["QuotaUsage"];
+            readonly backup_gigabytes: components["schemas"]["QuotaUsage"];
+            readonly groups: components["schemas"]["QuotaUsage"];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        readonly QuotaUsage: {
+            readonly limit: number;
+            readonly in_use: number;
+            readonly reserved: number;
+        };
+        readonly AbsoluteLimits: {
+            readonly maxTotalVolumes: number;
+            readonly maxTotalSnapshots: number;
+            readonly maxTotalVolumeGigabytes: number;
+            readonly maxTotalBackups: number;
+            readonly maxTotalBackupGigabytes: number;
+            readonly totalVolumesUsed?: number;
+            readonly totalSnapshotsUsed?: number;
+            readonly totalGigabytesUsed?: number;
+            readonly totalBackupsUsed?: number;
+            readonly totalBackupGigabytesUsed?: number;
+        };
+        readonly TypeName: string;
+        readonly TypeDescription: string | null;
+        /** @description Numbers are stored as text. */
+        readonly NewExtraSpecs: {
+            readonly [key: string]: string;
+        };
+        /** @description A number is stored as text. */
+        readonly NewExtraSpec: {
+            readonly [key: string]: string;
+        };
+        readonly ExtraSpecs: {
+            readonly [key: string]: string;
+        };
+        readonly VolumeType: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly is_public: boolean;
+            readonly description: string | null;
+            /** @description For administrators; users see those that concern them. */
+            readonly extra_specs?: components["schemas"]["ExtraSpecs"];
+            /** @description For administrators. */
+            readonly qos_specs_id?: null;
+            /** @description For those who may use types. */
+            readonly "os-volume-type-access:is_public"?: boolean;
         };
         readonly ApiVersion: {
             /** @example v3.0 */
@@ -162,19 +561,54 @@ export interface components {
             content?: never;
         };
     };
-    parameters: never;
+    parameters: {
+        readonly projectId: string;
+        /** @description The maximum number of items; the configured maximum applies as well. */
+        readonly limit: number;
+        /** @description The id of the last item of the previous page. */
+        readonly marker: string;
+        /** @description The number of items to skip, after the marker if there is one. */
+        readonly offset: number;
+        /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+        readonly sort: string;
+        readonly sortDir: "asc" | "desc";
+        /** @description The UUID of a type. */
+        readonly typeId: string;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
 }
 export type Fault = components['schemas']['Fault'];
 export type Links = components['schemas']['Links'];
+export type PageLinks = components['schemas']['PageLinks'];
 export type Link = components['schemas']['Link'];
+export type ProjectId = components['schemas']['ProjectId'];
+export type DefaultType = components['schemas']['DefaultType'];
 export type Extension = components['schemas']['Extension'];
+export type NewLimit = components['schemas']['NewLimit'];
+export type UpdatedQuotaSet = components['schemas']['UpdatedQuotaSet'];
+export type QuotaSet = components['schemas']['QuotaSet'];
+export type QuotaSetUsage = components['schemas']['QuotaSetUsage'];
+export type QuotaUsage = components['schemas']['QuotaUsage'];
+export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type TypeName = components['schemas']['TypeName'];
+export type TypeDescription = components['schemas']['TypeDescription'];
+export type NewExtraSpecs = components['schemas']['NewExtraSpecs'];
+export type NewExtraSpec = components['schemas']['NewExtraSpec'];
+export type ExtraSpecs = components['schemas']['ExtraSpecs'];
+export type VolumeType = components['schemas']['VolumeType'];
 export type ApiVersion = components['schemas']['ApiVersion'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseAccepted = components['responses']['Accepted'];
 export type ResponseDone = components['responses']['Done'];
+export type ParameterProjectId = components['parameters']['projectId'];
+export type ParameterLimit = components['parameters']['limit'];
+export type ParameterMarker = components['parameters']['marker'];
+export type ParameterOffset = components['parameters']['offset'];
+export type ParameterSort = components['parameters']['sort'];
+export type ParameterSortDir = components['parameters']['sortDir'];
+export type ParameterTypeId = components['parameters']['typeId'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listAvailabilityZones: {
@@ -205,6 +639,115 @@ export interface operations {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listDefaultTypes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Their types. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly default_types: readonly components["schemas"]["DefaultType"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showDefaultType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly default_type: components["schemas"]["DefaultType"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly setDefaultType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly default_type: {
+                        /** @description The name or the id of a type. */
+                        readonly volume_type: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly default_type: components["schemas"]["DefaultType"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly unsetDefaultType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listExtensions: {
@@ -254,6 +797,724 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showLimits: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project; for administrators. */
+                readonly project_id?: string;
+                /** @description The same for old clients. */
+                readonly tenant_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limits: {
+                            readonly rate: readonly Record<string, never>[];
+                            readonly absolute: components["schemas"]["AbsoluteLimits"];
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaSet: {
+        readonly parameters: {
+            readonly query?: {
+                readonly usage?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means no limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["QuotaSet"] | components["schemas"]["QuotaSetUsage"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly updateQuotaSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly quota_set: {
+                        /** @description Ignored. */
+                        readonly id?: unknown;
+                        /** @description Ignored. */
+                        readonly tenant_id?: unknown;
+                    } & {
+                        readonly [key: string]: components["schemas"]["NewLimit"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits as they are now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["UpdatedQuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteQuotaSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaSetDefaults: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means no limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["QuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaClassSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means no limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_class_set: components["schemas"]["QuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly updateQuotaClassSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly quota_class_set: {
+                        readonly [key: string]: components["schemas"]["NewLimit"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits as they are now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_class_set: components["schemas"]["UpdatedQuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listTypes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description true, false, or none for both; administrators only. */
+                readonly is_public?: string;
+                /** @description Only types with these extra specs, such as `{"multiattach": "<is> True"}`. */
+                readonly extra_specs?: string;
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: "id" | "name" | "created_at" | "updated_at" | "is_public" | "description";
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of types. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume_types: readonly components["schemas"]["VolumeType"][];
+                        readonly volume_type_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volume_type: {
+                        readonly name: components["schemas"]["TypeName"];
+                        readonly description?: components["schemas"]["TypeDescription"];
+                        readonly extra_specs?: components["schemas"]["NewExtraSpecs"];
+                        readonly "os-volume-type-access:is_public"?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume_type: components["schemas"]["VolumeType"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume_type: components["schemas"]["VolumeType"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volume_type: {
+                        /** @description Null leaves the name as it is. */
+                        readonly name?: components["schemas"]["TypeName"] | null;
+                        /** @description Null leaves the description as it is. */
+                        readonly description?: components["schemas"]["TypeDescription"];
+                        readonly is_public?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The type. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume_type: components["schemas"]["VolumeType"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteType: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listTypeExtraSpecs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The extra specs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly extra_specs: components["schemas"]["ExtraSpecs"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createTypeExtraSpecs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly extra_specs: components["schemas"]["NewExtraSpecs"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The extra specs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly extra_specs: components["schemas"]["ExtraSpecs"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showTypeExtraSpec: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The extra spec under its key. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ExtraSpecs"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateTypeExtraSpec: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewExtraSpec"];
+            };
+        };
+        readonly responses: {
+            /** @description The extra spec under its key. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ExtraSpecs"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTypeExtraSpec: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listTypeAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The projects. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume_type_access: readonly {
+                            /** Format: uuid */
+                            readonly volume_type_id: string;
+                            readonly project_id: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addTypeAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addProjectAccess: {
+                        readonly project: components["schemas"]["ProjectId"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeTypeAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeProjectAccess: {
+                        readonly project: components["schemas"]["ProjectId"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showTypeEncryption: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description An empty object. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": Record<string, never>;
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createTypeEncryption: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showTypeEncryptionKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateTypeEncryption: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTypeEncryption: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a type. */
+                readonly type_id: components["parameters"]["typeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

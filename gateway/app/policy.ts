@@ -3,6 +3,7 @@ import { FEDERATION_POLICY } from './federation/federation-policy.ts'
 import { IDENTITY_POLICY } from './identity/identity-policy.ts'
 import { NETWORK_POLICY } from './networks/network-policy.ts'
 import type { Caller } from './request-context.ts'
+import { VOLUME_POLICY } from './volumes/volume-policy.ts'
 
 /** Throws `forbidden`, naming the rule, for a caller the rule does not allow. */
 export type PolicyCheck = (caller: Caller) => void
@@ -48,7 +49,7 @@ function hasInProject({ projectId, roles }: Caller, role: string): boolean {
 
 /**
  * Who each rule allows. The names are the `x-policy` of operations in the documents, and what refines them inside an
- * operation (`…:get_all_tenants`); they are those of Nova, Glance and Neutron, and their defaults are kept.
+ * operation (`…:get_all_tenants`); they are those of Nova, Glance, Neutron and Cinder, and their defaults are kept.
  */
 export const POLICY: Readonly<Record<string, Who>> = {
   authenticated: 'authenticated',
@@ -58,6 +59,8 @@ export const POLICY: Readonly<Record<string, Who>> = {
   ...FEDERATION_POLICY,
 
   ...NETWORK_POLICY,
+
+  ...VOLUME_POLICY,
 
   // Nova's.
   'compute:aggregates:images': 'admin',

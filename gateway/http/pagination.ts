@@ -25,6 +25,8 @@ export function nextPage(
   if (page.last === undefined || page.size < page.limit) return undefined
   const query = new URLSearchParams(target.search)
   query.set('marker', page.last)
+  // It was skipped already.
+  query.delete('offset')
   const limit = query.getAll('limit').at(-1)
   // The last of several is the one that counts.
   if (limit !== undefined) query.set('limit', limit)

@@ -1,11 +1,21 @@
 import type { operations } from '#openapi/volume.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { listAvailabilityZones } from './availability-zones.ts'
+import { defaultTypeHandlers } from './default-types.ts'
 import { listExtensions, showExtension } from './extensions.ts'
+import { quotaHandlers } from './quotas.ts'
+import { typeEncryptionHandlers } from './type-encryption.ts'
+import { typeExtraSpecHandlers } from './type-extra-specs.ts'
+import { typeHandlers } from './types.ts'
 import { listVersions, showVersion } from './versions.ts'
 
 /** A handler for every operation of openapi/volume.yaml. */
 export const volumeHandlers: HandlerTable<operations> = {
+  ...defaultTypeHandlers,
+  ...quotaHandlers,
+  ...typeEncryptionHandlers,
+  ...typeExtraSpecHandlers,
+  ...typeHandlers,
   listAvailabilityZones,
   listExtensions,
   listVersions,

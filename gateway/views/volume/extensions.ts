@@ -3,7 +3,14 @@
  * aliases.
  */
 const EXTENSIONS = `
+encryption VolumeTypeEncryption 2013-07-01 How volumes of a type are encrypted.
 os-availability-zone AvailabilityZones 2013-06-27 The zones in which volumes can be.
+os-quota-class-sets QuotaClasses 2012-03-12 Limits of classes of projects.
+os-quota-sets Quotas 2011-08-08 Limits of projects.
+os-types-extra-specs TypesExtraSpecs 2011-08-24 Extra specs of types.
+os-types-manage TypesManage 2011-08-24 Types are created, changed and deleted.
+os-used-limits UsedLimits 2013-10-03 Limits show what is used of them.
+os-volume-type-access VolumeTypeAccess 2014-06-26 Types for some projects.
 `
 
 export const extensionViews = EXTENSIONS.trim().split('\n').map(extensionView)

@@ -1,7 +1,8 @@
 import type { DocumentName } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { isNode } from '#openapi/projection/annotations.ts'
-import { NAMED, type Targets } from './targets.ts'
+import { NAMED } from './made.ts'
+import type { Targets } from './targets.ts'
 import { bodyOf, validBody, type Walked } from './walked.ts'
 
 /** The service and the parameter whose object a property of a body names. */
@@ -16,6 +17,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   object_id: ['network', 'network_id'],
   parent_group_id: ['network', 'security_group_id'],
   parent_id: ['identity', 'domain_id'],
+  project: ['identity', 'project_id'],
   project_id: ['identity', 'project_id'],
   region_id: ['identity', 'region_id'],
   remote_group_id: ['network', 'security_group_id'],

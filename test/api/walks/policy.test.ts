@@ -41,7 +41,9 @@ async function statusFor(walked: Walked, caller: Caller): Promise<number> {
   const { method } = walked.operation
   const version = walked.described.turningPoints(walked.operation).at(-1)!
   const path = pathOf(walked, (service, parameter) =>
-    service === 'compute' && parameter === 'project_id' ? caller.projectId : NOBODY,
+    (service === 'compute' || service === 'volume') && parameter === 'project_id'
+      ? caller.projectId
+      : NOBODY,
   )
   const body = method === 'GET' ? undefined : bodyOf(walked, 'nothing of the kind')
   const headers = { 'x-auth-token': caller.token }
@@ -52,6 +54,7 @@ async function statusFor(walked: Walked, caller: Caller): Promise<number> {
 const OF_A_PROJECT = new Map<string, (caller: Caller) => boolean>([
   ['compute showLimits', (caller) => !MAY.admin(caller)],
   ['compute listProxiedSecurityGroups', () => true],
+  ['volume showLimits', (caller) => !MAY.admin(caller)],
 ])
 
 /** Operations whose owner is in the body or the query, not in the path (test/api/identity-credentials.test.ts, identity-trusts.test.ts). */

@@ -6,7 +6,9 @@ import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import type { Cloud } from '#test/env/cloud.ts'
 import { reportOvn } from '#test/env/network-objects.ts'
+import { type Identified, type Ids, made, NAMED } from './made.ts'
 import { restingWebhook } from './resting-webhook.ts'
+import { volumeTargets } from './volume-targets.ts'
 import { NOBODY } from './walked.ts'
 
 /** A real thing for every parameter of a path, by service: the project's own where a project can have one. */
@@ -15,8 +17,6 @@ export type Targets = (
   parameter: string,
   version: Microversion,
 ) => string | undefined
-
-type Ids = Readonly<Record<string, string>>
 
 const NET = '/networking/v2.0'
 const ID = '/identity/v3'
@@ -28,13 +28,6 @@ const NO_NUMBER = '999999'
 export function absentId(parameter: string, version: Microversion): string {
   const isNumber = parameter === 'service_id' && compareMicroversions(version, UUIDS_SINCE) < 0
   return isNumber ? NO_NUMBER : NOBODY
-}
-
-/** What users name is called this. */
-export const NAMED = 'sample'
-
-interface Identified {
-  readonly id: string
 }
 
 /** Afterwards there is one of everything, in the project of the user `demo` or of the cloud. */
@@ -61,6 +54,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     rule_id: network['security_group_rule_id'] ?? '',
     project_id: identity['project_id'] ?? '',
   }
+  const volume = await volumeTargets(cloud, identity['project_id'] ?? '')
   const placement = {
     uuid: cloud.cells[0]?.computes[0]?.id ?? '',
     consumer_uuid: compute['server_id'] ?? '',
@@ -82,7 +76,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     network: { ...network, agent_id: cloud.hosts[0]?.id ?? '' },
     placement,
     federation,
-    volume: { alias: 'os-availability-zone' },
+    volume,
   }
   const numbers = await numbersOf(cloud.as('admin'))
   return (service, parameter, version) => {
@@ -110,25 +104,6 @@ async function liftQuotas(admin: ApiClient): Promise<void> {
     await made(admin, 'PUT', `/compute/v2.1/os-quota-sets/${id}`, { quota_set })
     await made(admin, 'PUT', `${NET}/quotas/${id}`, { quota })
   }
-}
-
-/** What a call that must succeed made, under its one key or without any. */
-async function made<Made>(
-  client: ApiClient,
-  method: 'POST' | 'PUT',
-  path: string,
-  body: object,
-  version: Microversion = '2.90',
-): Promise<Made> {
-  const { status, body: answer } = await client.call<Made & Record<string, Made>>(
-    method,
-    path,
-    body,
-    { version },
-  )
-  if (status >= 300) throw new Error(`${path} answered ${status}: ${JSON.stringify(answer)}`)
-  const [key = '', ...others] = Object.keys(body)
-  return others.length === 0 && answer?.[key] !== undefined ? answer[key] : answer
 }
 
 async function networkTargets(cloud: Cloud): Promise<Ids> {

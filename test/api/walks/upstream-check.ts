@@ -22,6 +22,12 @@ const NAMED: Readonly<Record<string, string>> = {
   admin_or_service_api: 'is_admin:True or role:service',
   admin_or_project_reader_or_service_api:
     'rule:admin_or_service_api or (role:reader and project_id:%(project_id)s)',
+  // Cinder.
+  admin_api: 'is_admin:True',
+  xena_system_admin_or_project_member:
+    'rule:admin_api or (role:member and project_id:%(project_id)s)',
+  xena_system_admin_or_project_reader:
+    'rule:admin_api or (role:reader and project_id:%(project_id)s)',
   // Neutron. No other service of a cloud asks our Network API, and what other projects share is not the caller's own.
   admin_only: 'is_admin:True',
   service_api: '!',

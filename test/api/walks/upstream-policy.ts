@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Who } from '#gateway/app/policy.ts'
 
-/** A default of Nova, Keystone, Glance, Neutron or Placement (August 2026), and which of our callers it means. */
+/** A default of Nova, Keystone, Glance, Neutron, Cinder or Placement (August 2026), and which of our callers it means. */
 interface UpstreamDefault {
   readonly check: string
   /** `manager`: like `member`, from the role above it. `nobody`: no caller, administrators included. */

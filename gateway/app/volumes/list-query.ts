@@ -1,0 +1,36 @@
+import { Failure } from '#common/errors.ts'
+
+/** One key of an order, as asked for. */
+export interface Sort<Key extends string> {
+  readonly key: Key
+  readonly isDescending: boolean
+}
+
+export interface SortQuery {
+  /** Such as `name:asc,created_at`. */
+  readonly sort?: string
+  readonly sort_key?: string
+  readonly sort_dir?: 'asc' | 'desc'
+}
+
+/**
+ * The order of a list: descending by creation where nothing is asked for, as Cinder's. Throws `invalid` for keys that
+ * the list does not have, for unknown directions, and for both ways of asking at once.
+ */
+export function sortOf<Key extends string>(
+  { sort, sort_key, sort_dir }: SortQuery,
+  keys: readonly Key[],
+): readonly Sort<Key>[] {
+  const isKey = (text: string): text is Key => (keys as readonly string[]).includes(text)
+  if (sort !== undefined && (sort_key !== undefined || sort_dir !== undefined))
+    throw new Failure('invalid', "The parameter 'sort' excludes 'sort_key' and 'sort_dir'.")
+  const asked = sort?.split(',') ?? [`${sort_key ?? 'created_at'}:${sort_dir ?? 'desc'}`]
+  return asked.map((each) => {
+    const [key = '', direction = 'desc', ...rest] = each.trim().split(':')
+    if (!isKey(key))
+      throw new Failure('invalid', `Invalid sort key '${key}': use one of ${keys.join(', ')}.`)
+    if (rest.length > 0 || (direction !== 'asc' && direction !== 'desc'))
+      throw new Failure('invalid', `Invalid sort direction in '${each}': use asc or desc.`)
+    return { key, isDescending: direction === 'desc' }
+  })
+}

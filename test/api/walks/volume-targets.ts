@@ -1,0 +1,28 @@
+import type { Cloud } from '#test/env/cloud.ts'
+import { type Identified, type Ids, made, NAMED } from './made.ts'
+
+/** The first with all of them. */
+const VERSION = '3.62'
+
+/** A type that the project was given and that is its default. */
+export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
+  const admin = cloud.as('admin')
+  const root = '/volume/v3'
+  const volume_type = {
+    name: NAMED,
+    extra_specs: { [NAMED]: NAMED },
+    'os-volume-type-access:is_public': false,
+  }
+  const type = await made<Identified>(admin, 'POST', `${root}/types`, { volume_type }, VERSION)
+  const access = { addProjectAccess: { project: projectId } }
+  await made(admin, 'POST', `${root}/types/${type.id}/action`, access, VERSION)
+  const default_type = { volume_type: type.id }
+  await made(admin, 'PUT', `${root}/default-types/${projectId}`, { default_type }, VERSION)
+  return {
+    type_id: type.id,
+    project_id: projectId,
+    quota_class: 'default',
+    key: NAMED,
+    alias: 'os-availability-zone',
+  }
+}
