@@ -32,9 +32,10 @@ const SORT_COLUMNS = {
 } as const
 export type MessageSortKey = keyof typeof SORT_COLUMNS
 
+export const MESSAGE_SORT_KEYS = Object.keys(SORT_COLUMNS) as readonly MessageSortKey[]
+
 export interface MessageFilters {
-  /** Undefined: of all projects. */
-  readonly projectId: string | undefined
+  readonly projectId: string
   readonly event_id?: string | undefined
   readonly message_level?: string | undefined
   readonly request_id?: string | undefined
@@ -43,8 +44,7 @@ export interface MessageFilters {
 }
 
 export interface MessagePage {
-  readonly sortKey: MessageSortKey
-  readonly isDescending: boolean
+  readonly sort: readonly { readonly key: MessageSortKey; readonly isDescending: boolean }[]
   /** The id of the message that the page starts after. */
   readonly marker: string | undefined
   readonly limit: number
@@ -70,14 +70,15 @@ export async function deleteMessageRow(db: Executor, id: string): Promise<boolea
 export async function listMessageRows(
   db: Executor,
   filters: MessageFilters,
-  { sortKey, isDescending, marker, limit, offset }: MessagePage,
+  { sort, marker, limit, offset }: MessagePage,
 ): Promise<readonly VolumeMessage[]> {
+  const isDescending = sort.at(-1)?.isDescending ?? true
   const order: readonly SortColumn[] = [
-    { column: SORT_COLUMNS[sortKey], isDescending },
+    ...sort.map(({ key, ...direction }) => ({ column: SORT_COLUMNS[key], ...direction })),
     { column: volumeMessages.id, isDescending },
   ]
   const start =
-    marker === undefined ? undefined : after(order, await markerValues(db, sortKey, marker))
+    marker === undefined ? undefined : after(order, await markerValues(db, sort, marker))
   return db.orm
     .select()
     .from(volumeMessages)
@@ -89,23 +90,23 @@ export async function listMessageRows(
 
 async function markerValues(
   db: Executor,
-  sortKey: MessageSortKey,
+  sort: MessagePage['sort'],
   marker: string,
 ): Promise<readonly unknown[]> {
   const rows = await db.orm
-    .select({ key: SORT_COLUMNS[sortKey] })
+    .select(SORT_COLUMNS)
     .from(volumeMessages)
     .where(eq(volumeMessages.id, marker))
-  if (rows[0] === undefined) throw new Failure('invalid', `marker [${marker}] not found`)
-  return [rows[0].key, marker]
+  const row = rows[0]
+  if (row === undefined) throw new Failure('invalid', `marker [${marker}] not found`)
+  return [...sort.map(({ key }) => row[key]), marker]
 }
 
 function isWanted({ projectId, ...named }: MessageFilters): SQL | undefined {
   const conditions = Object.entries(named).map(([name, value]) =>
     value === undefined ? undefined : eq(SORT_COLUMNS[name as MessageSortKey], value),
   )
-  const ofProject = projectId === undefined ? undefined : eq(volumeMessages.projectId, projectId)
-  return and(ofProject, ...conditions)
+  return and(eq(volumeMessages.projectId, projectId), ...conditions)
 }
 
 /** Removes up to `max` messages that are no longer kept. */

@@ -1,9 +1,12 @@
 import type { operations } from '#openapi/volume.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
+import { absentHandlers } from './absent.ts'
 import { listAvailabilityZones } from './availability-zones.ts'
 import { defaultTypeHandlers } from './default-types.ts'
 import { listExtensions, showExtension } from './extensions.ts'
+import { messageHandlers } from './messages.ts'
 import { quotaHandlers } from './quotas.ts'
+import { serviceHandlers } from './services.ts'
 import { typeEncryptionHandlers } from './type-encryption.ts'
 import { typeExtraSpecHandlers } from './type-extra-specs.ts'
 import { typeHandlers } from './types.ts'
@@ -11,8 +14,11 @@ import { listVersions, showVersion } from './versions.ts'
 
 /** A handler for every operation of openapi/volume.yaml. */
 export const volumeHandlers: HandlerTable<operations> = {
+  ...absentHandlers,
   ...defaultTypeHandlers,
+  ...messageHandlers,
   ...quotaHandlers,
+  ...serviceHandlers,
   ...typeEncryptionHandlers,
   ...typeExtraSpecHandlers,
   ...typeHandlers,

@@ -1,10 +1,13 @@
+import { Database } from '#common/db/database.ts'
+import { addMessage } from '#gateway/app/volumes/messages.ts'
 import type { Cloud } from '#test/env/cloud.ts'
 import { type Identified, type Ids, made, NAMED } from './made.ts'
+import { NOBODY } from './walked.ts'
 
 /** The first with all of them. */
 const VERSION = '3.62'
 
-/** A type that the project was given and that is its default. */
+/** A type that the project was given and that is its default, and a message. */
 export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
   const admin = cloud.as('admin')
   const root = '/volume/v3'
@@ -18,8 +21,19 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
   await made(admin, 'POST', `${root}/types/${type.id}/action`, access, VERSION)
   const default_type = { volume_type: type.id }
   await made(admin, 'PUT', `${root}/default-types/${projectId}`, { default_type }, VERSION)
+  await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
+  const message = await addMessage(db, {
+    projectId,
+    requestId: NAMED,
+    resourceType: 'VOLUME',
+    resourceId: NOBODY,
+    action: '001',
+    detail: '003',
+    text: NAMED,
+  })
   return {
     type_id: type.id,
+    message_id: message.id,
     project_id: projectId,
     quota_class: 'default',
     key: NAMED,

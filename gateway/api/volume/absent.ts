@@ -1,0 +1,70 @@
+import { Failure } from '#common/errors.ts'
+import type { Handler } from '../../http/operation.ts'
+
+// Resources of Cinder of which there are none: clients list them, and are told why none can be made.
+
+const none =
+  (key: string): Handler =>
+  async () => ({ body: { [key]: [] } })
+
+const notFound =
+  (what: string, parameter: string): Handler =>
+  async ({ params }) => {
+    throw new Failure('not-found', `${what} ${params[parameter]} could not be found.`)
+  }
+
+const unsupported =
+  (reason: string): Handler =>
+  async () => {
+    throw new Failure('unsupported', reason)
+  }
+
+/** As Cinder answers where no backup service runs; Horizon then shows no backups. */
+const noBackupService: Handler = async () => {
+  throw new Failure('unavailable', 'Service cinder-backup could not be found.')
+}
+
+const backup = notFound('Backup', 'backup_id')
+const consistencyGroup = notFound('ConsistencyGroup', 'consistencygroup_id')
+const consistencyGroupSnapshot = notFound('CgSnapshot', 'cgsnapshot_id')
+const group = notFound('Group', 'group_id')
+const groupSnapshot = notFound('GroupSnapshot', 'group_snapshot_id')
+const groupType = notFound('Group type', 'group_type_id')
+const qosSpec = notFound('QoS spec', 'qos_id')
+const noGroups = unsupported('Groups of volumes are not supported: create volumes one by one.')
+
+export const absentHandlers = {
+  createBackup: noBackupService,
+  createConsistencyGroup: noGroups,
+  createConsistencyGroupSnapshot: noGroups,
+  createGroup: noGroups,
+  createGroupSnapshot: noGroups,
+  createGroupType: noGroups,
+  createQosSpec: unsupported('QoS specs are not supported: the speed of volumes is not limited.'),
+  deleteBackup: backup,
+  deleteConsistencyGroup: consistencyGroup,
+  deleteConsistencyGroupSnapshot: consistencyGroupSnapshot,
+  deleteGroup: group,
+  deleteGroupSnapshot: groupSnapshot,
+  deleteGroupType: groupType,
+  deleteQosSpec: qosSpec,
+  listBackups: none('backups'),
+  listBackupsDetail: none('backups'),
+  listConsistencyGroupSnapshots: none('cgsnapshots'),
+  listConsistencyGroupSnapshotsDetail: none('cgsnapshots'),
+  listConsistencyGroups: none('consistencygroups'),
+  listConsistencyGroupsDetail: none('consistencygroups'),
+  listGroupSnapshots: none('group_snapshots'),
+  listGroupSnapshotsDetail: none('group_snapshots'),
+  listGroupTypes: none('group_types'),
+  listGroups: none('groups'),
+  listGroupsDetail: none('groups'),
+  listQosSpecs: none('qos_specs'),
+  showBackup: backup,
+  showConsistencyGroup: consistencyGroup,
+  showConsistencyGroupSnapshot: consistencyGroupSnapshot,
+  showGroup: group,
+  showGroupSnapshot: groupSnapshot,
+  showGroupType: groupType,
+  showQosSpec: qosSpec,
+}
