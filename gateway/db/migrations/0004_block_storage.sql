@@ -53,7 +53,6 @@ CREATE TABLE `volume_types` (
 --> statement-breakpoint
 CREATE INDEX `default_volume_types_type` ON `default_volume_types` (`type_id`);--> statement-breakpoint
 CREATE INDEX `volume_messages_project` ON `volume_messages` (`project_id`,`created_at`,`id`);--> statement-breakpoint
-CREATE INDEX `volume_messages_created` ON `volume_messages` (`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `volume_messages_expiry` ON `volume_messages` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `volume_quotas_resource` ON `volume_quotas` (`resource`);--> statement-breakpoint
 CREATE INDEX `volume_type_access_project` ON `volume_type_access` (`project_id`);--> statement-breakpoint

@@ -9,7 +9,7 @@ export const volumeTypes = mysqlTable(
     name: text255('name').notNull().unique('volume_types_name'),
     description: text('description'),
     isPublic: boolean('is_public').notNull(),
-    extraSpecs: json('extra_specs').$type<Readonly<Record<string, string | null>>>().notNull(),
+    extraSpecs: json('extra_specs').$type<Readonly<Record<string, string>>>().notNull(),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at'),
   },
@@ -86,7 +86,6 @@ export const volumeMessages = mysqlTable(
   },
   (t) => [
     index('volume_messages_project').on(t.projectId, t.createdAt, t.id),
-    index('volume_messages_created').on(t.createdAt, t.id),
     index('volume_messages_expiry').on(t.expiresAt),
   ],
 )
