@@ -225,7 +225,8 @@ function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRule
   if (accessRules === null) return
   const path = c.req.path.slice(service.prefix.length)
   const { method } = c.req
-  if (!allowsRequest(accessRules, { service: service.name, method, path }))
+  const services = service.types ?? [service.name]
+  if (!services.some((type) => allowsRequest(accessRules, { service: type, method, path })))
     throw new Failure(
       'forbidden',
       `The application credential's access rules do not allow ${method} ${path} of ${service.name}.`,

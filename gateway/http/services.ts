@@ -8,6 +8,8 @@ export interface ServiceApi {
   readonly prefix: string
   readonly faults: FaultStyle
   readonly hasMicroversions: boolean
+  /** Its types in the catalog, where they are not its name. */
+  readonly types?: readonly string[]
 }
 
 export const SERVICES: Readonly<Record<DocumentName, ServiceApi>> = {
@@ -27,7 +29,13 @@ export const SERVICES: Readonly<Record<DocumentName, ServiceApi>> = {
     hasMicroversions: true,
   },
   network: { name: 'network', prefix: '/networking', faults: 'neutron', hasMicroversions: false },
-  volume: { name: 'volume', prefix: '/volume', faults: 'cinder', hasMicroversions: true },
+  volume: {
+    name: 'volume',
+    prefix: '/volume',
+    faults: 'cinder',
+    hasMicroversions: true,
+    types: ['block-storage', 'volumev3'],
+  },
 }
 
 /** The service whose clients call a path, whether it has the path or not; identity has the root of the port. */

@@ -93,6 +93,8 @@ describe('tokens', () => {
       network: ['http://cloud.test:8774/networking'],
       federation: ['http://cloud.test:8774/federation'],
       placement: ['http://cloud.test:8774/placement'],
+      'block-storage': ['http://cloud.test:8774/volume/v3'],
+      volumev3: ['http://cloud.test:8774/volume/v3'],
     })
     for (const { endpoints } of catalog) {
       expect(endpoints.map((endpoint) => endpoint.interface)).toEqual([

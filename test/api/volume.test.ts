@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
+import { textOf } from './json.ts'
 import { faultOf, type VolumeApi, volumeApi } from './volume-api.ts'
 
 // Goal: the Block Storage API is found, versioned and refused as a client of Cinder expects.
@@ -95,4 +96,24 @@ test('zones are those of the hosts', async () => {
   const zones = ['left', 'right'].map((zoneName) => ({ zoneName, zoneState: { available: false } }))
   const { body } = await api.demo('GET', 'os-availability-zone')
   expect(body['availabilityZoneInfo']).toEqual(zones)
+})
+
+test.each(['block-storage', 'volumev3'])('an access rule names the service %s', async (service) => {
+  const token = api.tokens.demo
+  const headers = { 'x-subject-token': token }
+  const shown = await api.http.ask('GET', '/v3/auth/tokens', { token, headers })
+  const user = textOf(shown.body['token']?.['user']?.['id'])
+  const rule = { service, method: 'GET', path: '/v3/extensions' }
+  const made = await api.http.ask('POST', `/v3/users/${user}/application_credentials`, {
+    token,
+    body: { application_credential: { name: service, access_rules: [rule] } },
+  })
+  const { id, secret } = made.body['application_credential'] ?? {}
+  const identity = { methods: ['application_credential'], application_credential: { id, secret } }
+  const login = await api.http.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
+  const restricted = login.headers.get('x-subject-token') ?? ''
+
+  const ask = (path: string) => api.http.ask('GET', `/volume/v3/${path}`, { token: restricted })
+  expect((await ask('extensions')).status).toBe(200)
+  expect(faultOf(await ask('types')).slice(0, 2)).toEqual(['forbidden', 403])
 })

@@ -68,6 +68,8 @@ describe.skipIf(!existsSync(OPENSTACK))('the openstack command', () => {
       'network',
       'federation',
       'placement',
+      'block-storage',
+      'volumev3',
     ])
   })
 

@@ -122,6 +122,8 @@ describe
         'network',
         'federation',
         'placement',
+        'block-storage',
+        'volumev3',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
         'internal',

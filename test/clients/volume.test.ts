@@ -18,8 +18,6 @@ beforeAll(async () => {
   const [endpoint = ''] = cloud.endpoints
   admin = new OpenstackCli(endpoint, cloud.foundation.accounts.admin)
   demo = new OpenstackCli(endpoint, cloud.foundation.accounts.demo)
-  await admin.run('service create --name cinder volumev3')
-  await admin.run(`endpoint create --region RegionOne volumev3 public ${endpoint}/volume/v3`)
 })
 
 afterAll(async () => {

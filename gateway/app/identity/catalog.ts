@@ -18,7 +18,8 @@ export interface CatalogEntries {
 /**
  * The entries of the catalog. Image and network URLs carry no version, because gophercloud and Terraform append `v2/`
  * and `v2.0/` themselves; the compute URL carries one, because they append nothing there, and the identity URL, which
- * saves clients a request for its versions.
+ * saves clients a request for its versions. Block storage has the type of the service types authority, and the one that
+ * cinderclient looks for.
  */
 const SERVICES = [
   { type: 'identity', name: 'keystone', path: '/identity/v3', description: 'Identity' },
@@ -27,6 +28,8 @@ const SERVICES = [
   { type: 'network', name: 'neutron', path: '/networking', description: 'Networks' },
   { type: 'federation', name: 'weir', path: '/federation', description: 'Cells and hosts' },
   { type: 'placement', name: 'placement', path: '/placement', description: 'Placement' },
+  { type: 'block-storage', name: 'cinder', path: '/volume/v3', description: 'Block Storage' },
+  { type: 'volumev3', name: 'cinderv3', path: '/volume/v3', description: 'Block Storage' },
 ] as const
 
 /** The services of this deployment for clients that reach it at `root`; derived, so it is the same at every gateway. */
