@@ -9,7 +9,7 @@ import {
   type VolumeSnapshotId,
 } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { Driver, ImageSpec } from '#drivers/driver.ts'
 import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
@@ -169,10 +169,7 @@ describe.skipIf(why !== undefined)(
       let driver: Driver
       let store: string
       const signal = () => AbortSignal.timeout(90_000)
-      const image = {
-        path: '',
-        spec: undefined as unknown as ReturnType<LibvirtHarness['images']['addFile']>,
-      }
+      let image: ImageSpec
 
       beforeAll(async () => {
         const [started, built] = await Promise.all([
@@ -180,7 +177,7 @@ describe.skipIf(why !== undefined)(
           buildGuestImage(GUEST_CACHE),
         ])
         world = started
-        image.spec = world.libvirt.images.addFile(built.path, {
+        image = world.libvirt.images.addFile(built.path, {
           ...built,
           diskFormat: 'qcow2',
           name: 'tiny',
@@ -194,7 +191,7 @@ describe.skipIf(why !== undefined)(
       })
 
       test('gets a volume while it runs, is told of its size, and releases it', async () => {
-        const spec = instanceSpec(image.spec)
+        const spec = instanceSpec(image)
         const ref = { store, id: newId<VolumeId>() }
         const attachmentId = newId<AttachmentId>()
         await driver.volumes!.create({ ...ref, bytes: 8 * MIB }, signal())

@@ -10,7 +10,10 @@ const LIST_TIMEOUT_MS = 20_000
 /** Volumes and snapshots in one answer: far below what a message may hold. */
 const LISTED_MAX = 5_000
 
-/** The stores that the host reaches now, by id; undefined where its driver has no volumes. One that is silent is no reason to report nothing. */
+/**
+ * The stores that the host reaches now, by id; undefined where its driver has no volumes. None while they cannot be read,
+ * which is no reason to report nothing.
+ */
 export async function reachedStores({ driver, log }: Compute): Promise<WireStore[] | undefined> {
   if (driver.volumes === undefined) return undefined
   const signal = AbortSignal.timeout(STORES_TIMEOUT_MS)

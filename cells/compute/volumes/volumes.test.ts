@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Static } from 'typebox'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { workContext } from '#common/context.ts'
-import { newId } from '#common/ids.ts'
+import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { HOST_OPERATIONS, HostAnswer } from '#openapi/wire/host.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import { askHost } from '../../conductor/ask-host.ts'
@@ -162,11 +162,11 @@ test('a server gets a volume and gives it back; of a newer attempt the host says
 
 test('a list of many volumes comes in parts', async () => {
   const [host] = hosts
-  const ids = Array.from({ length: 3 }, () => newId<string>()).toSorted()
+  const ids = Array.from({ length: 3 }, () => newId<VolumeId>()).toSorted()
   const listed = ids.map((id) => ({
     id,
     bytes: GIB,
-    snapshots: Array.from({ length: 3_000 }, () => newId<string>()),
+    snapshots: Array.from({ length: 3_000 }, () => newId<VolumeSnapshotId>()),
   }))
   const list = vi.spyOn(host.driver.volumes!, 'list').mockResolvedValue(listed)
   try {

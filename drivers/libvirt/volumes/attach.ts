@@ -19,7 +19,10 @@ const LET_GO_MS = 20_000
 const ASK_AGAIN_MS = 5_000
 const POLL_MS = 200
 
-/** Afterwards the instance has the volume. The record is ahead of the domain, so that each of both that can fail knows it. */
+/**
+ * Afterwards the instance has the volume. The record is ahead of the domain: so a definition that is made again, and the
+ * destruction of a volume, know every volume that a guest may have.
+ */
 export function attachVolume(
   host: LibvirtHost,
   id: InstanceId,
