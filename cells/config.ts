@@ -38,6 +38,8 @@ export interface CellConfig {
   /** Of the services beside it, which it keeps within a size; absolute paths. */
   readonly serviceLogs: readonly string[]
   readonly ratios: AllocationRatios
+  /** How many times stores promise their size to volumes. */
+  readonly storeRatio: number
   readonly schedulingPolicy: SchedulingPolicy
   /** Names of filters, in the order they run. */
   readonly filters: readonly string[]
@@ -103,6 +105,7 @@ export function configFromEnv(env: Env): CellConfig {
       memoryMb: read.number('RAM_ALLOCATION_RATIO', 1.5),
       diskGb: read.number('DISK_ALLOCATION_RATIO', 1),
     },
+    storeRatio: read.number('STORE_ALLOCATION_RATIO', 1),
     schedulingPolicy: read.choice('SCHEDULING_POLICY', SCHEDULING_POLICIES, 'filter'),
     filters: read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS),
     filterSettings: {

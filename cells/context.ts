@@ -19,7 +19,10 @@ import { Builds } from './conductor/builds.ts'
 import type { Conductor } from './conductor/conductor.ts'
 import { actSaga } from './conductor/sagas/act.ts'
 import { bootSaga } from './conductor/sagas/boot.ts'
+import { createVolumeSaga } from './conductor/sagas/create-volume.ts'
 import { deleteSaga } from './conductor/sagas/delete.ts'
+import { deleteVolumeSaga } from './conductor/sagas/delete-volume.ts'
+import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
@@ -147,7 +150,15 @@ async function openMetrics(owned: AsyncDisposableStack, config: CellConfig) {
 }
 
 /** Every saga a process of a cell may have to take up from one that is gone. */
-export const CELL_SAGAS = [bootSaga, deleteSaga, actSaga, moveSaga]
+export const CELL_SAGAS = [
+  bootSaga,
+  deleteSaga,
+  actSaga,
+  moveSaga,
+  createVolumeSaga,
+  deleteVolumeSaga,
+  extendVolumeSaga,
+]
 
 function openSagas(
   conductor: Conductor,
@@ -169,7 +180,7 @@ export async function openConductor(
     readonly db: Database
   },
 ): Promise<Conductor> {
-  const { cellId, zone, ratios, stopGraceMs, hostTimeoutMs } = config
+  const { cellId, zone, ratios, storeRatio, stopGraceMs, hostTimeoutMs } = config
   const { db, clock } = parts
   const scheduling = schedulingFrom(config, Math.random)
   const countsIoOps = asksForIoOps(scheduling)
@@ -186,6 +197,7 @@ export async function openConductor(
     secrets,
     scheduling,
     ratios,
+    storeRatio,
     stopGraceMs,
     hostTimeoutMs,
     fenceAfterMs: 1_000 * config.fenceAfterS,

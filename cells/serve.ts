@@ -37,6 +37,7 @@ import { placementExplain } from './handlers/placement-explain.ts'
 import { siteAnnounce } from './handlers/site-announce.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
+import { snapshotVolumes, volumeCreate, volumeDelete, volumeExtend } from './handlers/volume.ts'
 
 type Handlers = {
   readonly [O in CellOperation]: (
@@ -75,6 +76,10 @@ const HANDLERS: Handlers = {
   'site.announce': siteAnnounce,
   'network.list': networkList,
   'network.apply': networkApply,
+  'volume.create': volumeCreate,
+  'volume.delete': volumeDelete,
+  'volume.extend': volumeExtend,
+  'snapshot.volumes': snapshotVolumes,
 }
 
 /** The processes of a cell share its work. */

@@ -44,6 +44,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   group_members: 'its server; of users: the user or the group',
   group_hosts: 'its last member',
   custom_resources: 'its provider',
+  store_hosts: 'its host, or the next report of that',
 }
 
 const KEPT: Readonly<Record<string, string>> = {
@@ -92,6 +93,7 @@ const KEPT: Readonly<Record<string, string>> = {
   volume_types: BY_OPERATORS,
   volume_quotas: 'a few rows per project and volume type',
   volume_quota_classes: BY_OPERATORS,
+  volumes: BY_USERS,
   // The lease of an upload is a column; an upload that died makes its image queued again.
   images: BY_USERS,
   networks: BY_USERS,

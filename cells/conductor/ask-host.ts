@@ -10,7 +10,13 @@ import type { Conductor } from './conductor.ts'
 
 type Ask<O extends HostOperation> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
 type Answer<O extends HostOperation> = Static<(typeof HOST_OPERATIONS)[O]['answer']>
-type WorkOperation = 'spawn' | 'destroy' | 'act'
+type WorkOperation =
+  | 'spawn'
+  | 'destroy'
+  | 'act'
+  | 'volume-create'
+  | 'volume-destroy'
+  | 'volume-extend'
 
 /** Between two questions after work that takes long. */
 const WORKING_PAUSE_MS = 250

@@ -26,6 +26,8 @@ export interface Conductor {
   readonly secrets: Secrets
   readonly scheduling: Scheduling
   readonly ratios: AllocationRatios
+  /** How many times stores promise their size. */
+  readonly storeRatio: number
   /** How long a guest is given to shut down before it is cut off. */
   readonly stopGraceMs: number
   /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */

@@ -4,6 +4,7 @@ import type { HostReport } from '#openapi/wire/host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { queueFeedRow } from '../db/feed.ts'
 import { findHosts, insertHost, updateHost } from '../db/hosts.ts'
+import { recordStores } from '../db/stores.ts'
 import { type Host, hostView } from './host.ts'
 import { providerAfter, putOffer } from './offer.ts'
 import { zoneOf } from './zone-of.ts'
@@ -28,6 +29,7 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
         row === undefined ? await insertHost(tx, next) : await updateHost(tx, version, next)
       if (!isFree) return false
       if (next.provider?.generation !== seen?.provider?.generation) await putOffer(tx, next, ratios)
+      if (report.stores !== undefined) await recordStores(tx, next.id, report.stores)
       queueFeedRow(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })

@@ -6,6 +6,8 @@ import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { purgeOperations } from '../db/operations.ts'
 import { purgeMigrations } from '../db/server-migrations.ts'
+import { purgeStores } from '../db/stores.ts'
+import { purgeVolumeAttempts } from '../db/volumes.ts'
 import { trimFeed } from '../feed/trim-feed.ts'
 import type { Retention } from '../retention.ts'
 
@@ -42,6 +44,10 @@ export async function purgeOnce(
     server_migrations: await inBatches(limits, (rows) =>
       purgeMigrations(db, before(operationsMs), rows),
     ),
+    volume_attempts: await inBatches(limits, (rows) =>
+      purgeVolumeAttempts(db, before(operationsMs), rows),
+    ),
+    stores: await purgeStores(db),
     sagas: await inBatches(limits, (rows) => purgeSagas(db, before(sagasMs), rows)),
     feed: await trimFeed(db, clock, feed, BATCHES_MAX),
   }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CellAct } from './act.ts'
+import { VOLUME_OPERATIONS } from './cell-volume.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
@@ -264,6 +265,7 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ generation: Type.Integer({ minimum: 1 }), changes: NetworkChanges }),
     answer: Type.Object({}),
   },
+  ...VOLUME_OPERATIONS,
 } as const
 
 export type CellOperation = keyof typeof CELL_OPERATIONS

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { StoreSummary, VolumeView } from './cell-volume.ts'
 import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
@@ -50,6 +51,14 @@ export const FeedBody = Type.Union([
     kind: Type.Literal('guest-password'),
     ...Type.Omit(GuestPassword, ['hostId']).properties,
   }),
+  Type.Object({ kind: Type.Literal('volume'), view: VolumeView }),
+  /** The cell owns nothing of this attempt of the volume any more. */
+  Type.Object({
+    kind: Type.Literal('volume-deleted'),
+    volumeId: Uuid,
+    attempt: Type.Integer(),
+    at: Time,
+  }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
   /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */
@@ -100,6 +109,8 @@ export const CellSummary = Type.Object({
   instances: Type.Integer(),
   /** Filters of hosts that run because the cell's operator named them; absent: of a release that did not say. */
   optionalFilters: Type.Optional(Type.Array(Type.String())),
+  /** Where volumes can be made; absent: of a release that has none. */
+  stores: Type.Optional(Type.Array(StoreSummary)),
   /** Sagas that wait for an operator; absent: of a release that did not say. */
   stuckSagas: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Its hosts stop their guests once no gateway has been in touch for so long; absent: they never do. */

@@ -233,6 +233,12 @@ export class ScriptedCell implements AsyncDisposable {
         return {}
       case 'saga.continue':
         return { isContinued: false }
+      case 'snapshot.volumes':
+        return { incarnation: this.incarnation, position: 0, volumes: [], isLast: true }
+      case 'volume.create':
+      case 'volume.delete':
+      case 'volume.extend':
+        throw new Failure('unsupported', 'A scripted cell has no stores')
       case 'snapshot.ended':
         return { ended: [] }
       case 'host.uptime':

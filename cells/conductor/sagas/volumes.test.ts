@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { workContext } from '#common/context.ts'
+import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
+import { cellEngine } from '#test/env/cell-engine.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../../context.ts'
+import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
+import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
+import { GIB } from '../../volumes/store.ts'
+import { createVolumeSaga } from './create-volume.ts'
+import { deleteVolumeSaga } from './delete-volume.ts'
+import { extendVolumeSaga } from './extend-volume.ts'
+
+// Goal: whatever fails, repeats or dies, a volume is whole in its store and counted once, or nothing of it is left.
+
+let cell: TestCell
+let running: RunningCell
+let host: TestHost
+
+beforeAll(async () => {
+  cell = await testCell('volume_sagas')
+  running = await cell.addProcess('one')
+  host = await cell.addHost({ name: 'host' })
+  await cell.waitForHosts(running, 1)
+  await waitFor(
+    'a store',
+    async () => (await readStores(running.cell.conductor.db)).length === 1,
+    30_000,
+  )
+})
+
+afterAll(() => cell?.[Symbol.asyncDispose]())
+
+const signal = () => AbortSignal.timeout(10_000)
+const theStore = async () => (await readStores(running.cell.conductor.db))[0]!
+
+function operationOn(): VolumeAttemptRef {
+  return { id: newId<string>(), volumeId: newId<VolumeId>(), attempt: 1 }
+}
+
+async function createStart(operation = operationOn()) {
+  const { id: storeId, name: storeName } = await theStore()
+  const place = { storeId, storeName, hostId: host.id, zone: 'nova' }
+  const sizes = { sizeGb: 2, limitGb: 1_000, startedAt: 1 }
+  return {
+    id: newId<SagaId>(),
+    subject: operation.volumeId,
+    params: { operation, projectId: 'demo', place, ...sizes },
+    work: workContext({}),
+    before: queueAttempt(operation),
+  }
+}
+
+const queueAttempt =
+  (operation: VolumeAttemptRef) => (tx: Parameters<typeof queueVolumeAttempt>[0]) =>
+    queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null })
+
+async function madeVolume(): Promise<VolumeAttemptRef> {
+  const operation = operationOn()
+  const run = await running.cell.sagas.start(createVolumeSaga, await createStart(operation))
+  expect(await run.finished).toBe('done')
+  return operation
+}
+
+/** Where the volume still is, as words. */
+async function left({ volumeId }: VolumeAttemptRef): Promise<readonly string[]> {
+  const row = await findVolume(running.cell.conductor.db, volumeId as VolumeId)
+  const { id } = await theStore()
+  const stored = (await host.driver.volumes!.list(id, signal())).find(
+    (each) => each.id === volumeId,
+  )
+  return [
+    ...(row === undefined ? [] : [`row ${row.state} ${row.sizeGb}`]),
+    ...(stored === undefined ? [] : [`stored ${stored.bytes / GIB}`]),
+  ]
+}
+
+/** The store counts exactly the volumes that the cell has. */
+async function expectCounted(): Promise<void> {
+  const { promisedGb, id } = await theStore()
+  const stored = await host.driver.volumes!.list(id, signal())
+  expect(promisedGb).toBe(stored.reduce((sum, { bytes }) => sum + bytes / GIB, 0))
+}
+
+const done = <S extends { readonly label: string; readonly ends: string }>(trials: readonly S[]) =>
+  trials.filter(({ ends }) => ends === 'done').map((trial) => [trial.label, trial] as const)
+
+test.each(done(trialsOf(createVolumeSaga)))(
+  'a create that %s makes one volume',
+  async (_, trial) => {
+    const start = await createStart()
+    await using engine = await cellEngine(running, trial.saga)
+
+    const run = await engine.start(trial.saga, start)
+
+    expect(await run.finished).toBe('done')
+    expect(await left(start.params.operation)).toEqual(['row available 2', 'stored 2'])
+    await expectCounted()
+  },
+)
+
+test.each(done(trialsOf(extendVolumeSaga)))(
+  'an extension that %s extends once',
+  async (_, trial) => {
+    const operation = await madeVolume()
+    const volume = (await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId))!
+    const params = {
+      operation: { ...operation, id: newId<string>() },
+      volume,
+      sizeGb: 5,
+      limitGb: 1_000,
+    }
+    await using engine = await cellEngine(running, trial.saga)
+
+    const run = await engine.start(trial.saga, {
+      subject: volume.id,
+      params,
+      work: workContext({}),
+    })
+
+    expect(await run.finished).toBe('done')
+    expect(await left(operation)).toEqual(['row available 5', 'stored 5'])
+    await expectCounted()
+  },
+)
+
+async function deleteStart(operation: VolumeAttemptRef) {
+  const volume = (await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId))!
+  const params = { operation: { ...operation, id: newId<string>() }, volume }
+  return { subject: volume.id, params, work: workContext({}) }
+}
+
+test.each(done(trialsOf(deleteVolumeSaga)))('a delete that %s leaves nothing', async (_, trial) => {
+  const operation = await madeVolume()
+  await using engine = await cellEngine(running, trial.saga)
+
+  const run = await engine.start(trial.saga, await deleteStart(operation))
+
+  expect(await run.finished).toBe('done')
+  expect(await left(operation)).toEqual([])
+  await expectCounted()
+})
+
+const DEATHS = [1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as const])
+
+test.each(DEATHS)(
+  'a process killed at commit %i of a create, %s it, is succeeded by one that ends the create',
+  async (dieAt, when) => {
+    const start = await createStart()
+    const processName = `crashing-${start.subject.slice(-12)}`
+    const crashing = new CrashingDatabase(running.cell.conductor.db, dieAt, when)
+    {
+      await using doomed = await cellEngine(running, createVolumeSaga, crashing, processName)
+      const run = await doomed.start(createVolumeSaga, start).catch(() => undefined)
+      await run?.finished
+    }
+
+    await using successor = await cellEngine(running, createVolumeSaga, undefined, processName)
+    await successor.recover()
+
+    const isPromised = dieAt > 1 || when === 'after'
+    const whole = isPromised ? ['row available 2', 'stored 2'] : []
+    await expect.poll(() => left(start.params.operation)).toEqual(whole)
+    await expectCounted()
+  },
+)
+
+test('a volume that its store refuses is in error with the reason, and its delete leaves nothing', async () => {
+  const effect = { do: 'fail', kind: 'internal', message: 'the disk is bad' } as const
+  host.driver.faults.set([{ method: 'createVolume', times: 1, effect }])
+  const operation = operationOn()
+  const run = await running.cell.sagas.start(createVolumeSaga, await createStart(operation))
+  expect(await run.finished).toBe('done')
+
+  expect(await left(operation)).toEqual(['row error 2'])
+  const volume = await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId)
+  expect(volume?.fault).toContain('the disk is bad')
+  const ended = await running.cell.sagas.start(deleteVolumeSaga, await deleteStart(operation))
+  expect(await ended.finished).toBe('done')
+  expect(await left(operation)).toEqual([])
+  await expectCounted()
+})
+
+test('a store that no host reaches is forgotten once it has no volume', async () => {
+  const { db } = running.cell.conductor
+  const report = { id: 'gone', name: 'gone', engine: 'fake', totalBytes: 1, freeBytes: 1 }
+  const flags = { isShared: true, multiattach: false }
+  const { promisedGb: _promised, hostIds: _hosts, ...reported } = await theStore()
+  await db.transaction((tx) => recordStores(tx, host.id, [{ ...report, ...flags }]))
+  await purgeStores(db)
+  expect((await readStores(db)).map(({ id }) => id)).toContain('gone')
+
+  await db.transaction((tx) => recordStores(tx, host.id, [reported]))
+  await purgeStores(db)
+
+  expect((await readStores(db)).map(({ id }) => id)).toEqual([reported.id])
+})

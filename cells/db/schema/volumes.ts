@@ -1,0 +1,65 @@
+import { bigint, boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** A storage engine that hosts of this cell reach, as the last of them reported it. */
+export const stores = mysqlTable('stores', {
+  id: token('id', 255).primaryKey(),
+  name: text255('name').notNull(),
+  engine: token('engine', 32).notNull(),
+  totalBytes: bigint('total_bytes', { mode: 'number' }).notNull(),
+  freeBytes: bigint('free_bytes', { mode: 'number' }).notNull(),
+  isShared: boolean('is_shared').notNull(),
+  multiattach: boolean('multiattach').notNull(),
+  /** The sum of the sizes of its volumes; a claim raises it by one conditional update. */
+  promisedGb: bigint('promised_gb', { mode: 'number' }).notNull().default(0),
+  updatedAt: time('updated_at').notNull(),
+})
+
+/** Which hosts reach which stores. */
+export const storeHosts = mysqlTable(
+  'store_hosts',
+  { storeId: token('store_id', 255).notNull(), hostId: uuid('host_id').notNull() },
+  (t) => [primaryKey({ columns: [t.storeId, t.hostId] }), index('store_hosts_host').on(t.hostId)],
+)
+
+/** One row per volume the cell has now: it is removed once nothing is left of the volume here. */
+export const volumes = mysqlTable(
+  'volumes',
+  {
+    volumeId: uuid('volume_id').primaryKey(),
+    attempt: int('attempt').notNull(),
+    /** Grows with every change within an attempt. */
+    version: int('version').notNull(),
+    projectId: token('project_id').notNull(),
+    state: token('state', 16).notNull(),
+    sizeGb: int('size_gb').notNull(),
+    storeId: token('store_id', 255).notNull(),
+    /** The host that made it, which is asked first. */
+    hostId: uuid('host_id').notNull(),
+    zone: text255('zone').notNull(),
+    /** Why its last change failed; null: none failed since one succeeded. */
+    fault: text('fault'),
+    /** The saga that is changing it; null when none is. */
+    sagaId: uuid('saga_id'),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [index('volumes_store').on(t.storeId)],
+)
+
+/** The answer of the cell to each attempt of a volume, so that a repeated request gets the same. */
+export const volumeAttempts = mysqlTable(
+  'volume_attempts',
+  {
+    volumeId: uuid('volume_id').notNull(),
+    attempt: int('attempt').notNull(),
+    /** accepted, refused, deleted. */
+    outcome: token('outcome', 16).notNull(),
+    reason: text('reason'),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.volumeId, t.attempt] }),
+    index('volume_attempts_created').on(t.createdAt),
+  ],
+)

@@ -1,0 +1,214 @@
+import { withinBytes } from '#common/bus/within-bytes.ts'
+import type { WorkContext } from '#common/context.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import type { SagaStart } from '#common/saga/engine.ts'
+import type { Saga } from '#common/saga/saga.ts'
+import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { VolumeCreateAnswer, VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
+import type { Cell } from '../cell.ts'
+import type { Conductor } from '../conductor/conductor.ts'
+import {
+  type CreateVolumeParams,
+  createVolumeSaga,
+  creating,
+} from '../conductor/sagas/create-volume.ts'
+import { deleteVolumeSaga, deletingVolume } from '../conductor/sagas/delete-volume.ts'
+import { extending, extendVolumeSaga } from '../conductor/sagas/extend-volume.ts'
+import { readFeedState } from '../db/feed.ts'
+import { readStores } from '../db/stores.ts'
+import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
+import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choose-store.ts'
+import { promiseLimitGb, type Store } from '../volumes/store.ts'
+import { type Volume, volumeView } from '../volumes/volume.ts'
+
+/** The volume may change between being read and being taken, as often as others act on it meanwhile. */
+const TRIES_MAX = 5
+const PAGE_ROWS = 500
+
+/** Accepts the volume, claimed in a store and in the hands of a saga, or refuses it: once for this attempt, committed. */
+export async function volumeCreate(
+  cell: Cell,
+  ask: CellAsk<'volume.create'>,
+  work: WorkContext,
+): Promise<VolumeCreateAnswer> {
+  try {
+    return (await answerAgain(cell, ask)) ?? (await acceptOrRefuse(cell, ask, work))
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+    const answer = await answerAgain(cell, ask)
+    if (answer !== undefined) return answer
+    throw new Failure('conflict', 'Another attempt of the volume is still in this cell.')
+  }
+}
+
+async function acceptOrRefuse(
+  cell: Cell,
+  ask: CellAsk<'volume.create'>,
+  work: WorkContext,
+): Promise<VolumeCreateAnswer> {
+  const { conductor } = cell
+  const stores = await readStores(conductor.db)
+  const states = stores.map((store) => stateOf(cell, store))
+  const choice = chooseStore(states, ask.volume, conductor.storeRatio)
+  const refusals = [...choice.refusals]
+  for (const place of choice.places) {
+    try {
+      return await accept(cell, ask, work, place, stores)
+    } catch (error) {
+      if (!isFailure(error, 'no-capacity')) throw error
+      refusals.push(`${place.storeName}: it filled up meanwhile (CapacityFilter)`)
+    }
+  }
+  const why =
+    refusals.length === 0 ? 'The cell has no store.' : `No store fits: ${refusals.join('; ')}.`
+  await conductor.db.transaction(async (tx) =>
+    queueVolumeAttempt(tx, ask.operation, { outcome: 'refused', reason: why }),
+  )
+  return { outcome: 'refused', reason: why }
+}
+
+async function accept(
+  { conductor, sagas }: Cell,
+  { operation, volume }: CellAsk<'volume.create'>,
+  work: WorkContext,
+  place: VolumePlace,
+  stores: readonly Store[],
+): Promise<VolumeCreateAnswer> {
+  const store = stores.find(({ id }) => id === place.storeId)!
+  const params: CreateVolumeParams = {
+    operation,
+    projectId: volume.projectId,
+    sizeGb: volume.sizeGb,
+    place,
+    limitGb: promiseLimitGb(store, conductor.storeRatio),
+    startedAt: conductor.clock.now(),
+  }
+  const id = newId<SagaId>()
+  await sagas.start(createVolumeSaga, {
+    id,
+    subject: operation.volumeId,
+    params,
+    work,
+    before: (tx) => queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null }),
+  })
+  return { outcome: 'accepted', view: volumeView(creating(params, id)) }
+}
+
+function stateOf({ conductor }: Cell, store: Store): StoreState {
+  const { hosts } = conductor
+  const known = store.hostIds.flatMap((id) => hosts.get(id) ?? [])
+  return {
+    ...store,
+    hosts: known.map((host) => ({ id: host.id, zone: host.zone, isUp: hosts.isUp(host) })),
+  }
+}
+
+/** The earlier answer to this attempt, with its present state; undefined: there is none. */
+async function answerAgain(
+  { conductor }: Cell,
+  { operation }: CellAsk<'volume.create'>,
+): Promise<VolumeCreateAnswer | undefined> {
+  const record = await findVolumeAttempt(conductor.db, operation)
+  if (record === undefined) return undefined
+  if (record.outcome === 'refused') return { outcome: 'refused', reason: record.reason ?? '' }
+  const volume = await findVolume(conductor.db, operation.volumeId as VolumeId)
+  if (record.outcome === 'deleted' || volume?.attempt !== operation.attempt)
+    return { outcome: 'deleted' }
+  return { outcome: 'accepted', view: volumeView(volume) }
+}
+
+/** Afterwards the volume is being deleted, or the cell has nothing of it and will accept no create of this attempt. */
+export async function volumeDelete(
+  cell: Cell,
+  { operation }: CellAsk<'volume.delete'>,
+  work: WorkContext,
+): Promise<VolumeDeleteAnswer> {
+  const { db } = cell.conductor
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const volume = await findVolume(db, operation.volumeId as VolumeId)
+    if (volume === undefined || volume.attempt > operation.attempt) {
+      if (await refuseCreates(cell, operation)) return { outcome: 'deleted' }
+      continue
+    }
+    // The deleted volume is of an older attempt; the newer attempt must not be made afterwards either.
+    if (volume.attempt < operation.attempt) await refuseCreates(cell, operation)
+    if (volume.state === 'deleting') return { outcome: 'deleting', view: volumeView(volume) }
+    const id = newId<SagaId>()
+    const params = { operation, volume }
+    const hasBegun = await hasStarted(cell, deleteVolumeSaga, { id, params, work })
+    if (hasBegun) return { outcome: 'deleting', view: volumeView(deletingVolume(params, id)) }
+  }
+  throw new Failure('unavailable', 'The volume is changing too fast to be deleted.')
+}
+
+/** Afterwards no create of the attempt is accepted that was not before; false when one was accepted meanwhile. */
+async function refuseCreates(
+  { conductor: { db } }: Cell,
+  operation: CellAsk<'volume.delete'>['operation'],
+): Promise<boolean> {
+  try {
+    await db.transaction(async (tx) =>
+      queueVolumeAttempt(tx, operation, { outcome: 'deleted', reason: null }),
+    )
+    return true
+  } catch (error) {
+    if (isFailure(error, 'conflict')) return true
+    if (!isDuplicate(error)) throw error
+    const record = await findVolumeAttempt(db, operation)
+    return record?.outcome !== 'accepted'
+  }
+}
+
+/** Afterwards the volume is being extended, or has that size. Throws `conflict` in a state that forbids it. */
+export async function volumeExtend(
+  cell: Cell,
+  { operation, sizeGb }: CellAsk<'volume.extend'>,
+  work: WorkContext,
+): Promise<CellAnswer<'volume.extend'>> {
+  const { conductor } = cell
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const volume = await findVolume(conductor.db, operation.volumeId as VolumeId)
+    if (volume === undefined || volume.attempt !== operation.attempt)
+      throw new Failure('not-found', `Volume ${operation.volumeId} is not in this cell.`)
+    const id = operation.id as SagaId
+    if (volume.sizeGb >= sizeGb || volume.sagaId === id) return { view: volumeView(volume) }
+    if (volume.state !== 'available')
+      throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
+    const store = (await readStores(conductor.db)).find((each) => each.id === volume.storeId)!
+    const limitGb = promiseLimitGb(store, conductor.storeRatio)
+    const params = { operation, volume, sizeGb, limitGb }
+    const hasBegun = await hasStarted(cell, extendVolumeSaga, { id, params, work })
+    if (hasBegun) return { view: volumeView(extending(params, id)) }
+  }
+  throw new Failure('unavailable', 'The volume is changing too fast to be extended.')
+}
+
+/** Starts a saga on a volume; false when the volume has changed meanwhile, or the saga is there already. */
+async function hasStarted<P extends { readonly volume: Volume }>(
+  { sagas }: Cell,
+  saga: Saga<Conductor, P>,
+  start: Omit<SagaStart<P>, 'subject'>,
+): Promise<boolean> {
+  try {
+    await sagas.start(saga, { ...start, subject: start.params.volume.id })
+    return true
+  } catch (error) {
+    if (isFailure(error, 'conflict') || isDuplicate(error)) return false
+    throw error
+  }
+}
+
+/** A page of the cell's volumes, in order of id. The position is read first, so the page is at least as new. */
+export async function snapshotVolumes(
+  { conductor, incarnation }: Cell,
+  { afterVolume }: CellAsk<'snapshot.volumes'>,
+): Promise<CellAnswer<'snapshot.volumes'>> {
+  const { last } = await readFeedState(conductor.db)
+  const rows = await volumePage(conductor.db, afterVolume ?? '', PAGE_ROWS)
+  const views = rows.map(volumeView)
+  const volumes = withinBytes(views)
+  const isLast = rows.length < PAGE_ROWS && volumes.length === views.length
+  return { incarnation, position: last, volumes: [...volumes], isLast }
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import type { HostId } from '#common/ids.ts'
+import type { VolumeRequest } from '#openapi/wire/cell-volume.ts'
+import { chooseStore, type StoreState } from './choose-store.ts'
+import { GIB } from './store.ts'
+
+const REQUEST: VolumeRequest = { projectId: 'demo', sizeGb: 4, zone: null, specs: {} }
+
+function store(name: string, change: Partial<StoreState> = {}): StoreState {
+  return {
+    id: name,
+    name,
+    engine: 'fake',
+    totalBytes: 10 * GIB,
+    freeBytes: 10 * GIB,
+    isShared: true,
+    multiattach: false,
+    promisedGb: 0,
+    hostIds: [],
+    hosts: [{ id: `host of ${name}` as HostId, zone: 'nova', isUp: true }],
+    ...change,
+  }
+}
+
+test('the store with the most room comes first, and every store that fits is a place', () => {
+  const stores = [
+    store('small', { promisedGb: 5 }),
+    store('large'),
+    store('full', { promisedGb: 8 }),
+  ]
+
+  const { places, refusals } = chooseStore(stores, REQUEST, 1)
+
+  expect(places.map(({ storeName }) => storeName)).toEqual(['large', 'small'])
+  expect(refusals).toEqual(['full: it can promise 2 GiB more (CapacityFilter)'])
+})
+
+test.each<[string, Partial<StoreState>, Partial<VolumeRequest>]>([
+  ['no host that reaches it is in the zone mars (AvailabilityZoneFilter)', {}, { zone: 'mars' }],
+  ['no host that reaches it is up (ReachableFilter)', { hosts: [] }, {}],
+  ['its name is not gold (CapabilitiesFilter)', {}, { specs: { volume_backend_name: 'gold' } }],
+  [
+    'its volumes cannot be attached to several servers (CapabilitiesFilter)',
+    {},
+    { specs: { multiattach: '<is> True' } },
+  ],
+  ['it has 3 GiB free (CapacityFilter)', { freeBytes: 3 * GIB }, {}],
+  ['it can promise 10 GiB more (CapacityFilter)', {}, { sizeGb: 11 }],
+])('a store is refused because %s', (reason, change, request) => {
+  const choice = chooseStore([store('only', change)], { ...REQUEST, ...request }, 1)
+
+  expect(choice).toEqual({ places: [], refusals: [`only: ${reason}`] })
+})
+
+test('a store promises its size as often as the ratio says', () => {
+  const twice = { ...REQUEST, sizeGb: 15 }
+
+  expect(chooseStore([store('sparse')], twice, 2).places).toHaveLength(1)
+  expect(chooseStore([store('sparse', { promisedGb: 6 })], twice, 2).places).toHaveLength(0)
+})
+
+test('the volume is made through a host that is up, in the zone that was asked for', () => {
+  const hosts = [
+    { id: 'down' as HostId, zone: 'north', isUp: false },
+    { id: 'elsewhere' as HostId, zone: 'south', isUp: true },
+    { id: 'here' as HostId, zone: 'north', isUp: true },
+  ]
+
+  const { places } = chooseStore([store('shared', { hosts })], { ...REQUEST, zone: 'north' }, 1)
+
+  expect(places).toEqual([
+    { storeId: 'shared', storeName: 'shared', hostId: 'here', zone: 'north' },
+  ])
+})

@@ -1,0 +1,111 @@
+import type { HostId } from '#common/ids.ts'
+import type { VolumeRequest } from '#openapi/wire/cell-volume.ts'
+import { GIB, promiseLimitGb, type Store } from './store.ts'
+
+/** A host through which a volume can be made, in its zone. */
+export interface StoreHost {
+  readonly id: HostId
+  readonly zone: string
+  readonly isUp: boolean
+}
+
+/** A store with the hosts that reach it. */
+export interface StoreState extends Store {
+  readonly hosts: readonly StoreHost[]
+}
+
+/** A place for a volume: a store, and the host that is to make it there. */
+export interface VolumePlace {
+  readonly storeId: string
+  readonly storeName: string
+  readonly hostId: HostId
+  readonly zone: string
+}
+
+interface StoreFilter {
+  readonly name: string
+  /** Why the store cannot take the volume; undefined: it can. */
+  readonly refusal: (store: StoreState, request: VolumeRequest, ratio: number) => string | undefined
+}
+
+/** The extra spec by which a type names its store, as in Cinder. */
+const BACKEND_NAME = 'volume_backend_name'
+const MULTIATTACH = 'multiattach'
+
+const FILTERS: readonly StoreFilter[] = [
+  {
+    name: 'AvailabilityZoneFilter',
+    refusal: ({ hosts }, { zone }) =>
+      zone === null || hosts.some((host) => host.zone === zone)
+        ? undefined
+        : `no host that reaches it is in the zone ${zone}`,
+  },
+  {
+    name: 'ReachableFilter',
+    refusal: ({ hosts }, { zone }) =>
+      hosts.some((host) => host.isUp && isInZone(host, zone))
+        ? undefined
+        : 'no host that reaches it is up',
+  },
+  {
+    name: 'CapabilitiesFilter',
+    refusal: ({ name, multiattach }, { specs }) => {
+      const backend = specs[BACKEND_NAME]
+      if (backend !== undefined && backend !== name) return `its name is not ${backend}`
+      if (specs[MULTIATTACH] === '<is> True' && !multiattach)
+        return 'its volumes cannot be attached to several servers'
+      return undefined
+    },
+  },
+  {
+    name: 'CapacityFilter',
+    refusal: (store, { sizeGb }, ratio) => {
+      const left = promiseLimitGb(store, ratio) - store.promisedGb
+      if (sizeGb > left) return `it can promise ${Math.max(left, 0)} GiB more`
+      const free = Math.floor((store.freeBytes * ratio) / GIB)
+      return sizeGb > free ? `it has ${free} GiB free` : undefined
+    },
+  },
+]
+
+/** Where a volume may go, the store with the most room first; and why each other store cannot take it. */
+export interface StoreChoice {
+  readonly places: readonly VolumePlace[]
+  readonly refusals: readonly string[]
+}
+
+/** Decides which stores can take the volume. `ratio`: how many times stores promise their size. */
+export function chooseStore(
+  stores: readonly StoreState[],
+  request: VolumeRequest,
+  ratio: number,
+): StoreChoice {
+  const refusals: string[] = []
+  const fitting: StoreState[] = []
+  for (const store of stores) {
+    const refusal = refusalOf(store, request, ratio)
+    if (refusal === undefined) fitting.push(store)
+    else refusals.push(`${store.name}: ${refusal}`)
+  }
+  const room = (store: StoreState) => promiseLimitGb(store, ratio) - store.promisedGb
+  const ranked = fitting.toSorted((a, b) => room(b) - room(a) || (a.id < b.id ? -1 : 1))
+  return { places: ranked.map((store) => placeIn(store, request.zone)), refusals }
+}
+
+function refusalOf(store: StoreState, request: VolumeRequest, ratio: number): string | undefined {
+  for (const { name, refusal } of FILTERS) {
+    const reason = refusal(store, request, ratio)
+    if (reason !== undefined) return `${reason} (${name})`
+  }
+  return undefined
+}
+
+function placeIn({ id, name, hosts }: StoreState, zone: string | null): VolumePlace {
+  const host = hosts.find((each) => each.isUp && isInZone(each, zone))
+  if (host === undefined) throw new Error('A store was chosen that no host reaches')
+  return { storeId: id, storeName: name, hostId: host.id, zone: host.zone }
+}
+
+function isInZone(host: StoreHost, zone: string | null): boolean {
+  return zone === null || host.zone === zone
+}

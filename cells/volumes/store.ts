@@ -1,0 +1,41 @@
+import type { HostId } from '#common/ids.ts'
+import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
+import type { HostRegistry } from '../hosts/host-registry.ts'
+
+export const GIB = 2 ** 30
+
+/** A storage engine that hosts of this cell reach. */
+export interface Store {
+  readonly id: string
+  readonly name: string
+  readonly engine: string
+  readonly totalBytes: number
+  readonly freeBytes: number
+  readonly isShared: boolean
+  readonly multiattach: boolean
+  /** The sum of the sizes of its volumes, GiB. */
+  readonly promisedGb: number
+  readonly hostIds: readonly HostId[]
+}
+
+/** The GiB that a store may promise in all: its size times the cell's ratio, rounded down. */
+export function promiseLimitGb({ totalBytes }: Pick<Store, 'totalBytes'>, ratio: number): number {
+  return Math.floor((totalBytes * ratio) / GIB)
+}
+
+/** A store as its cell offers it to gateways. */
+export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
+  const { id, name, engine, totalBytes, freeBytes, promisedGb, multiattach, hostIds } = store
+  const known = hostIds.flatMap((hostId) => hosts.get(hostId) ?? [])
+  return {
+    id,
+    name,
+    engine,
+    zones: [...new Set(known.map(({ zone }) => zone))].toSorted(),
+    totalGb: Math.floor(totalBytes / GIB),
+    freeGb: Math.floor(freeBytes / GIB),
+    promisedGb,
+    multiattach,
+    isUp: known.some((host) => hosts.isUp(host)),
+  }
+}

@@ -1,0 +1,106 @@
+import { type Static, Type } from 'typebox'
+import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+
+/** Names the wire operation and the volume's incarnation it is about; what a receiver remembers it by. */
+export const VolumeAttemptRef = Type.Object({
+  id: Uuid,
+  volumeId: Uuid,
+  /** Grows each time the gateway assigns the volume to a cell; a cell refuses attempts older than the one it knows. */
+  attempt: Type.Integer({ minimum: 1 }),
+})
+export type VolumeAttemptRef = Static<typeof VolumeAttemptRef>
+
+const StoreId = Type.String({ minLength: 1, maxLength: 255 })
+
+/** A store as its cell offers it, in GiB. */
+export const StoreSummary = Type.Object({
+  id: StoreId,
+  name: Type.String(),
+  engine: Type.String(),
+  zones: Type.Array(Type.String()),
+  totalGb: Type.Integer({ minimum: 0 }),
+  freeGb: Type.Integer({ minimum: 0 }),
+  /** The sizes of its volumes, used or not. */
+  promisedGb: Type.Integer({ minimum: 0 }),
+  multiattach: Type.Boolean(),
+  /** False: no host that is up reaches it. */
+  isUp: Type.Boolean(),
+})
+export type StoreSummary = Static<typeof StoreSummary>
+
+export const VolumeRequest = Type.Object({
+  projectId: Type.String(),
+  sizeGb: Type.Integer({ minimum: 1 }),
+  zone: Nullable(Type.String()),
+  /** The extra specs of its type. */
+  specs: Texts,
+})
+export type VolumeRequest = Static<typeof VolumeRequest>
+
+/** What a cell's volume is doing. In `error` and `error-deleting` it waits for its user, with the reason as its fault. */
+export const VOLUME_STATES = [
+  'creating',
+  'available',
+  'extending',
+  'deleting',
+  'error',
+  'error-deleting',
+] as const
+export type VolumeState = (typeof VOLUME_STATES)[number]
+
+/** A volume as its cell shows it; `version` grows with every change within an attempt. */
+export const VolumeView = Type.Object({
+  volumeId: Uuid,
+  attempt: Type.Integer({ minimum: 1 }),
+  version: Type.Integer({ minimum: 1 }),
+  state: OneOf(VOLUME_STATES),
+  sizeGb: Type.Integer({ minimum: 1 }),
+  storeId: StoreId,
+  storeName: Type.String(),
+  zone: Type.String(),
+  /** The reason for its last failed change, for operators; null: none failed since one succeeded. */
+  fault: Nullable(Type.String()),
+  updatedAt: Time,
+})
+export type VolumeView = Static<typeof VolumeView>
+
+/** The first of these that a cell commits for an attempt is its only answer for that attempt, as for a server's build. */
+export const VolumeCreateAnswer = Type.Union([
+  Type.Object({ outcome: Type.Literal('accepted'), view: VolumeView }),
+  Type.Object({ outcome: Type.Literal('refused'), reason: Type.String() }),
+  Type.Object({ outcome: Type.Literal('deleted') }),
+])
+export type VolumeCreateAnswer = Static<typeof VolumeCreateAnswer>
+
+/** 'deleted' is committed and final; 'deleting' is brought to its end by the cell, whose feed then says so. */
+export const VolumeDeleteAnswer = Type.Union([
+  Type.Object({ outcome: Type.Literal('deleted') }),
+  Type.Object({ outcome: Type.Literal('deleting'), view: VolumeView }),
+])
+export type VolumeDeleteAnswer = Static<typeof VolumeDeleteAnswer>
+
+export const VOLUME_OPERATIONS = {
+  'volume.create': {
+    ask: Type.Object({ operation: VolumeAttemptRef, volume: VolumeRequest }),
+    answer: VolumeCreateAnswer,
+  },
+  'volume.delete': {
+    ask: Type.Object({ operation: VolumeAttemptRef }),
+    answer: VolumeDeleteAnswer,
+  },
+  /** Afterwards the volume is being extended, or has that size already. Throws `conflict` in a state that forbids it. */
+  'volume.extend': {
+    ask: Type.Object({ operation: VolumeAttemptRef, sizeGb: Type.Integer({ minimum: 1 }) }),
+    answer: Type.Object({ view: VolumeView }),
+  },
+  /** A page of the cell's volumes in order of id, and the feed position it is at least as new as. */
+  'snapshot.volumes': {
+    ask: Type.Object({ afterVolume: Nullable(Uuid) }),
+    answer: Type.Object({
+      incarnation: Uuid,
+      position: Type.Integer(),
+      volumes: Type.Array(VolumeView),
+      isLast: Type.Boolean(),
+    }),
+  },
+} as const
