@@ -82,8 +82,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const { db, nats, clock, log, processName, isolated } = options
   await using parts = new AsyncDisposableStack()
   const deps = await openComputeDeps(parts, options)
-  const running = (ids: readonly string[]) => runningAmong(db, ids)
-  const operations = parts.use(new OperationWatch({ running, nats, clock, log }))
+  const operations = parts.use(openOperationWatch(options))
   const onEnded = (saga: SagaRecord, outcome: SagaOutcome) => {
     operations.notify(saga.id)
     if (outcome === 'stuck')
@@ -97,7 +96,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
   const sagas = parts.use(await SagaEngine.open(engine))
   const compute: Compute = { ...deps, sagas, operations }
-  const run = (reconciler: Reconciler) => parts.use(new RunningReconciler(reconciler, clock, log))
+  const run = (each: Reconciler) => parts.use(new RunningReconciler(each, clock, log))
   const recovery = run({
     name: 'saga recovery',
     everyMs: RECOVER_MS,
@@ -109,6 +108,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = [
     byRows(rows.deletes),
     byRows(rows.missing),
+    byRows(rows.volumeDeletes),
     ...reconcilersOf(compute, options).map(run),
   ]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
@@ -147,6 +147,11 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function openOperationWatch({ db, nats, clock, log }: ComputeOptions): OperationWatch {
+  const running = (ids: readonly string[]) => runningAmong(db, ids)
+  return new OperationWatch({ running, nats, clock, log })
 }
 
 /** Afterwards this process receives heartbeats of cells, until `parts` are disposed of. */

@@ -50,6 +50,8 @@ const LEDGERS: readonly Ledger[] = [
       key_pairs: rowsOf('keypairs', 'user_id'),
       ram: chargedServers('coalesce(sum(ram_mb), 0)'),
       server_groups: rowsOf('server_groups'),
+      volumes: rowsOf('volumes'),
+      gigabytes: { ...rowsOf('volumes'), amount: 'coalesce(sum(charged_gb), 0)' },
     },
   },
   {

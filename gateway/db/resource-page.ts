@@ -61,12 +61,21 @@ async function pageClauses(
   page: ResourcePage,
 ): Promise<PageClauses> {
   const keys = sortKeys(collection, page)
-  const filters = page.filters.map((filter) => filterClause(collection, filter))
   const follows =
     page.marker === undefined
       ? undefined
       : after(keys, await markerValues(db, collection, page.marker, keys))
-  return { where: and(visible, ...filters, follows), orderBy: orderOf(keys), limit: page.limit }
+  const where = and(matching(collection, visible, page.filters), follows)
+  return { where, orderBy: orderOf(keys), limit: page.limit }
+}
+
+/** True of the objects that a page has room for: the visible ones that all filters leave. */
+export function matching(
+  collection: Collection,
+  visible: SQL | undefined,
+  filters: ResourcePage['filters'],
+): SQL | undefined {
+  return and(visible, ...filters.map((filter) => filterClause(collection, filter)))
 }
 
 function filterClause(

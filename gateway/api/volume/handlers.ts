@@ -11,6 +11,7 @@ import { typeEncryptionHandlers } from './type-encryption.ts'
 import { typeExtraSpecHandlers } from './type-extra-specs.ts'
 import { typeHandlers } from './types.ts'
 import { listVersions, showVersion } from './versions.ts'
+import { volumeResourceHandlers } from './volumes.ts'
 
 /** A handler for every operation of openapi/volume.yaml. */
 export const volumeHandlers: HandlerTable<operations> = {
@@ -27,4 +28,5 @@ export const volumeHandlers: HandlerTable<operations> = {
   listVersions,
   showExtension,
   showVersion,
+  ...volumeResourceHandlers,
 }

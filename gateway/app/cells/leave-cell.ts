@@ -4,6 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
+import { countVolumesIn } from '../../db/volumes.ts'
 import { type OperatedCell, updateCell } from './operated-cells.ts'
 
 export interface LeaveDeps {
@@ -17,7 +18,7 @@ const FOLLOWED_MS = 2_000
 
 /**
  * Afterwards the cell is no longer part of this deployment: its credentials are refused and its connections closed.
- * Throws `conflict` while the cell has servers, and for an unreachable cell, unless it is to be forgotten;
+ * Throws `conflict` while the cell has servers or volumes, and for an unreachable cell, unless it is to be forgotten;
  * `unsupported` where the bus cannot revoke credentials.
  */
 export async function leave(
@@ -27,13 +28,17 @@ export async function leave(
 ): Promise<void> {
   access.require()
   await assertNoServers(db, cell)
-  if (!isForgotten) assertEmpty(cell)
+  if (!isForgotten) {
+    await assertNoVolumes(db, cell)
+    assertEmpty(cell)
+  }
   if (!cell.isDisabled)
     await updateCell(db, cell, { isEnabled: false, disabledReason: 'It is leaving.' })
   // A gateway that has not noticed may have given a server to it meanwhile.
   await clock.sleep(FOLLOWED_MS)
   await db.transaction(async (tx) => {
     await assertNoServers(tx, cell)
+    if (!isForgotten) await assertNoVolumes(tx, cell)
     await access.revoke(tx, cell.id)
     await removeCell(tx, cell.id)
     const message = `Cell ${cell.name} has left.`
@@ -49,6 +54,15 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
   throw new Failure(
     'conflict',
     `Cell ${cell.name} has ${servers} ${servers === 1 ? 'server' : 'servers'}. Disable it, and delete or move them first.`,
+  )
+}
+
+async function assertNoVolumes(db: Executor, { id, name }: OperatedCell): Promise<void> {
+  const volumes = await countVolumesIn(db, id)
+  if (volumes === 0) return
+  throw new Failure(
+    'conflict',
+    `Cell ${name} has ${volumes} ${volumes === 1 ? 'volume' : 'volumes'}. Delete them first.`,
   )
 }
 

@@ -18,6 +18,7 @@ import { queueDataPlaneStatus } from '../../db/server-ports.ts'
 import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/acts/record-deleted.ts'
+import { applyVolumes } from './apply-volumes.ts'
 import { stateEvent } from './state-event.ts'
 
 type Body<K extends FeedBody['kind']> = Extract<FeedBody, { kind: K }>
@@ -65,6 +66,7 @@ export async function applyRows(
   queueFloatingIpStatus(tx, cell, batch.floatingIps)
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
+  await applyVolumes(tx, cell, rows)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
 }
 

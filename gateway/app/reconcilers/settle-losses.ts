@@ -3,9 +3,11 @@ import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
+import { volumesLeftIn } from '../../db/volumes.ts'
 import { clearReturned } from '../cells/clear-returned.ts'
 import { takeFromLostCell } from '../cells/take-from-lost-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
 
 const EVERY_MS = 1_000
 const LEASE_NAME = 'losses'
@@ -55,7 +57,10 @@ async function settle(deps: ComputeDeps, cell: Cell, signal: AbortSignal): Promi
   await forEachRow(left, { log, signal }, (id) =>
     db.transaction((tx) => takeFromLostCell(tx, deps, cell, id)),
   )
-  if (left.length > 0 || !cell.sendsHeartbeats) return left.length
+  const volumes = await volumesLeftIn(db, cell.id, BATCH_MAX)
+  await forEachRow(volumes, { log, signal }, (id) => takeVolumeFromLostCell(db, cell, id))
+  const taken = left.length + volumes.length
+  if (taken > 0 || !cell.sendsHeartbeats) return taken
   try {
     if (!(await clearReturned(deps, cell))) return 0
     await removeLoss(db, cell.id)

@@ -3,7 +3,10 @@ import type { ComputeDeps } from '../compute.ts'
 import { actOnServerSaga } from './act-on-server.ts'
 import { changeNicSaga } from './change-nic.ts'
 import { createServerSaga } from './create-server.ts'
+import { createVolumeSaga } from './create-volume.ts'
 import { deleteServerSaga } from './delete-server.ts'
+import { deleteVolumeSaga } from './delete-volume.ts'
+import { extendVolumeSaga } from './extend-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
@@ -13,4 +16,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   createServerSaga,
   deleteServerSaga,
   retryBuildSaga,
+  createVolumeSaga,
+  deleteVolumeSaga,
+  extendVolumeSaga,
 ]

@@ -1,0 +1,187 @@
+import type { operations } from '#openapi/volume.gen.ts'
+import { idempotencyKey } from '../../app/idempotency-key.ts'
+import { enforce } from '../../app/policy.ts'
+import { createVolume } from '../../app/volumes/create-volume.ts'
+import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
+import type { Volume } from '../../app/volumes/volume.ts'
+import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
+import { volumeQuery } from '../../app/volumes/volume-list.ts'
+import {
+  changeVolume,
+  listVolumes,
+  showVolume,
+  sumVolumes,
+  volumeMetadata,
+} from '../../app/volumes/volumes.ts'
+import type { Answer, Call, Handler } from '../../http/operation.ts'
+import { nextPage, pageLimit } from '../../http/pagination.ts'
+import { volumeSummary, volumeView } from '../../views/volume/volume.ts'
+import { viewParts } from './view-parts.ts'
+
+type List = operations['listVolumes']
+type ListDetail = operations['listVolumesDetail']
+
+async function pageOf(call: Call<List> | Call<ListDetail>) {
+  const { app, context, query, links, raw } = call
+  const limit = pageLimit(query.limit)
+  const asked = volumeQuery(query, limit)
+  const page = await listVolumes(app.compute, context, asked)
+  const next = nextPage(links, raw, { size: page.length, limit, last: page.at(-1)?.id })
+  const count =
+    query.with_count === true ? await sumVolumes(app.compute, context, asked) : undefined
+  return { page, volumes_links: next && [next], count: count?.volumes }
+}
+
+const list: Handler<List> = async (call) => {
+  const { page, ...rest } = await pageOf(call)
+  return { body: { volumes: page.map((volume) => volumeSummary(volume, call)), ...rest } }
+}
+
+const listDetail: Handler<ListDetail> = async (call) => {
+  const { page, ...rest } = await pageOf(call)
+  const parts = await viewParts(call)
+  return { body: { volumes: page.map((each) => volumeView(each, call.context, parts)), ...rest } }
+}
+
+const summary: Handler<operations['showVolumeSummary']> = async ({ app, context, query }) => {
+  const allTenants = query.all_tenants === true
+  const sums = await sumVolumes(app.compute, context, { allTenants, filters: [] })
+  const metadata = await volumeMetadata(app.compute, context, allTenants)
+  return {
+    body: { 'volume-summary': { total_count: sums.volumes, total_size: sums.sizeGb, metadata } },
+  }
+}
+
+const create: Handler<operations['createVolume']> = async (call) => {
+  const { app, context, body, raw } = call
+  const { size: sizeGb, availability_zone: zone = null, metadata, ...asked } = body.volume
+  const request = {
+    name: asked.name ?? asked.display_name ?? null,
+    description: asked.description ?? asked.display_description ?? null,
+    metadata: metadata ?? {},
+    zone,
+    sizeGb,
+    type: null,
+  }
+  const key = idempotencyKey(context, raw.header('idempotency-key'), body)
+  return oneVolume(call, await createVolume(app.compute, context, request, key))
+}
+
+const show: Handler<operations['showVolume']> = async (call) =>
+  oneVolume(call, await showVolume(call.app.compute, call.context, call.params.volume_id))
+
+const update: Handler<operations['updateVolume']> = async (call) => {
+  const { app, context, params, body } = call
+  const { metadata, ...asked } = body.volume
+  const name = asked.name ?? asked.display_name
+  const description = asked.description ?? asked.display_description
+  const changed = await changeVolume(app.compute, context, params.volume_id, () => ({
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(metadata !== undefined && { metadata }),
+  }))
+  return oneVolume(call, changed)
+}
+
+const remove: Handler<operations['deleteVolume']> = async ({ app, context, params, query }) => {
+  const isForced = query.force === true
+  if (isForced) enforce(context, 'volume:force_delete')
+  await deleteVolume(app.compute, context, params.volume_id, { isForced })
+  return {}
+}
+
+const extend: Handler<operations['extendVolume']> = async ({ app, context, params, body }) => {
+  await extendVolume(app.compute, context, params.volume_id, body['os-extend'].new_size)
+  return {}
+}
+
+const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
+  const { app, context, params, body } = call
+  const isBootable = body['os-set_bootable'].bootable
+  await changeVolume(app.compute, context, params.volume_id, () => ({ isBootable }))
+  return {}
+}
+
+const resetStatus: Handler<operations['resetVolumeStatus']> = async (call) => {
+  const { app, context, params, body } = call
+  await resetVolumeStatus(app.compute, context, params.volume_id, body['os-reset_status'].status)
+  return {}
+}
+
+const forceDelete: Handler<operations['forceDeleteVolume']> = async ({ app, context, params }) => {
+  await deleteVolume(app.compute, context, params.volume_id, { isForced: true })
+  return {}
+}
+
+/** Changes the metadata of a volume, and returns what it is then. */
+async function changeMetadata(
+  { app, context }: Pick<Call, 'app' | 'context'>,
+  id: string,
+  change: (metadata: Volume['metadata']) => Volume['metadata'],
+): Promise<Volume['metadata']> {
+  const edit = (volume: Volume) => ({ metadata: change(volume.metadata) })
+  return (await changeVolume(app.compute, context, id, edit)).metadata
+}
+
+const listMetadata: Handler<operations['listVolumeMetadata']> = async (call) => {
+  const volume = await showVolume(call.app.compute, call.context, call.params.volume_id)
+  return { body: { metadata: volume.metadata } }
+}
+
+const addMetadata: Handler<operations['createVolumeMetadata']> = async (call) => {
+  const { params, body } = call
+  const add = (now: Volume['metadata']) => metadataWith(now, body.metadata)
+  return { body: { metadata: await changeMetadata(call, params.volume_id, add) } }
+}
+
+const replaceMetadata: Handler<operations['replaceVolumeMetadata']> = async (call) => {
+  const { params, body } = call
+  return { body: { metadata: await changeMetadata(call, params.volume_id, () => body.metadata) } }
+}
+
+const showMetadatum: Handler<operations['showVolumeMetadatum']> = async (call) => {
+  const { volume_id, key } = call.params
+  const volume = await showVolume(call.app.compute, call.context, volume_id)
+  return { body: { meta: metadatum(volume.metadata, key) } }
+}
+
+const setMetadatum: Handler<operations['updateVolumeMetadatum']> = async (call) => {
+  const { params, body } = call
+  const pair = onlyPair(body.meta, params.key)
+  await changeMetadata(call, params.volume_id, (now) => metadataWith(now, pair))
+  return { body: { meta: pair } }
+}
+
+const removeMetadatum: Handler<operations['deleteVolumeMetadatum']> = async (call) => {
+  const { volume_id, key } = call.params
+  await changeMetadata(call, volume_id, (now) => metadataWithout(now, key))
+  return {}
+}
+
+async function oneVolume(
+  call: Pick<Call, 'app' | 'context' | 'links'>,
+  volume: Volume,
+): Promise<Answer<operations['showVolume']>> {
+  return { body: { volume: volumeView(volume, call.context, await viewParts(call)) } }
+}
+
+/** What openapi/volume/volumes.yaml describes. */
+export const volumeResourceHandlers = {
+  listVolumes: list,
+  listVolumesDetail: listDetail,
+  showVolumeSummary: summary,
+  createVolume: create,
+  showVolume: show,
+  updateVolume: update,
+  deleteVolume: remove,
+  extendVolume: extend,
+  setVolumeBootable: setBootable,
+  resetVolumeStatus: resetStatus,
+  forceDeleteVolume: forceDelete,
+  listVolumeMetadata: listMetadata,
+  createVolumeMetadata: addMetadata,
+  replaceVolumeMetadata: replaceMetadata,
+  showVolumeMetadatum: showMetadatum,
+  updateVolumeMetadatum: setMetadatum,
+  deleteVolumeMetadatum: removeMetadatum,
+}

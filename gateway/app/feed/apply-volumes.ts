@@ -1,0 +1,32 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { FeedRow } from '#openapi/wire/feed.ts'
+import { findVolume, lockVolumes } from '../../db/volumes.ts'
+import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
+
+/**
+ * Applies what a cell says of volumes, in the order of its feed. A row about a volume that was not given to this cell,
+ * or not at the row's attempt, changes nothing.
+ */
+export async function applyVolumes(
+  tx: Tx,
+  cellId: CellId,
+  rows: readonly FeedRow[],
+): Promise<void> {
+  const ids = rows.flatMap(({ body }) => {
+    if (body.kind === 'volume') return [body.view.volumeId]
+    return body.kind === 'volume-deleted' ? [body.volumeId] : []
+  })
+  if (ids.length === 0) return
+  // All are locked in one order, so that two gateways never wait for each other.
+  await lockVolumes(tx, ids)
+  for (const { body } of rows) {
+    if (body.kind === 'volume') {
+      const volume = await findVolume(tx, body.view.volumeId)
+      if (volume !== undefined) await applyVolumeView(tx, cellId, volume, body.view)
+    } else if (body.kind === 'volume-deleted') {
+      const volume = await findVolume(tx, body.volumeId)
+      if (volume !== undefined) await recordVolumeGone(tx, cellId, volume, body.attempt)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga, Step, StepCall } from '#common/saga/saga.ts'
+import type { VolumeCreateAnswer } from '#openapi/wire/cell-volume.ts'
+import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { applyVolumeView } from '../volumes/apply-view.ts'
+import { chooseVolumeCell } from '../volumes/choose-cell.ts'
+import type { Volume } from '../volumes/volume.ts'
+import type { Target } from './next-cell.ts'
+
+export interface CreateVolumeParams {
+  readonly volumeId: VolumeId
+  /** The cell that is asked first, in the first attempt. */
+  readonly cellId: CellId
+  /** Of the wire's create, one per round. */
+  readonly operationIds: readonly string[]
+}
+
+type CreateCall = StepCall<ComputeDeps, CreateVolumeParams>
+type Settled = { readonly next: Target | null }
+type Outcome = VolumeCreateAnswer | { readonly outcome: 'superseded' }
+
+/** More cells than this are not asked for one volume, however many there are. */
+export const VOLUME_ROUNDS_MAX = 5
+
+function targetOf(call: CreateCall, round: number): Target | undefined {
+  if (round === 1) return { cellId: call.params.cellId, attempt: 1 }
+  return call.output<Settled>(`settle-${round - 1}`)?.next ?? undefined
+}
+
+function askStep(round: number): RemoteStep<ComputeDeps, CreateVolumeParams> {
+  return {
+    kind: 'remote',
+    name: `create-${round}`,
+    when: (call) => targetOf(call, round) !== undefined,
+    // A cell that cannot report its outcome is asked until it can: no other may make the volume meanwhile.
+    forwardOnly: true,
+    run: async (call): Promise<Outcome> => {
+      const target = targetOf(call, round)!
+      const { deps, params } = call
+      const volume = await findVolume(deps.db, params.volumeId)
+      if (volume === undefined || !isWanted(volume, target, call.sagaId)) return SUPERSEDED
+      try {
+        return await askCreate(call, target, volume, round)
+      } catch (error) {
+        const now = await findVolume(deps.db, params.volumeId)
+        if (now === undefined || !isWanted(now, target, call.sagaId)) return SUPERSEDED
+        throw error
+      }
+    },
+    undo: 'none',
+  }
+}
+
+const SUPERSEDED = { outcome: 'superseded' } as const
+
+/** False when a delete has taken the volume over, or it was assigned elsewhere. */
+function isWanted(volume: Volume, { attempt }: Target, sagaId: SagaId): boolean {
+  return !volume.isDeleting && volume.attempt === attempt && volume.sagaId === sagaId
+}
+
+function askCreate(
+  { deps, params, work }: CreateCall,
+  { cellId, attempt }: Target,
+  { projectId, sizeGb, zone, specs }: Volume,
+  round: number,
+): Promise<VolumeCreateAnswer> {
+  const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
+  const operation = { id: params.operationIds[round - 1]!, volumeId: params.volumeId, attempt }
+  const volume = { projectId, sizeGb, zone, specs: { ...specs } }
+  return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
+}
+
+function settleStep(round: number): LocalStep<ComputeDeps, CreateVolumeParams> {
+  return {
+    kind: 'local',
+    name: `settle-${round}`,
+    when: (call) => call.output(`create-${round}`) !== undefined,
+    forwardOnly: true,
+    run: (tx, call) => settle(tx, call, targetOf(call, round)!, call.output(`create-${round}`)!),
+    undo: 'none',
+  }
+}
+
+async function settle(
+  tx: Tx,
+  { deps, params, sagaId }: CreateCall,
+  target: Target,
+  outcome: Outcome,
+): Promise<Settled> {
+  const volume = await lockVolume(tx, params.volumeId)
+  if (volume === undefined || !isWanted(volume, target, sagaId)) return { next: null }
+  if (outcome.outcome === 'refused') return assignNext(tx, deps, volume, outcome.reason)
+  await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
+  if (outcome.outcome === 'accepted')
+    await applyVolumeView(tx, target.cellId, { ...volume, sagaId: null }, outcome.view)
+  return { next: null }
+}
+
+/** Points a volume that its cell refused at the next cell; or shows it in error and in no cell when none is left. */
+async function assignNext(
+  tx: Tx,
+  deps: ComputeDeps,
+  volume: Volume,
+  reason: string,
+): Promise<Settled> {
+  const tried = volume.cellId === null ? volume.triedCells : [...volume.triedCells, volume.cellId]
+  const request = { ...volume, tried }
+  const mayGo = tried.length < VOLUME_ROUNDS_MAX
+  const { chosen } = mayGo ? chooseVolumeCell(deps.cells.cells(), request) : { chosen: undefined }
+  const attempt = volume.attempt + 1
+  const next = { attempt, triedCells: tried, cellVersion: 0 }
+  if (chosen === undefined) {
+    const change = { ...next, cellId: null, status: 'error', fault: reason, sagaId: null } as const
+    await writeLockedVolume(tx, volume.id, change, { isIntent: false })
+    return { next: null }
+  }
+  await writeLockedVolume(tx, volume.id, { ...next, cellId: chosen.id }, { isIntent: true })
+  return { next: { cellId: chosen.id, attempt } }
+}
+
+const rounds = Array.from({ length: VOLUME_ROUNDS_MAX }, (_, index) => index + 1)
+
+/**
+ * Makes a volume that was just accepted: asks one cell after the other, the next only after the former's committed
+ * refusal. It is done when a cell has accepted; the end of the work reaches the gateway through the cell's feed.
+ */
+export const createVolumeSaga: Saga<ComputeDeps, CreateVolumeParams> = {
+  name: 'create-volume',
+  version: 1,
+  steps: rounds.flatMap((round): readonly Step<ComputeDeps, CreateVolumeParams>[] => [
+    askStep(round),
+    settleStep(round),
+  ]),
+}

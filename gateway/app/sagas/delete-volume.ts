@@ -1,0 +1,106 @@
+import { Failure } from '#common/errors.ts'
+import type { VolumeId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
+import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
+import { DELETABLE } from '../volumes/volume.ts'
+import type { Target } from './next-cell.ts'
+
+export interface DeleteVolumeParams {
+  readonly volumeId: VolumeId
+  readonly operationId: string
+  /** True: in any status, and for a delete that is repeated. */
+  readonly isForced: boolean
+}
+
+type DeleteCall = StepCall<ComputeDeps, DeleteVolumeParams>
+
+/** `target`: the cell that has the volume; null: no cell has, and it is gone already. */
+type Marked = { readonly target: Target | null }
+
+/** Throws `not-found`, and `conflict` in a status that forbids it. */
+const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
+  kind: 'local',
+  name: 'mark',
+  run: async (tx, { params, sagaId }): Promise<Marked> => {
+    const { volumeId, isForced } = params
+    const volume = await lockVolume(tx, volumeId)
+    if (volume === undefined)
+      throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
+    if (!isForced && !DELETABLE.includes(volume.status))
+      throw new Failure('conflict', `Volume ${volumeId} is ${volume.status}.`)
+    const change = { isDeleting: true, status: 'deleting', sagaId } as const
+    await writeLockedVolume(tx, volumeId, change, { isIntent: true })
+    const { cellId, attempt } = volume
+    if (cellId !== null) return { target: { cellId, attempt } }
+    await recordVolumeGone(tx, null, { ...volume, ...change }, attempt)
+    return { target: null }
+  },
+  // A delete is never taken back: a reconciler goes on with volumes that are marked.
+  undo: 'none',
+}
+
+function targetOf(call: DeleteCall): Target | undefined {
+  return call.output<Marked>('mark')?.target ?? undefined
+}
+
+const ask: RemoteStep<ComputeDeps, DeleteVolumeParams> = {
+  kind: 'remote',
+  name: 'ask',
+  when: (call) => targetOf(call) !== undefined,
+  forwardOnly: true,
+  run: async (call): Promise<VolumeDeleteAnswer> => {
+    const { deps, params, work } = call
+    const { cellId, attempt } = targetOf(call)!
+    const cell = deps.cells.cell(cellId)
+    if (cell?.isLost === true && (await isTakenFrom(call))) return { outcome: 'deleted' }
+    // Asking an unreachable cell would only wait for the deadline.
+    if (cell !== undefined && !cell.isReachable)
+      throw new Failure('unavailable', `Cell ${cell.name} sends no heartbeats.`)
+    const operation = { id: params.operationId, volumeId: params.volumeId, attempt }
+    return deps.askCell(
+      cell ?? { id: cellId, name: cellId },
+      'volume.delete',
+      { operation },
+      { work },
+    )
+  },
+  undo: 'none',
+}
+
+/** Nothing that a lost cell has of a volume counts once the volume was taken from it. */
+async function isTakenFrom(call: DeleteCall): Promise<boolean> {
+  const volume = await findVolume(call.deps.db, call.params.volumeId)
+  return volume?.attempt !== targetOf(call)!.attempt
+}
+
+const settle: LocalStep<ComputeDeps, DeleteVolumeParams> = {
+  kind: 'local',
+  name: 'settle',
+  when: (call) => call.output('ask') !== undefined,
+  forwardOnly: true,
+  run: async (tx, call) => {
+    const { cellId, attempt } = targetOf(call)!
+    const answer = call.output<VolumeDeleteAnswer>('ask')!
+    const volume = await lockVolume(tx, call.params.volumeId)
+    if (volume === undefined || volume.sagaId !== call.sagaId) return null
+    const released = { ...volume, sagaId: null }
+    await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: true })
+    if (answer.outcome === 'deleted') await recordVolumeGone(tx, cellId, released, attempt)
+    else await applyVolumeView(tx, cellId, released, answer.view)
+    return null
+  },
+  undo: 'none',
+}
+
+/**
+ * Deletes a volume. Done when the cell has committed 'deleted', or has begun: then its feed reports the end, which
+ * removes the row, and a reconciler repeats the request if the report was lost.
+ */
+export const deleteVolumeSaga: Saga<ComputeDeps, DeleteVolumeParams> = {
+  name: 'delete-volume',
+  version: 1,
+  steps: [mark, ask, settle],
+}

@@ -1,0 +1,110 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { VolumeId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { applyVolumeView } from '../volumes/apply-view.ts'
+import { refundVolumes } from '../volumes/charge-volumes.ts'
+import type { Volume } from '../volumes/volume.ts'
+import type { Target } from './next-cell.ts'
+
+export interface ExtendVolumeParams {
+  readonly volumeId: VolumeId
+  /** Of the wire's request. */
+  readonly operationId: string
+  /** The size at which the request was found possible, and the new one. */
+  readonly fromGb: number
+  readonly toGb: number
+}
+
+type ExtendCall = StepCall<ComputeDeps, ExtendVolumeParams>
+
+type Asked =
+  | { readonly outcome: 'accepted'; readonly view: VolumeView }
+  | { readonly outcome: 'refused'; readonly reason: string }
+
+/** Throws `conflict` when the volume is not available, or not of that size any more. */
+const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
+  kind: 'local',
+  name: 'mark',
+  run: async (tx, { params, sagaId }): Promise<Target> => {
+    const { volumeId, fromGb, toGb } = params
+    const volume = await lockVolume(tx, volumeId)
+    const isPossible = volume?.status === 'available' && volume.sizeGb === fromGb
+    if (!isPossible || volume.cellId === null)
+      throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
+    const change = { status: 'extending', chargedGb: toGb, sagaId } as const
+    await writeLockedVolume(tx, volumeId, change, { isIntent: true })
+    return { cellId: volume.cellId, attempt: volume.attempt }
+  },
+  undo: (tx, call) => giveUp(tx, call, 'The extension ended unexpectedly.'),
+}
+
+const ask: RemoteStep<ComputeDeps, ExtendVolumeParams> = {
+  kind: 'remote',
+  name: 'ask',
+  forwardOnly: true,
+  run: async ({ deps, params, work, output }): Promise<Asked> => {
+    const { cellId, attempt } = output<Target>('mark')!
+    const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
+    const operation = { id: params.operationId, volumeId: params.volumeId, attempt }
+    const payload = { operation, sizeGb: params.toGb }
+    try {
+      const { view } = await deps.askCell(cell, 'volume.extend', payload, { work })
+      return { outcome: 'accepted', view }
+    } catch (error) {
+      if (!isFailure(error, 'conflict', 'no-capacity', 'not-found', 'unsupported')) throw error
+      return { outcome: 'refused', reason: error.message }
+    }
+  },
+  undo: 'none',
+}
+
+const settle: LocalStep<ComputeDeps, ExtendVolumeParams> = {
+  kind: 'local',
+  name: 'settle',
+  forwardOnly: true,
+  run: async (tx, call) => {
+    const asked = call.output<Asked>('ask')!
+    if (asked.outcome === 'refused') await giveUp(tx, call, asked.reason)
+    else await accept(tx, call, asked.view)
+    return null
+  },
+  undo: 'none',
+}
+
+/** The volume while this saga is still the one that changes it. */
+async function lockOwn(tx: Tx, { params, sagaId }: ExtendCall): Promise<Volume | undefined> {
+  const volume = await lockVolume(tx, params.volumeId)
+  return volume?.sagaId === sagaId ? volume : undefined
+}
+
+async function accept(tx: Tx, call: ExtendCall, view: VolumeView): Promise<void> {
+  const volume = await lockOwn(tx, call)
+  if (volume === undefined) return
+  await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
+  const { cellId } = call.output<Target>('mark')!
+  await applyVolumeView(tx, cellId, { ...volume, sagaId: null }, view)
+}
+
+/** Afterwards the volume is as before, with the reason, and the quota has what it was charged. */
+async function giveUp(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
+  const volume = await lockOwn(tx, call)
+  if (volume === undefined) return
+  const { id, sizeGb, chargedGb, projectId } = volume
+  const change = { status: 'available', chargedGb: sizeGb, fault, sagaId: null } as const
+  await writeLockedVolume(tx, id, change, { isIntent: false })
+  refundVolumes(tx, projectId, { gigabytes: chargedGb - sizeGb })
+}
+
+/**
+ * Makes a volume larger. Done when the cell has begun or refused; the end of the work reaches the gateway through the
+ * cell's feed. The quota counts the new size from the first commit on.
+ */
+export const extendVolumeSaga: Saga<ComputeDeps, ExtendVolumeParams> = {
+  name: 'extend-volume',
+  version: 1,
+  steps: [mark, ask, settle],
+}

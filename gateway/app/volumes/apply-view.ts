@@ -1,0 +1,65 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
+import { refundVolumes } from './charge-volumes.ts'
+import { statusOf, type Volume } from './volume.ts'
+
+/** The states in which a cell is done with a volume, so that its size is final. */
+const SETTLED: ReadonlySet<VolumeView['state']> = new Set(['available', 'error', 'error-deleting'])
+
+/**
+ * Afterwards a locked volume is as its cell shows it. A view of another cell or attempt, and one that is not newer than
+ * the known one, change nothing. A volume that is being deleted stays so until its cell says that it could not.
+ */
+export async function applyVolumeView(
+  tx: Tx,
+  cellId: CellId,
+  volume: Volume,
+  view: VolumeView,
+): Promise<void> {
+  const isOurs = volume.cellId === cellId && volume.attempt === view.attempt
+  if (!isOurs || view.version <= volume.cellVersion) return
+  const isDeleting = volume.isDeleting && view.state !== 'error-deleting'
+  const excessGb = SETTLED.has(view.state) ? volume.chargedGb - view.sizeGb : 0
+  const { version: cellVersion, sizeGb, zone, storeId, storeName, fault } = view
+  const status = isDeleting ? 'deleting' : statusOf(view.state)
+  const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
+  const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
+  await writeLockedVolume(tx, volume.id, change, { isIntent: false })
+  if (excessGb > 0) refundVolumes(tx, volume.projectId, { gigabytes: excessGb })
+}
+
+/**
+ * Afterwards a locked volume of which its cell has nothing left is gone, and its quota returned. One that nobody
+ * deletes is in error, and in no cell. Only the mapped cell and attempt count.
+ */
+export async function recordVolumeGone(
+  tx: Tx,
+  cellId: CellId | null,
+  volume: Volume,
+  attempt: number,
+): Promise<void> {
+  if (volume.cellId !== cellId || volume.attempt !== attempt) return
+  if (volume.isDeleting) {
+    await removeVolume(tx, volume.id)
+    refundVolumes(tx, volume.projectId, { volumes: 1, gigabytes: volume.chargedGb })
+    return
+  }
+  const change = {
+    ...NOWHERE,
+    attempt: attempt + 1,
+    fault: 'The cell does not have the volume any more.',
+  }
+  await writeLockedVolume(tx, volume.id, change, { isIntent: false })
+}
+
+/** A volume whose content is nowhere: it can only be deleted. */
+export const NOWHERE = {
+  cellId: null,
+  cellVersion: 0,
+  status: 'error',
+  storeId: null,
+  storeName: null,
+  sagaId: null,
+} as const

@@ -1,0 +1,103 @@
+import { Failure } from '#common/errors.ts'
+import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
+import type { Compute } from '../compute.ts'
+import { findEarlierResult } from '../once-per-key.ts'
+import type { RequestContext } from '../request-context.ts'
+import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
+import { chargeVolumes } from './charge-volumes.ts'
+import { chooseVolumeCell } from './choose-cell.ts'
+import type { Volume } from './volume.ts'
+
+/** What a user asks for. */
+export interface NewVolumeRequest
+  extends Pick<NewVolume, 'name' | 'description' | 'metadata' | 'zone' | 'sizeGb'> {
+  /** Null: none exists. */
+  readonly type: { readonly id: string; readonly specs: Readonly<Record<string, string>> } | null
+}
+
+/**
+ * Afterwards the volume is promised, and its quota charged: one commit holds all that is known of it. Where no cell can
+ * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`,
+ * `invalid` for a zone that no cell has.
+ */
+export async function createVolume(
+  compute: Compute,
+  context: RequestContext,
+  request: NewVolumeRequest,
+  key: IdempotencyKey | null,
+): Promise<Volume> {
+  const { projectId } = context
+  if (projectId === null)
+    throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
+  const first = await findEarlierResult<{ readonly volumeId: string }>(compute.db, key)
+  const id =
+    first === undefined
+      ? await accept(compute, { ...context, projectId }, request, key)
+      : first.volumeId
+  const volume = await findVolume(compute.db, id)
+  if (volume === undefined) throw new Failure('not-found', `Volume ${id} was deleted meanwhile.`)
+  return volume
+}
+
+async function accept(
+  compute: Compute,
+  context: RequestContext & { readonly projectId: string },
+  request: NewVolumeRequest,
+  key: IdempotencyKey | null,
+): Promise<string> {
+  const { type, zone, sizeGb, ...named } = request
+  const specs = type?.specs ?? {}
+  refuseUnknownZone(compute, zone)
+  const choice = chooseVolumeCell(compute.cells.cells(), { sizeGb, zone, specs, tried: [] })
+  const id = newId<VolumeId>()
+  const { chosen } = choice
+  const row: Omit<NewVolume, 'sagaId'> = {
+    ...named,
+    id,
+    projectId: context.projectId,
+    userId: context.userId,
+    typeId: type?.id ?? null,
+    specs,
+    zone,
+    sizeGb,
+    isMultiattach: specs['multiattach'] === '<is> True',
+    cellId: chosen?.id ?? null,
+    status: chosen === undefined ? 'error' : 'creating',
+    fault: choice.chosen === undefined ? `No cell can take it: ${choice.reason}.` : null,
+  }
+  const record = async (
+    tx: Parameters<typeof insertVolume>[0],
+    sagaId: SagaId | null,
+  ): Promise<void> => {
+    if (key !== null) await takeIdempotencyKey(tx, key, { volumeId: id })
+    await insertVolume(tx, { ...row, sagaId })
+  }
+  const charge = (tx: Parameters<typeof insertVolume>[0]) =>
+    chargeVolumes(tx, context.projectId, { volumes: 1, gigabytes: sizeGb })
+  if (chosen === undefined) {
+    await compute.db.transaction(async (tx) => {
+      await record(tx, null)
+      await charge(tx)
+    })
+    return id
+  }
+  const sagaId = newId<SagaId>()
+  const operationIds = Array.from({ length: VOLUME_ROUNDS_MAX }, () => newId<string>())
+  await compute.sagas.start(createVolumeSaga, {
+    id: sagaId,
+    subject: id,
+    params: { volumeId: id, cellId: chosen.id, operationIds },
+    work: context,
+    before: (tx) => record(tx, sagaId),
+    after: charge,
+  })
+  return id
+}
+
+function refuseUnknownZone({ cells }: Compute, zone: string | null): void {
+  if (zone === null) return
+  const zones = new Set(cells.cells().flatMap(({ summary }) => summary?.zones ?? []))
+  if (!zones.has(zone)) throw new Failure('invalid', `Availability zone '${zone}' is invalid.`)
+}

@@ -1,0 +1,25 @@
+import type { Transactional } from '#common/db/database.ts'
+import type { VolumeId } from '#common/ids.ts'
+import type { Cell } from '../../cell-client/cell.ts'
+import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import { recordVolumeGone } from './apply-view.ts'
+
+/**
+ * Afterwards a volume of a lost cell is gone if it was to be deleted, and else in error. It stays the cell's: no other
+ * can have its content, and if the cell comes back, so does the volume.
+ */
+export function takeVolumeFromLostCell(
+  db: Transactional,
+  { id: cellId, name }: Cell,
+  id: VolumeId,
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    const volume = await lockVolume(tx, id)
+    if (volume?.cellId !== cellId) return
+    if (volume.isDeleting) return recordVolumeGone(tx, cellId, volume, volume.attempt)
+    const fault = `Cell ${name} was declared lost, and its stores with it.`
+    // Whatever the cell says of it when it is back is news.
+    const change = { status: 'error', cellVersion: 0, sagaId: null, fault } as const
+    await writeLockedVolume(tx, id, change, { isIntent: false })
+  })
+}

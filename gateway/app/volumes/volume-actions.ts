@@ -1,0 +1,100 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { settledWithin } from '#common/settled-within.ts'
+import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { Compute } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
+import { extendVolumeSaga } from '../sagas/extend-volume.ts'
+import { chargeVolumes } from './charge-volumes.ts'
+import { DELETABLE } from './volume.ts'
+import { showVolume } from './volumes.ts'
+
+/** A cell that takes longer is not waited for: the delete is accepted, and shown as such. */
+const WAIT_MS = 2_000
+
+/**
+ * Afterwards the volume is being deleted, also while its cell is unreachable; a quick cell has deleted it already. A
+ * repeat is harmless. Throws `not-found`, and `invalid` in a status that forbids it, unless it is forced.
+ */
+export async function deleteVolume(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  { isForced }: { readonly isForced: boolean },
+): Promise<void> {
+  const volume = await showVolume(compute, context, id)
+  if (volume.isDeleting) return
+  if (!isForced && !DELETABLE.includes(volume.status)) throw notDeletable()
+  const params = { volumeId: volume.id, operationId: newId<string>(), isForced }
+  try {
+    const start = { subject: volume.id, params, work: context }
+    const run = await compute.sagas.start(deleteVolumeSaga, start)
+    await settledWithin(compute.clock, WAIT_MS, run.finished)
+  } catch (error) {
+    if (isFailure(error, 'conflict')) throw notDeletable()
+    throw error
+  }
+}
+
+/** Cinder's sentence (cinder/volume/api.py). */
+function notDeletable(): Failure {
+  return new Failure(
+    'invalid',
+    'Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.',
+  )
+}
+
+/**
+ * Afterwards the volume is being extended to that size, and the quota counts it. Throws `invalid` for a size that is
+ * not larger and in a status that forbids it, `over-quota`, and `unavailable` while its cell is unreachable.
+ */
+export async function extendVolume(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  toGb: number,
+): Promise<void> {
+  const volume = await showVolume(compute, context, id)
+  if (volume.status !== 'available')
+    throw new Failure(
+      'invalid',
+      `Invalid volume: Volume ${volume.id} status must be 'available' to extend, but is '${volume.status}'.`,
+    )
+  const fromGb = volume.sizeGb
+  if (toGb <= fromGb)
+    throw new Failure(
+      'invalid',
+      `Invalid input received: New size for extend must be greater than current size. (current: ${fromGb}, extended: ${toGb}).`,
+    )
+  const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
+  if (cell?.isReachable === false)
+    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  const params = { volumeId: volume.id, operationId: newId<string>(), fromGb, toGb }
+  await compute.sagas.start(extendVolumeSaga, {
+    subject: volume.id,
+    params,
+    work: context,
+    after: (tx) => chargeVolumes(tx, volume.projectId, { gigabytes: toGb - fromGb }),
+  })
+}
+
+/**
+ * Afterwards the volume shows this status: an administrator's word, of which the cell hears nothing. Throws `conflict`
+ * while it is being changed.
+ */
+export async function resetVolumeStatus(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  status: 'available' | 'error',
+): Promise<void> {
+  const { id: volumeId } = await showVolume(compute, context, id)
+  await compute.db.transaction(async (tx) => {
+    const volume = await lockVolume(tx, volumeId)
+    if (volume === undefined) throw new Failure('not-found', `Volume ${id} could not be found.`)
+    if (volume.sagaId !== null || volume.cellId === null)
+      throw new Failure('conflict', `Volume ${id} is ${volume.status}, and cannot be reset.`)
+    await writeLockedVolume(tx, volumeId, { status, isDeleting: false }, { isIntent: false })
+  })
+}

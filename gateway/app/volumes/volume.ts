@@ -1,0 +1,55 @@
+import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
+import type { VolumeState } from '#openapi/wire/cell-volume.ts'
+
+/** Cinder's words for what a volume does. */
+export const VOLUME_STATUSES = [
+  'creating',
+  'available',
+  'extending',
+  'deleting',
+  'error',
+  'error_deleting',
+] as const
+export type VolumeStatus = (typeof VOLUME_STATUSES)[number]
+
+/** A volume as the gateways know it. Times in milliseconds since the epoch, sizes in GiB. */
+export interface Volume {
+  readonly id: VolumeId
+  readonly projectId: string
+  readonly userId: string
+  readonly name: string | null
+  readonly description: string | null
+  readonly metadata: Readonly<Record<string, string>>
+  readonly typeId: string | null
+  /** The extra specs of its type when it was created. */
+  readonly specs: Readonly<Record<string, string>>
+  readonly zone: string | null
+  readonly sizeGb: number
+  /** What the quota was charged for it. */
+  readonly chargedGb: number
+  readonly status: VolumeStatus
+  readonly isDeleting: boolean
+  readonly isBootable: boolean
+  readonly isMultiattach: boolean
+  /** Null while no cell has it. */
+  readonly cellId: CellId | null
+  readonly attempt: number
+  readonly triedCells: readonly CellId[]
+  readonly cellVersion: number
+  readonly storeId: string | null
+  readonly storeName: string | null
+  /** For operators. */
+  readonly fault: string | null
+  readonly sagaId: SagaId | null
+  readonly revision: number
+  readonly createdAt: Date
+  readonly updatedAt: Date | null
+}
+
+/** Cinder's word for the state of a cell's volume. */
+export function statusOf(state: VolumeState): VolumeStatus {
+  return state === 'error-deleting' ? 'error_deleting' : state
+}
+
+/** The statuses in which Cinder deletes a volume that is not forced. */
+export const DELETABLE: readonly VolumeStatus[] = ['available', 'error', 'error_deleting']

@@ -1,0 +1,83 @@
+import { Failure } from '#common/errors.ts'
+import type { ResourcePage } from '../../db/resource-page.ts'
+import {
+  editVolume,
+  findVolume,
+  listVolumes as listRows,
+  metadataOfVolumes,
+  sumVolumes as sumRows,
+  type VolumeEdit,
+} from '../../db/volumes.ts'
+import type { ComputeDeps } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import { retryStale } from '../retry-stale.ts'
+import type { Volume } from './volume.ts'
+
+/** The volume. Throws `not-found` when there is none that the requester may see. */
+export async function showVolume(
+  { db }: Pick<ComputeDeps, 'db'>,
+  { projectId, isAdmin }: Pick<RequestContext, 'projectId' | 'isAdmin'>,
+  id: string,
+): Promise<Volume> {
+  const volume = await findVolume(db, id.toLowerCase())
+  if (volume !== undefined && (isAdmin || volume.projectId === projectId)) return volume
+  throw new Failure('not-found', `Volume ${id} could not be found.`)
+}
+
+/** Which volumes a list is about. */
+export interface VolumeQuery extends ResourcePage {
+  /** Those of every project; only administrators get them. */
+  readonly allTenants: boolean
+}
+
+/** A page of the volumes of the requester's project, or of all projects. */
+export function listVolumes(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
+  { allTenants, ...page }: VolumeQuery,
+): Promise<readonly Volume[]> {
+  return listRows(db, ownerOf(context, allTenants), page)
+}
+
+/** How many volumes a list is about, and their GiB. */
+export function sumVolumes(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
+  { allTenants, filters }: Pick<VolumeQuery, 'allTenants' | 'filters'>,
+): Promise<{ readonly volumes: number; readonly sizeGb: number }> {
+  return sumRows(db, ownerOf(context, allTenants), filters)
+}
+
+/** Every metadata key of the volumes of the requester's project, or of all projects, with its values. */
+export async function volumeMetadata(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
+  allTenants: boolean,
+): Promise<Readonly<Record<string, string[]>>> {
+  const all = await metadataOfVolumes(db, ownerOf(context, allTenants))
+  const values = Map.groupBy(all.flatMap(Object.entries<string>), ([key]) => key)
+  return Object.fromEntries(
+    [...values].map(([key, pairs]) => [key, [...new Set(pairs.map(([, value]) => value))]]),
+  )
+}
+
+function ownerOf(
+  { projectId, isAdmin }: Pick<RequestContext, 'projectId' | 'isAdmin'>,
+  allTenants: boolean,
+): string | null {
+  return allTenants && isAdmin ? null : (projectId ?? '')
+}
+
+/** Afterwards the volume has the values that `edit` makes of it. Throws `not-found`, `invalid` while it is deleted. */
+export function changeVolume(
+  deps: Pick<ComputeDeps, 'db' | 'clock'>,
+  context: RequestContext,
+  id: string,
+  edit: (volume: Volume) => VolumeEdit,
+): Promise<Volume> {
+  return retryStale(deps.clock, async () => {
+    const volume = await showVolume(deps, context, id)
+    await editVolume(deps.db, volume, edit(volume))
+    return showVolume(deps, context, volume.id)
+  })
+}

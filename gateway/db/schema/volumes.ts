@@ -1,0 +1,57 @@
+import { boolean, index, int, json, mysqlTable, text } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** A volume: what its user asked for, which cell has it, and what that cell last said. It is removed once it is gone. */
+export const volumes = mysqlTable(
+  'volumes',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    name: text255('name'),
+    description: text255('description'),
+    metadata: json('metadata').$type<Readonly<Record<string, string>>>().notNull(),
+    typeId: uuid('type_id'),
+    /** The extra specs of its type when it was created. */
+    specs: json('specs').$type<Readonly<Record<string, string>>>().notNull(),
+    /** The zone that was asked for until a cell has it; null: any. */
+    zone: text255('zone'),
+    /** The GiB that it has, or that it is to have while it is created. */
+    sizeGb: int('size_gb').notNull(),
+    /** The GiB that the quota ledger was charged for it, to be refunded when its row is deleted. */
+    chargedGb: int('charged_gb').notNull(),
+    /** Cinder's word for what it does. */
+    status: token('status', 20).notNull(),
+    /** Set by a delete; every later step of its creation is conditional on its absence. */
+    isDeleting: boolean('is_deleting').notNull().default(false),
+    isBootable: boolean('is_bootable').notNull().default(false),
+    isMultiattach: boolean('is_multiattach').notNull().default(false),
+    /** Null while no cell has it, and when none could make it. */
+    cellId: uuid('cell_id'),
+    attempt: int('attempt').notNull(),
+    /** Ids of the cells that refused it, which are not asked again. */
+    triedCells: json('tried_cells').$type<readonly string[]>().notNull(),
+    /** The version of the cell's view that is shown; 0: none yet. */
+    cellVersion: int('cell_version').notNull().default(0),
+    storeId: token('store_id', 255),
+    storeName: text255('store_name'),
+    /** Why its last change failed, for operators; null: none failed since one succeeded. */
+    fault: text('fault'),
+    /** The saga that is changing it now; null when none is. */
+    sagaId: uuid('saga_id'),
+    /** Grows with every change by users, who change what they have read. */
+    revision: int('revision').notNull().default(0),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at'),
+    /** Of the last change of intent, so that reconcilers leave fresh ones to their saga. */
+    changedAt: time('changed_at').notNull(),
+  },
+  (t) => [
+    index('volumes_project').on(t.projectId, t.createdAt),
+    index('volumes_cell').on(t.cellId),
+    index('volumes_type').on(t.typeId),
+    index('volumes_deleting').on(t.isDeleting),
+    // Null but for those that are being changed.
+    index('volumes_saga').on(t.sagaId),
+  ],
+)

@@ -1,0 +1,279 @@
+import { and, count, eq, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
+import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
+import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
+import { volumes } from './schema/volumes.ts'
+import { StaleRevision } from './stale-revision.ts'
+
+type Row = typeof volumes.$inferSelect
+
+const now = sql`now(3)`
+
+const COLLECTION: Collection = {
+  table: volumes,
+  id: volumes.id,
+  attributes: {
+    id: volumes.id,
+    name: volumes.name,
+    status: volumes.status,
+    size: volumes.sizeGb,
+    bootable: volumes.isBootable,
+    availability_zone: volumes.zone,
+    volume_type_id: volumes.typeId,
+    user_id: volumes.userId,
+    project_id: volumes.projectId,
+    created_at: volumes.createdAt,
+    updated_at: volumes.updatedAt,
+  },
+  conditions: {
+    metadata: (pairs) => and(...pairs.map((pair) => hasMetadata(String(pair)))) ?? sql`true`,
+  },
+}
+
+export type NewVolume = Pick<
+  Volume,
+  | 'id'
+  | 'projectId'
+  | 'userId'
+  | 'name'
+  | 'description'
+  | 'metadata'
+  | 'typeId'
+  | 'specs'
+  | 'zone'
+  | 'sizeGb'
+  | 'status'
+  | 'isMultiattach'
+  | 'cellId'
+  | 'fault'
+  | 'sagaId'
+>
+
+/** Adds a volume in its first attempt. */
+export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
+  await tx.orm.insert(volumes).values({
+    ...volume,
+    chargedGb: volume.sizeGb,
+    attempt: 1,
+    triedCells: [],
+    createdAt: now,
+    changedAt: now,
+  })
+}
+
+/** The volume, of any project; undefined when there is none. */
+export async function findVolume(db: Executor, id: string): Promise<Volume | undefined> {
+  const [row] = await db.orm.select().from(volumes).where(eq(volumes.id, id))
+  return row && fromRow(row)
+}
+
+/** The volume, locked until the transaction ends. */
+export async function lockVolume(tx: Tx, id: string): Promise<Volume | undefined> {
+  const [row] = await tx.orm.select().from(volumes).where(eq(volumes.id, id)).for('update')
+  return row && fromRow(row)
+}
+
+/** A page of the volumes of a project; of all projects where that is null. Throws `invalid` for what cannot be sorted by. */
+export function listVolumes(
+  db: Executor,
+  projectId: string | null,
+  page: ResourcePage,
+): Promise<readonly Volume[]> {
+  const visible = projectId === null ? undefined : eq(volumes.projectId, projectId)
+  return readPage(db, COLLECTION, visible, page, async ({ where, orderBy, limit }) => {
+    const rows = await db.orm
+      .select()
+      .from(volumes)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return rows.map(fromRow)
+  })
+}
+
+/** How many volumes of a project, or of all, the filters leave, and their GiB. */
+export async function sumVolumes(
+  db: Executor,
+  projectId: string | null,
+  filters: ResourcePage['filters'],
+): Promise<{ readonly volumes: number; readonly sizeGb: number }> {
+  const visible = projectId === null ? undefined : eq(volumes.projectId, projectId)
+  const [row] = await db.orm
+    .select({ volumes: count(), size: sql<number | string>`coalesce(sum(${volumes.sizeGb}), 0)` })
+    .from(volumes)
+    .where(matching(COLLECTION, visible, filters))
+  return { volumes: row?.volumes ?? 0, sizeGb: Number(row?.size ?? 0) }
+}
+
+/** The metadata of the volumes of a project, or of all projects. */
+export async function metadataOfVolumes(
+  db: Executor,
+  projectId: string | null,
+): Promise<readonly Volume['metadata'][]> {
+  const rows = await db.orm
+    .select({ metadata: volumes.metadata })
+    .from(volumes)
+    .where(projectId === null ? undefined : eq(volumes.projectId, projectId))
+  return rows.map(({ metadata }) => metadata)
+}
+
+/** What its user may change. */
+export type VolumeEdit = Partial<Pick<Volume, 'name' | 'description' | 'metadata' | 'isBootable'>>
+
+/** Afterwards the volume has these values. Throws `StaleRevision` when it has changed since it was read. */
+export async function editVolume(
+  db: Executor,
+  { id, revision }: Pick<Volume, 'id' | 'revision'>,
+  edit: VolumeEdit,
+): Promise<void> {
+  const [result] = await db.orm
+    .update(volumes)
+    .set({ ...edit, revision: revision + 1, updatedAt: now })
+    .where(and(eq(volumes.id, id), eq(volumes.revision, revision)))
+  if (result.affectedRows === 0) throw new StaleRevision(`Volume ${id}`)
+}
+
+/** The part of a volume that a saga, or its cell, changes. */
+export type VolumeChange = Partial<
+  Pick<
+    Volume,
+    | 'zone'
+    | 'sizeGb'
+    | 'chargedGb'
+    | 'status'
+    | 'isDeleting'
+    | 'cellId'
+    | 'attempt'
+    | 'triedCells'
+    | 'cellVersion'
+    | 'storeId'
+    | 'storeName'
+    | 'fault'
+    | 'sagaId'
+  >
+>
+
+/** Writes a volume that the transaction has locked. `isIntent`: somebody wants it changed, so reconcilers wait again. */
+export async function writeLockedVolume(
+  tx: Tx,
+  id: VolumeId,
+  { triedCells, ...change }: VolumeChange,
+  { isIntent }: { readonly isIntent: boolean },
+): Promise<void> {
+  await tx.orm
+    .update(volumes)
+    .set({
+      ...change,
+      ...(triedCells !== undefined && { triedCells: [...triedCells] }),
+      updatedAt: now,
+      ...(isIntent && { changedAt: now }),
+    })
+    .where(eq(volumes.id, id))
+}
+
+/** Removes a volume that the transaction has locked. */
+export async function removeVolume(tx: Tx, id: VolumeId): Promise<void> {
+  await tx.orm.delete(volumes).where(eq(volumes.id, id))
+}
+
+/** The volumes that a cell has, or is to have, in order of id, after one. */
+export async function volumesInCell(
+  db: Executor,
+  cellId: CellId,
+  after: string,
+  max: number,
+): Promise<readonly Volume[]> {
+  const rows = await db.orm
+    .select()
+    .from(volumes)
+    .where(and(eq(volumes.cellId, cellId), sql`${volumes.id} > ${after}`))
+    .orderBy(volumes.id)
+    .limit(max)
+  return rows.map(fromRow)
+}
+
+/** The volumes of a lost cell that are not shown as lost yet, or are to be deleted. */
+export async function volumesLeftIn(
+  db: Executor,
+  cellId: CellId,
+  max: number,
+): Promise<readonly VolumeId[]> {
+  const isLeft = or(eq(volumes.isDeleting, true), ne(volumes.status, 'error'))
+  const rows = await db.orm
+    .select({ id: volumes.id })
+    .from(volumes)
+    .where(and(eq(volumes.cellId, cellId), isLeft))
+    .limit(max)
+  return rows.map(({ id }) => id as VolumeId)
+}
+
+/** How many volumes are in the cell or may be. */
+export async function countVolumesIn(db: Executor, cellId: CellId): Promise<number> {
+  const [row] = await db.orm
+    .select({ volumes: count() })
+    .from(volumes)
+    .where(eq(volumes.cellId, cellId))
+  return row?.volumes ?? 0
+}
+
+/** Volumes that are being deleted, and that no saga has been working on for so long; not in these cells. */
+export async function unownedVolumeDeletes(
+  db: Executor,
+  except: readonly CellId[],
+  olderThanMs: number,
+  max: number,
+): Promise<readonly VolumeId[]> {
+  const idle = lt(volumes.changedAt, sql`now(3) - interval ${olderThanMs * 1_000} microsecond`)
+  const elsewhere: SQL | undefined =
+    except.length === 0
+      ? undefined
+      : sql`(${volumes.cellId} is null or ${volumes.cellId} not in ${[...except]})`
+  const rows = await db.orm
+    .select({ id: volumes.id })
+    .from(volumes)
+    .where(and(eq(volumes.isDeleting, true), isNull(volumes.sagaId), idle, elsewhere))
+    .limit(max)
+  return rows.map(({ id }) => id as VolumeId)
+}
+
+/** True while a volume has this type. */
+export async function isTypeUsed(db: Executor, typeId: string): Promise<boolean> {
+  const rows = await db.orm
+    .select({ id: volumes.id })
+    .from(volumes)
+    .where(eq(volumes.typeId, typeId))
+    .limit(1)
+  return rows.length > 0
+}
+
+/** The condition that a volume has the pair `KEY=VALUE`. */
+function hasMetadata(pair: string): SQL {
+  const at = pair.indexOf('=')
+  const path = `$.${JSON.stringify(pair.slice(0, at))}`
+  return sql`json_value(${volumes.metadata}, ${path}) = ${pair.slice(at + 1)}`
+}
+
+function fromRow(row: Row): Volume {
+  const { changedAt: _, ...rest } = row
+  return {
+    ...rest,
+    id: row.id as VolumeId,
+    status: row.status as VolumeStatus,
+    cellId: row.cellId as CellId | null,
+    triedCells: row.triedCells as readonly CellId[],
+    sagaId: row.sagaId as SagaId | null,
+  }
+}
+
+/** These volumes, in order of id, locked until the transaction ends. */
+export async function lockVolumes(tx: Tx, ids: readonly string[]): Promise<readonly Volume[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.orm
+    .select()
+    .from(volumes)
+    .where(inArray(volumes.id, [...ids]))
+    .orderBy(volumes.id)
+    .for('update')
+  return rows.map(fromRow)
+}

@@ -1,0 +1,70 @@
+import type { RequestContext } from '../../app/request-context.ts'
+import type { Volume } from '../../app/volumes/volume.ts'
+import type { Links } from '../../http/links.ts'
+import { plainTime } from '../time.ts'
+
+/** What a view shows besides the volume itself. */
+export interface VolumeViewParts {
+  readonly links: Links
+  /** By id. */
+  readonly typeNames: ReadonlyMap<string, string>
+  readonly cellNames: ReadonlyMap<string, string>
+}
+
+export function volumeSummary({ id, name }: Volume, { links }: Pick<VolumeViewParts, 'links'>) {
+  return { id, name: name ?? '', links: linksOf(id, links) }
+}
+
+/** A volume with every field; those of later microversions are pruned. */
+export function volumeView(volume: Volume, context: RequestContext, parts: VolumeViewParts) {
+  const { id, typeId, createdAt, updatedAt } = volume
+  return {
+    ...volumeSummary(volume, parts),
+    description: volume.description,
+    size: volume.sizeGb,
+    status: volume.status,
+    created_at: plainTime(createdAt),
+    updated_at: updatedAt === null ? null : plainTime(updatedAt),
+    availability_zone: volume.zone,
+    volume_type: typeId === null ? null : (parts.typeNames.get(typeId) ?? null),
+    volume_type_id: typeId,
+    bootable: volume.isBootable ? ('true' as const) : ('false' as const),
+    encrypted: false as const,
+    multiattach: volume.isMultiattach,
+    snapshot_id: null,
+    source_volid: null,
+    consistencygroup_id: null,
+    replication_status: null,
+    metadata: volume.metadata,
+    attachments: [],
+    user_id: volume.userId,
+    'os-vol-tenant-attr:tenant_id': volume.projectId,
+    group_id: null,
+    service_uuid: null,
+    shared_targets: false,
+    consumes_quota: true,
+    id,
+    ...(context.isAdmin && adminFields(volume, parts)),
+  }
+}
+
+function adminFields({ cellId, storeName, fault }: Volume, { cellNames }: VolumeViewParts) {
+  const cell = cellId === null ? undefined : (cellNames.get(cellId) ?? cellId)
+  return {
+    'os-vol-host-attr:host':
+      cell === undefined || storeName === null ? null : `${cell}@${storeName}`,
+    'os-vol-mig-status-attr:migstat': null,
+    'os-vol-mig-status-attr:name_id': null,
+    migration_status: null,
+    provider_id: null,
+    cluster_name: null,
+    'weir:fault': fault,
+  }
+}
+
+function linksOf(id: string, links: Links) {
+  return [
+    { rel: 'self', href: links.to(`/volume/v3/volumes/${id}`) },
+    { rel: 'bookmark', href: links.to(`/volume/volumes/${id}`) },
+  ]
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: a volume lives from its creation to its end as Cinder's do, in a store of some cell, and leaves nothing.
+
+interface VolumeBody {
+  readonly id: string
+  readonly name: string
+  readonly size: number
+  readonly status: string
+  readonly [field: string]: unknown
+}
+
+const VOLUMES = '/volume/v3/volumes'
+const LIMIT_MS = 30_000
+
+let cloud: Cloud
+let demo: ApiClient
+let admin: ApiClient
+
+beforeAll(async () => {
+  cloud = await startCloud()
+  demo = cloud.as('demo')
+  admin = cloud.as('admin')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const made = (fields: object) => demo.post(VOLUMES, { volume: { size: 1, ...fields } })
+const act = (id: string, action: object, who = demo) => who.post(`${VOLUMES}/${id}/action`, action)
+
+async function show(id: string, who = demo): Promise<VolumeBody | undefined> {
+  const { status, body } = await who.get(`${VOLUMES}/${id}`)
+  return status === 404 ? undefined : (body['volume'] as VolumeBody)
+}
+
+function untilStatus(id: string, wanted: string): Promise<VolumeBody> {
+  return waitFor(
+    `volume ${id} is ${wanted}`,
+    async () => {
+      const volume = await show(id)
+      return volume?.status === wanted ? volume : undefined
+    },
+    LIMIT_MS,
+  )
+}
+
+async function available(fields: object = {}): Promise<VolumeBody> {
+  const { body } = await made(fields)
+  return untilStatus((body['volume'] as VolumeBody).id, 'available')
+}
+
+const untilGone = (id: string) =>
+  waitFor(`volume ${id} is gone`, async () => (await show(id)) === undefined, LIMIT_MS)
+
+test('a volume is promised, made in a store, extended, renamed and deleted', async () => {
+  const asked = await made({ name: 'data', description: 'of mine', metadata: { a: 'b' }, size: 2 })
+
+  expect(asked.status).toBe(202)
+  expect(asked.body['volume']).toMatchObject({ name: 'data', size: 2, status: 'creating' })
+  const { id } = asked.body['volume'] as VolumeBody
+  expect(await untilStatus(id, 'available')).toMatchObject({
+    description: 'of mine',
+    metadata: { a: 'b' },
+    bootable: 'false',
+    encrypted: false,
+    attachments: [],
+  })
+  expect((await act(id, { 'os-extend': { new_size: 3 } })).status).toBe(202)
+  await waitFor('the new size', async () => (await show(id))?.size === 3, LIMIT_MS)
+  await demo.put(`${VOLUMES}/${id}`, { volume: { name: 'renamed' } })
+  expect(await untilStatus(id, 'available')).toMatchObject({ name: 'renamed', size: 3 })
+  expect((await demo.delete(`${VOLUMES}/${id}`)).status).toBe(202)
+  await untilGone(id)
+})
+
+test('what cannot be is refused in the words of Cinder, and nothing is charged', async () => {
+  const { id } = await available()
+  const refusals = [
+    await made({ size: 0 }),
+    await made({ availability_zone: 'mars' }),
+    await act(id, { 'os-extend': { new_size: 1 } }),
+    await act(id, { 'os-force_delete': {} }),
+    await demo.get(`${VOLUMES}/${newId()}`),
+    await demo.delete(`${VOLUMES}/${newId()}`),
+    await act(id, { 'os-extend': { new_size: 5_000 } }),
+    await demo.get(`${VOLUMES}?sort=colour`),
+  ]
+
+  expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 403, 404, 404, 413, 400])
+  expect(await show(id)).toMatchObject({ status: 'available', size: 1 })
+  expect((await admin.delete(`${VOLUMES}/${id}`)).status).toBe(202)
+  await untilGone(id)
+})
+
+test('lists show the own project in pages, filtered and in order; administrators see all', async () => {
+  const ids: string[] = []
+  for (const name of ['one', 'two', 'three'])
+    ids.push((await available({ name, metadata: { group: 'listed' } })).id)
+  const list = async (query: string, who = demo) =>
+    ((await who.get(`${VOLUMES}${query}`)).body['volumes'] as VolumeBody[]).map(({ name }) => name)
+
+  const mine = `/detail?metadata={'group':'listed'}`
+  expect(await list(mine)).toEqual(['three', 'two', 'one'])
+  expect(await list(`${mine}&sort=name:asc&limit=2`)).toEqual(['one', 'three'])
+  expect(await list(`${mine}&sort=name:asc&marker=${ids[2]}`)).toEqual(['two'])
+  expect(await list('?name=two')).toEqual(['two'])
+  expect(await list('?name=two', admin)).toEqual([])
+  expect(await list('?name=two&all_tenants=true', admin)).toEqual(['two'])
+  const counted = await demo.get(
+    `${mine.replace('/detail', `${VOLUMES}/detail`)}&with_count=true`,
+    {
+      version: '3.45',
+    },
+  )
+  expect(counted.body['count']).toBe(3)
+  for (const id of ids) await demo.delete(`${VOLUMES}/${id}`)
+  for (const id of ids) await untilGone(id)
+})
+
+test('metadata is read and changed as a whole and by key', async () => {
+  const { id } = await available({ metadata: { a: '1' } })
+  const path = `${VOLUMES}/${id}/metadata`
+
+  await demo.post(path, { metadata: { b: '2' } })
+  await demo.put(`${path}/c`, { meta: { c: '3' } })
+  await demo.delete(`${path}/a`)
+
+  expect((await demo.get(path)).body).toEqual({ metadata: { b: '2', c: '3' } })
+  expect((await demo.get(`${path}/a`)).status).toBe(404)
+  await demo.put(path, { metadata: {} })
+  expect(await show(id)).toMatchObject({ metadata: {} })
+  await demo.delete(`${VOLUMES}/${id}`)
+  await untilGone(id)
+})
+
+test('afterwards nothing is left or charged', async () => {
+  await expectInvariants(cloud)
+})
