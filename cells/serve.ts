@@ -25,6 +25,7 @@ import { imageCached, imagePreload } from './handlers/image-cache.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
+import { instanceChangeVolume } from './handlers/instance-change-volume.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import {
   instanceAudit,
@@ -76,6 +77,7 @@ const HANDLERS: Handlers = {
   'site.announce': siteAnnounce,
   'network.list': networkList,
   'network.apply': networkApply,
+  'instance.change-volume': instanceChangeVolume,
   'volume.create': volumeCreate,
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,

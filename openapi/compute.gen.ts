@@ -3363,7 +3363,7 @@ export interface paths {
         /** The volumes of a server. */
         readonly get: operations["listVolumeAttachments"];
         readonly put?: never;
-        /** Refused, because there is no volume. */
+        /** Gives a server a volume of its cell. */
         readonly post: operations["attachVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -3382,12 +3382,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, because no volume is attached. */
+        /** A volume that the server has. */
         readonly get: operations["showVolumeAttachment"];
-        /** Refused, because there is no volume. */
+        /** Changes whether the volume is deleted with the server (2.85). Exchanging the volume for another is refused. */
         readonly put: operations["updateVolumeAttachment"];
         readonly post?: never;
-        /** Refused, because no volume is attached. */
+        /** Takes a volume from a server. */
         readonly delete: operations["detachVolume"];
         readonly options?: never;
         readonly head?: never;
@@ -4767,6 +4767,25 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly VolumeAttachment: {
+            /**
+             * Format: uuid
+             * @description That of the volume.
+             */
+            readonly id?: string;
+            /** Format: uuid */
+            readonly serverId: string;
+            /** Format: uuid */
+            readonly volumeId: string;
+            /** @description The name that the guest most likely gives it. */
+            readonly device: string | null;
+            readonly tag?: string | null;
+            readonly delete_on_termination?: boolean;
+            /** Format: uuid */
+            readonly attachment_id?: string;
+            /** Format: uuid */
+            readonly bdm_uuid?: string;
+        };
         readonly ZoneState: {
             readonly available: boolean;
         };
@@ -4946,6 +4965,7 @@ export type ShownUsage = components['schemas']['ShownUsage'];
 export type ServerUsage = components['schemas']['ServerUsage'];
 export type UsageAudit = components['schemas']['UsageAudit'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type VolumeAttachment = components['schemas']['VolumeAttachment'];
 export type ZoneState = components['schemas']['ZoneState'];
 export type Extension = components['schemas']['Extension'];
 export type ResponseFault = components['responses']['Fault'];
@@ -11716,14 +11736,14 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them; servers have none. */
+            /** @description Those of the page. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly volumeAttachments: readonly unknown[];
+                        readonly volumeAttachments: readonly components["schemas"]["VolumeAttachment"][];
                     };
                 };
             };
@@ -11757,11 +11777,24 @@ export interface operations {
             };
         };
         readonly responses: {
+            /** @description The attachment. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumeAttachment: components["schemas"]["VolumeAttachment"];
+                    };
+                };
+            };
+            readonly 202: components["responses"]["Accepted"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly showVolumeAttachment: {
@@ -11777,6 +11810,17 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description The attachment. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumeAttachment: components["schemas"]["VolumeAttachment"];
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -11812,6 +11856,7 @@ export interface operations {
             };
         };
         readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -11832,11 +11877,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly listProxiedVolumes: {

@@ -17,6 +17,8 @@ type WorkOperation =
   | 'volume-create'
   | 'volume-destroy'
   | 'volume-extend'
+  | 'volume-attach'
+  | 'volume-detach'
 
 /** Between two questions after work that takes long. */
 const WORKING_PAUSE_MS = 250

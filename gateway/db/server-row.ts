@@ -39,6 +39,7 @@ export const SERVER_COLUMNS = {
   is_deleting: serverIndex.isDeleting,
   intent: serverIndex.intent,
   requested: jsonText(serverIndex.requested, 'requested'),
+  volumes: jsonText(serverIndex.volumes, 'volumes'),
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
   power_state: serverIndex.powerState,
@@ -64,6 +65,7 @@ interface Narrowed {
   readonly disk_config: 'AUTO' | 'MANUAL'
   readonly intent: IntentAction | null
   readonly requested: string | null
+  readonly volumes: string | null
   readonly vm_state: VmState
   readonly task_state: Task | null
   readonly host_id: HostId | null
@@ -80,6 +82,8 @@ type Read<C extends Column> =
       : never
 
 type ReadValue<T> = T extends boolean ? number : T
+
+const NO_VOLUMES: ServerRecord['volumes'] = []
 
 /** A row of `SERVER_COLUMNS` as the driver hands it over: JSON as text, booleans as 0 and 1. */
 export type ServerRow = Narrowed & {
@@ -122,6 +126,7 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     vmState: row.vm_state,
     intent,
     requested: row.requested === null ? NO_REQUESTED_PROPERTIES : parseShared(row.requested),
+    volumes: row.volumes === null ? NO_VOLUMES : parseShared(row.volumes),
     taskState: isDeleting ? 'deleting' : intent === null ? row.task_state : taskOfIntent(intent),
     powerState: row.power_state,
     hostId: row.host_id,

@@ -2,7 +2,7 @@ import { apiStatus, type PowerNumber, ROOT_DEVICE } from '#common/states/instanc
 import { isAllowed } from '../app/policy.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { ServerExtras } from '../app/servers/list/server-extras.ts'
-import type { ServerRecord } from '../app/servers/list/server-record.ts'
+import type { AttachedVolume, ServerRecord } from '../app/servers/list/server-record.ts'
 import type { Links } from '../http/links.ts'
 import { hostIdOf } from './host-id.ts'
 import { isSince } from './since.ts'
@@ -80,7 +80,8 @@ export function serverViewer(
       'OS-DCF:diskConfig': server.diskConfig,
       config_drive: server.configDrive ? ('True' as const) : ('' as const),
       key_name: server.keyName,
-      'os-extended-volumes:volumes_attached': NOTHING,
+      'os-extended-volumes:volumes_attached':
+        server.volumes.length > 0 ? server.volumes.map(attachedView) : NOTHING,
       'OS-EXT-AZ:availability_zone': server.zone ?? server.requestedZone ?? '',
       'OS-EXT-STS:power_state': server.powerState as PowerNumber,
       'OS-EXT-STS:task_state': server.taskState,
@@ -105,6 +106,10 @@ export function serverViewer(
       ...(extras !== undefined && placeView(server, extras)),
     }
   }
+}
+
+function attachedView({ id, deletesVolume }: AttachedVolume) {
+  return { id, delete_on_termination: deletesVolume }
 }
 
 function groupView(name: string) {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Names the wire operation and the volume's incarnation it is about; what a receiver remembers it by. */
@@ -92,6 +93,27 @@ export const VOLUME_OPERATIONS = {
   'volume.extend': {
     ask: Type.Object({ operation: VolumeAttemptRef, sizeGb: Type.Integer({ minimum: 1 }) }),
     answer: Type.Object({ view: VolumeView }),
+  },
+  /** Afterwards the guest has the volume, now and at every start, or does not have it. A repeat changes nothing. */
+  'instance.change-volume': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(
+        Type.Object({
+          id: Uuid,
+          volumeId: Uuid,
+          volumeAttempt: Type.Integer({ minimum: 1 }),
+          isReadOnly: Type.Boolean(),
+          /** Other servers may have it at the same time. */
+          isShared: Type.Boolean(),
+          tag: Type.Optional(Type.String()),
+        }),
+      ),
+      /** The id of an attachment. */
+      detach: Type.Optional(Uuid),
+    }),
+    /** The name that the guest most likely gives it, such as `/dev/vdb`; null: detached, or not known. */
+    answer: Type.Object({ device: Nullable(Type.String()) }),
   },
   /** A page of the cell's volumes in order of id, and the feed position it is at least as new as. */
   'snapshot.volumes': {

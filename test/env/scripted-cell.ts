@@ -238,6 +238,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.create':
       case 'volume.delete':
       case 'volume.extend':
+      case 'instance.change-volume':
         throw new Failure('unsupported', 'A scripted cell has no stores')
       case 'snapshot.ended':
         return { ended: [] }

@@ -1,11 +1,14 @@
+import type { Volume } from '../../app/volumes/volume.ts'
+import { attachmentsByVolume } from '../../app/volumes/volumes.ts'
 import type { Call } from '../../http/operation.ts'
 import type { VolumeViewParts } from '../../views/volume/volume.ts'
 
-/** What views of volumes show besides the volumes, for one request. */
-export async function viewParts({
-  app,
-  links,
-}: Pick<Call, 'app' | 'links'>): Promise<VolumeViewParts> {
+/** What the views of some volumes show besides the volumes. */
+export async function viewParts(
+  { app, links }: Pick<Call, 'app' | 'links'>,
+  volumes: readonly Volume[],
+): Promise<VolumeViewParts> {
   const cells = app.compute.cells.cells().map(({ id, name }): [string, string] => [id, name])
-  return { links, typeNames: new Map(), cellNames: new Map(cells) }
+  const attachments = await attachmentsByVolume(app.compute, volumes)
+  return { links, typeNames: new Map(), cellNames: new Map(cells), attachments }
 }

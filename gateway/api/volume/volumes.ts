@@ -39,7 +39,7 @@ const list: Handler<List> = async (call) => {
 
 const listDetail: Handler<ListDetail> = async (call) => {
   const { page, ...rest } = await pageOf(call)
-  const parts = await viewParts(call)
+  const parts = await viewParts(call, page)
   return { body: { volumes: page.map((each) => volumeView(each, call.context, parts)), ...rest } }
 }
 
@@ -162,7 +162,7 @@ async function oneVolume(
   call: Pick<Call, 'app' | 'context' | 'links'>,
   volume: Volume,
 ): Promise<Answer<operations['showVolume']>> {
-  return { body: { volume: volumeView(volume, call.context, await viewParts(call)) } }
+  return { body: { volume: volumeView(volume, call.context, await viewParts(call, [volume])) } }
 }
 
 /** What openapi/volume/volumes.yaml describes. */

@@ -2,6 +2,7 @@ import type { Saga } from '#common/saga/saga.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { actOnServerSaga } from './act-on-server.ts'
 import { changeNicSaga } from './change-nic.ts'
+import { changeVolumeSaga } from './change-volume.ts'
 import { createServerSaga } from './create-server.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteServerSaga } from './delete-server.ts'
@@ -19,4 +20,5 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   createVolumeSaga,
   deleteVolumeSaga,
   extendVolumeSaga,
+  changeVolumeSaga,
 ]

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
+import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
@@ -31,6 +32,8 @@ const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
       throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
     if (!isForced && !DELETABLE.includes(volume.status))
       throw new Failure('conflict', `Volume ${volumeId} is ${volume.status}.`)
+    if ((await attachmentsOfVolumes(tx, [volumeId])).length > 0)
+      throw new Failure('conflict', `Volume ${volumeId} is attached.`)
     const change = { isDeleting: true, status: 'deleting', sagaId } as const
     await writeLockedVolume(tx, volumeId, change, { isIntent: true })
     const { cellId, attempt } = volume

@@ -3,7 +3,8 @@ import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
 import { refundVolumes } from './charge-volumes.ts'
-import { statusOf, type Volume } from './volume.ts'
+import { HOLDING } from './hold-volume.ts'
+import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
 /** The states in which a cell is done with a volume, so that its size is final. */
 const SETTLED: ReadonlySet<VolumeView['state']> = new Set(['available', 'error', 'error-deleting'])
@@ -23,11 +24,16 @@ export async function applyVolumeView(
   const isDeleting = volume.isDeleting && view.state !== 'error-deleting'
   const excessGb = SETTLED.has(view.state) ? volume.chargedGb - view.sizeGb : 0
   const { version: cellVersion, sizeGb, zone, storeId, storeName, fault } = view
-  const status = isDeleting ? 'deleting' : statusOf(view.state)
+  const status = isDeleting ? 'deleting' : shownStatus(volume, view)
   const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
   const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
   if (excessGb > 0) refundVolumes(tx, volume.projectId, { gigabytes: excessGb })
+}
+
+/** A cell knows nothing of attachments: a volume that it calls available may be in use. */
+function shownStatus({ status }: Volume, { state }: VolumeView): VolumeStatus {
+  return state === 'available' && HOLDING.has(status) ? status : statusOf(state)
 }
 
 /**

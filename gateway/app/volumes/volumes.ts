@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { ResourcePage } from '../../db/resource-page.ts'
+import { attachmentsOfVolumes, type VolumeAttachment } from '../../db/volume-attachments.ts'
 import {
   editVolume,
   findVolume,
@@ -11,6 +12,7 @@ import {
 import type { ComputeDeps } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { retryStale } from '../retry-stale.ts'
+import { HOLDING } from './hold-volume.ts'
 import type { Volume } from './volume.ts'
 
 /** The volume. Throws `not-found` when there is none that the requester may see. */
@@ -59,6 +61,19 @@ export async function volumeMetadata(
   return Object.fromEntries(
     [...values].map(([key, pairs]) => [key, [...new Set(pairs.map(([, value]) => value))]]),
   )
+}
+
+/** The attachments of some volumes, by volume. Most volumes that are shown have none, which their status tells. */
+export async function attachmentsByVolume(
+  { db }: Pick<ComputeDeps, 'db'>,
+  volumes: readonly Volume[],
+): Promise<ReadonlyMap<string, readonly VolumeAttachment[]>> {
+  const held = volumes.filter(({ status }) => status !== 'available' && HOLDING.has(status))
+  const attachments = await attachmentsOfVolumes(
+    db,
+    held.map(({ id }) => id),
+  )
+  return Map.groupBy(attachments, ({ volumeId }) => volumeId)
 }
 
 function ownerOf(

@@ -1,3 +1,16 @@
+CREATE TABLE `volume_attachments` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`volume_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`device` varchar(32) character set ascii collate ascii_bin,
+	`tag` varchar(255),
+	`deletes_volume` boolean NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `volume_attachments_id` PRIMARY KEY(`id`),
+	CONSTRAINT `volume_attachments_pair` UNIQUE(`volume_id`,`server_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `volumes` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -29,6 +42,8 @@ CREATE TABLE `volumes` (
 	CONSTRAINT `volumes_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+ALTER TABLE `server_index` ADD `volumes` json;--> statement-breakpoint
+CREATE INDEX `volume_attachments_server` ON `volume_attachments` (`server_id`);--> statement-breakpoint
 CREATE INDEX `volumes_project` ON `volumes` (`project_id`,`created_at`);--> statement-breakpoint
 CREATE INDEX `volumes_cell` ON `volumes` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `volumes_type` ON `volumes` (`type_id`);--> statement-breakpoint

@@ -117,6 +117,8 @@ export const serverIndex = mysqlTable(
     intent: token('intent', 8),
     /** RequestedProperties; null if the request set none. */
     requested: json('requested'),
+    /** AttachedVolume[]; null: it has none. */
+    volumes: json('volumes'),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),

@@ -1,4 +1,4 @@
-import { boolean, index, int, json, mysqlTable, text } from 'drizzle-orm/mysql-core'
+import { boolean, index, int, json, mysqlTable, text, uniqueIndex } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** A volume: what its user asked for, which cell has it, and what that cell last said. It is removed once it is gone. */
@@ -53,5 +53,27 @@ export const volumes = mysqlTable(
     index('volumes_deleting').on(t.isDeleting),
     // Null but for those that are being changed.
     index('volumes_saga').on(t.sagaId),
+  ],
+)
+
+/** Which server has a volume, or is being given or relieved of it. */
+export const volumeAttachments = mysqlTable(
+  'volume_attachments',
+  {
+    id: uuid('id').primaryKey(),
+    volumeId: uuid('volume_id').notNull(),
+    serverId: uuid('server_id').notNull(),
+    /** attaching, attached, detaching. */
+    state: token('state', 16).notNull(),
+    /** The name that the guest most likely gives it; null until the host has said. */
+    device: token('device', 32),
+    tag: text255('tag'),
+    /** The volume is deleted with the server. */
+    deletesVolume: boolean('deletes_volume').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('volume_attachments_pair').on(t.volumeId, t.serverId),
+    index('volume_attachments_server').on(t.serverId),
   ],
 )

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../app/request-context.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
+import type { VolumeAttachment } from '../../db/volume-attachments.ts'
 import type { Links } from '../../http/links.ts'
 import { plainTime } from '../time.ts'
 
@@ -9,6 +10,8 @@ export interface VolumeViewParts {
   /** By id. */
   readonly typeNames: ReadonlyMap<string, string>
   readonly cellNames: ReadonlyMap<string, string>
+  /** By volume. */
+  readonly attachments: ReadonlyMap<string, readonly VolumeAttachment[]>
 }
 
 export function volumeSummary({ id, name }: Volume, { links }: Pick<VolumeViewParts, 'links'>) {
@@ -36,7 +39,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     consistencygroup_id: null,
     replication_status: null,
     metadata: volume.metadata,
-    attachments: [],
+    attachments: (parts.attachments.get(id) ?? []).map(attachmentView),
     user_id: volume.userId,
     'os-vol-tenant-attr:tenant_id': volume.projectId,
     group_id: null,
@@ -59,6 +62,18 @@ function adminFields({ cellId, storeName, fault }: Volume, { cellNames }: Volume
     provider_id: null,
     cluster_name: null,
     'weir:fault': fault,
+  }
+}
+
+function attachmentView({ id, volumeId, serverId, device, createdAt }: VolumeAttachment) {
+  return {
+    id: volumeId,
+    attachment_id: id,
+    volume_id: volumeId,
+    server_id: serverId,
+    host_name: null,
+    device,
+    attached_at: plainTime(createdAt),
   }
 }
 

@@ -30,6 +30,7 @@ export async function hostProgram(
       COMPUTE_STATE_DIRECTORY: join(directory, host.name),
       COMPUTE_DRIVER: 'fake',
       COMPUTE_DRIVER_HOSTNAME: host.name,
+      COMPUTE_DRIVER_VOLUME_STORE: join(directory, `volumes-${cell.name}`),
       COMPUTE_LOG_LEVEL: 'error',
       ...options.compute,
       ...Object.fromEntries(

@@ -8,6 +8,7 @@ import { queueIndexedDeleted } from '../../../db/server-index.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { refundQuota } from '../../quotas/refund-quota.ts'
 import { leaveServerGroups } from '../../server-groups/members.ts'
+import { releaseVolumes } from '../../volumes/hold-volume.ts'
 
 /**
  * Afterwards servers that their cell has removed are gone: shown as deleted, with their ports released, their quota
@@ -36,6 +37,10 @@ export async function recordDeleted(
   await leaveServerGroups(
     tx,
     members.map(({ serverId }) => serverId),
+  )
+  await releaseVolumes(
+    tx,
+    going.map(({ serverId }) => serverId),
   )
   await deps.network.release(
     tx,

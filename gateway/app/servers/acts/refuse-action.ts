@@ -7,7 +7,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 
 /**
  * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
- * Nova.
+ * Nova. A server with volumes is not moved.
  */
 export function refuseAction(
   server: ServerRecord,
@@ -16,7 +16,22 @@ export function refuseAction(
 ): void {
   if (SERVER_ACTIONS[action].ignoresLock !== true) refuseLocked(server, requester)
   refuseInState(server, action)
+  if (MOVES.has(action) && server.volumes.length > 0)
+    throw new Failure(
+      'conflict',
+      `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id} while it has volumes: detach ${server.volumes.map(({ id }) => id).join(', ')} first, and attach them again afterwards.`,
+    )
 }
+
+/** Those after which the server may be on another host, or on none. */
+const MOVES: ReadonlySet<ServerActionName> = new Set([
+  'evacuate',
+  'live-migrate',
+  'migrate',
+  'resize',
+  'shelve',
+  'shelve-offload',
+])
 
 const BUILT: ReadonlySet<VmState> = new Set(['active', 'paused', 'suspended', 'stopped'])
 

@@ -12,6 +12,12 @@ export interface ServerAddress {
   readonly 'OS-EXT-IPS-MAC:mac_addr': string
 }
 
+/** A volume of a server, as the server's own view names it. */
+export interface AttachedVolume {
+  readonly id: string
+  readonly deletesVolume: boolean
+}
+
 /** The last known view of a server, complete whether its cell can be reached or not; what every read shows. */
 export interface ServerRecord {
   readonly id: InstanceId
@@ -49,6 +55,7 @@ export interface ServerRecord {
   /** What waits for its cell to be reached; null: nothing does. */
   readonly intent: IntentAction | null
   readonly requested: RequestedProperties
+  readonly volumes: readonly AttachedVolume[]
   /** The task of a delete, or of another request that waits, is shown at once, before the cell reports it. */
   readonly taskState: Task | null
   /** Nova's number. */

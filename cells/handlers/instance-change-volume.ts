@@ -1,0 +1,88 @@
+import type { WorkContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
+import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
+import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { WireAttachment } from '#openapi/wire/volume.ts'
+import type { Cell } from '../cell.ts'
+import { type HostOutcome, reasonOf, workOnHost } from '../conductor/ask-host.ts'
+import type { Conductor } from '../conductor/conductor.ts'
+import type { Instance } from '../conductor/instance.ts'
+import { findInstance } from '../db/instances.ts'
+import { hostsOfStore } from '../db/stores.ts'
+import { findVolume } from '../db/volumes.ts'
+
+type Ask = CellAsk<'instance.change-volume'>
+
+/**
+ * Afterwards the guest has the volume, now and at every start, or does not have it. Throws `conflict` while something
+ * else is done to the guest, where its host does not reach the volume's store, and when the guest does not release the
+ * volume; what the host throws, it has not done, unless that is `unavailable`.
+ */
+export async function instanceChangeVolume(
+  { conductor }: Cell,
+  ask: Ask,
+  work: WorkContext,
+): Promise<CellAnswer<'instance.change-volume'>> {
+  const instance = await placedInstance(conductor, ask)
+  const host = instance.placed!.hostId
+  const { operation } = ask
+  const isWanted = async () =>
+    (await findInstance(conductor.db, instance.id))?.attempt === operation.attempt
+  const common = { host, work, signal: AbortSignal.timeout(WORK_MS), isWanted }
+  if (ask.detach !== undefined) {
+    const payload = { operation, attachmentId: ask.detach }
+    const asked = { ...common, operation: 'volume-detach', payload } as const
+    return deviceIn(await workOnHost(conductor, asked))
+  }
+  const attachment = await attachmentOf(conductor, ask, host)
+  const payload = { operation, attachment }
+  return deviceIn(await workOnHost(conductor, { ...common, operation: 'volume-attach', payload }))
+}
+
+/** A gateway waits less long, and asks again. */
+const WORK_MS = 30_000
+
+async function placedInstance({ db }: Conductor, { operation }: Ask): Promise<Instance> {
+  const instance = await findInstance(db, operation.serverId as InstanceId)
+  if (instance === undefined || instance.attempt !== operation.attempt)
+    throw new Failure('not-found', `Instance ${operation.serverId} could not be found.`)
+  if (instance.sagaId !== null || instance.placed === null)
+    throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
+  return instance
+}
+
+async function attachmentOf(
+  { db, hosts }: Conductor,
+  { attach }: Ask,
+  host: HostId,
+): Promise<WireAttachment> {
+  if (attach === undefined) throw new Failure('invalid', 'Nothing is to be attached or detached.')
+  const { volumeAttempt, ...how } = attach
+  const volume = await findVolume(db, attach.volumeId as VolumeId)
+  if (volume === undefined || volume.attempt !== volumeAttempt)
+    throw new Failure('not-found', `Volume ${attach.volumeId} is not in this cell.`)
+  if (volume.state !== 'available')
+    throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
+  if (!(await hostsOfStore(db, volume.storeId)).includes(host))
+    throw new Failure(
+      'conflict',
+      `Host ${hosts.get(host)?.name ?? host} does not reach the store ${volume.storeName} of volume ${volume.id}.`,
+    )
+  return { ...how, store: volume.storeId }
+}
+
+function deviceIn(outcome: HostOutcome): { device: string | null } {
+  switch (outcome.state) {
+    case 'done':
+      return { device: outcome.device ?? null }
+    case 'failed':
+      throw new Failure(outcome.kind, outcome.message, {
+        ...(outcome.detail !== undefined && { detail: outcome.detail }),
+      })
+    case 'unwanted':
+      throw new Failure('conflict', 'The server was deleted or moved meanwhile.')
+    case 'stale':
+    case 'fenced':
+      throw new Failure('conflict', reasonOf(outcome))
+  }
+}

@@ -1,0 +1,174 @@
+import { Failure } from '#common/errors.ts'
+import { type AttachmentId, newId } from '#common/ids.ts'
+import { readFailure } from '#common/saga/log.ts'
+import { settledWithin } from '#common/settled-within.ts'
+import type { VmState } from '#common/states/instance-states.ts'
+import {
+  attachmentsOfServers,
+  findAttachment,
+  showServerVolumes,
+  updateAttachment,
+  type VolumeAttachment,
+} from '../../db/volume-attachments.ts'
+import type { Compute, ComputeDeps } from '../compute.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
+import { type ChangeVolumeParams, changeVolumeSaga } from '../sagas/change-volume.ts'
+import { refuseLocked } from '../servers/acts/refuse-action.ts'
+import { placedServer } from '../servers/boot/placed-server.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
+import { showServer } from '../servers/list/show-server.ts'
+import { showVolume } from './volumes.ts'
+
+/** Less than a client waits for its request; a change without an answer by then continues in the background. */
+const WAIT_MS = 15_000
+/** The states in which Nova attaches and detaches (nova/compute/api.py `attach_volume`, `detach_volume`). */
+const STATES: ReadonlySet<VmState> = new Set(['active', 'paused', 'stopped', 'resized'])
+
+/** The volumes that a server has, the oldest first. */
+export async function listAttachments(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: RequestContext,
+  serverId: string,
+): Promise<readonly VolumeAttachment[]> {
+  const server = await showServer(db, context, serverId)
+  return attachmentsOfServers(db, [server.id])
+}
+
+/** How a server has a volume. Throws `not-found`, also for a server there is not. */
+export async function showAttachment(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: RequestContext,
+  serverId: string,
+  volumeId: string,
+): Promise<VolumeAttachment> {
+  const server = await showServer(db, context, serverId)
+  const found = await findAttachment(db, { serverId: server.id, volumeId: volumeId.toLowerCase() })
+  if (found !== undefined) return found
+  throw new Failure('not-found', `Instance ${serverId} is not attached to volume ${volumeId}`)
+}
+
+/** What a user asks for. */
+export interface AttachRequest {
+  readonly volumeId: string
+  readonly tag: string | null
+  readonly deletesVolume: boolean
+}
+
+/**
+ * Afterwards the guest has the volume, or its host is still at it. Throws `not-found` for server or volume; `invalid`
+ * for a volume that is not free or in another cell; `conflict` in a state that forbids it, and where the server's host
+ * does not reach the volume's store; `unavailable` while the cell is unreachable.
+ */
+export async function attachVolume(
+  compute: Compute,
+  context: RequestContext,
+  serverId: string,
+  { volumeId, tag, deletesVolume }: AttachRequest,
+): Promise<VolumeAttachment> {
+  const check = (record: ServerRecord) => refuseChange(record, context, 'attach_volume')
+  const { server, cell } = await placedServer(compute, context, serverId, check)
+  const volume = await showVolume(compute, context, volumeId)
+  await change(compute, context, server, {
+    cellId: cell.id,
+    action: 'attach_volume',
+    volumeId: volume.id,
+    attachmentId: newId<AttachmentId>(),
+    tag,
+    deletesVolume,
+  })
+  return showAttachment(compute, context, server.id, volume.id)
+}
+
+/**
+ * Afterwards the guest does not have the volume, or its host is still at it. Throws `not-found` for what is not
+ * attached; `conflict` in a state that forbids it, and when the guest does not release the volume.
+ */
+export async function detachVolume(
+  compute: Compute,
+  context: RequestContext,
+  serverId: string,
+  volumeId: string,
+): Promise<void> {
+  const attachment = await showAttachment(compute, context, serverId, volumeId)
+  const check = (record: ServerRecord) => refuseChange(record, context, 'detach_volume')
+  const { server, cell } = await placedServer(compute, context, serverId, check)
+  if (attachment.state !== 'attached')
+    throw new Failure(
+      'invalid',
+      `Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach. Currently: status: '${attachment.state}'.`,
+    )
+  const { id: attachmentId, tag, deletesVolume } = attachment
+  await change(compute, context, server, {
+    cellId: cell.id,
+    action: 'detach_volume',
+    volumeId: attachment.volumeId,
+    attachmentId,
+    tag,
+    deletesVolume,
+  })
+}
+
+/**
+ * Afterwards the volume is deleted with the server, or is not. Throws `not-found` for what is not attached, `invalid`
+ * for another volume: volumes are not exchanged.
+ */
+export async function updateDeletesVolume(
+  { db }: Pick<ComputeDeps, 'db'>,
+  context: RequestContext,
+  pair: { readonly serverId: string; readonly volumeId: string; readonly newVolumeId: string },
+  deletesVolume: boolean | undefined,
+): Promise<void> {
+  const attachment = await showAttachment({ db }, context, pair.serverId, pair.volumeId)
+  if (pair.newVolumeId.toLowerCase() !== attachment.volumeId)
+    throw new Failure(
+      'invalid',
+      `Volume ${attachment.volumeId} cannot be exchanged for another: attach ${pair.newVolumeId} beside it, and detach ${attachment.volumeId}.`,
+    )
+  if (deletesVolume === undefined) return
+  await db.transaction(async (tx) => {
+    await updateAttachment(tx, attachment.id, { deletesVolume })
+    await showServerVolumes(tx, attachment.serverId)
+  })
+}
+
+function refuseChange(server: ServerRecord, context: RequestContext, action: string): void {
+  refuseLocked(server, context)
+  if (server.taskState !== null)
+    throw new Failure(
+      'conflict',
+      `Cannot '${action}' instance ${server.id} while it is in task_state ${server.taskState}`,
+    )
+  if (!STATES.has(server.vmState))
+    throw new Failure(
+      'conflict',
+      `Cannot '${action}' instance ${server.id} while it is in vm_state ${server.vmState}`,
+    )
+}
+
+type Change = Pick<
+  ChangeVolumeParams,
+  'cellId' | 'action' | 'volumeId' | 'attachmentId' | 'tag' | 'deletesVolume'
+>
+
+async function change(
+  compute: Compute,
+  context: RequestContext,
+  server: ServerRecord,
+  wanted: Change,
+): Promise<void> {
+  const run = await compute.sagas.start(changeVolumeSaga, {
+    subject: server.id,
+    params: {
+      ...wanted,
+      serverId: server.id,
+      attempt: server.attempt,
+      operationId: newId<string>(),
+      ...requesterOf(context, server),
+    },
+    work: context,
+  })
+  const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
+  if (outcome !== 'unwound' && outcome !== 'stuck') return
+  const failure = await readFailure(compute.db, run.id)
+  throw failure ?? new Failure('conflict', `Volume ${wanted.volumeId} could not be changed.`)
+}

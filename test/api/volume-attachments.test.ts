@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { activeServer, deleteServer, SERVERS, showServer } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: one server at a time holds a volume, it is free again when that server lets go of it or is gone, and no request ends halfway.
+
+interface VolumeBody {
+  readonly id: string
+  readonly status: string
+  readonly availability_zone: string
+  readonly attachments: readonly { readonly server_id: string; readonly device: string | null }[]
+}
+
+const VOLUMES = '/volume/v3/volumes'
+const LIMIT_MS = 30_000
+
+let cloud: Cloud
+let demo: ApiClient
+
+beforeAll(async () => {
+  cloud = await startCloud()
+  demo = cloud.as('demo')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+async function show(id: string): Promise<VolumeBody | undefined> {
+  const { status, body } = await demo.get(`${VOLUMES}/${id}`)
+  return status === 404 ? undefined : (body['volume'] as VolumeBody)
+}
+
+const untilStatus = (id: string, wanted: string) =>
+  waitFor(
+    `volume ${id} is ${wanted}`,
+    async () => {
+      const volume = await show(id)
+      return volume?.status === wanted ? volume : undefined
+    },
+    LIMIT_MS,
+  )
+
+/** The hosts of a cell share a store, so its zone is enough. */
+async function volumeIn(zone: string, size = 1): Promise<string> {
+  const made = await demo.post(VOLUMES, { volume: { size, availability_zone: zone } })
+  const { id } = made.body['volume'] as VolumeBody
+  await untilStatus(id, 'available')
+  return id
+}
+
+async function placedServer(name: string, zone?: string) {
+  const where = zone === undefined ? {} : { availability_zone: zone }
+  const { id } = await activeServer(cloud, demo, { name, ...where })
+  const seen = await showServer(cloud.as('admin'), id)
+  return {
+    id,
+    zone: String(seen['OS-EXT-AZ:availability_zone']),
+  }
+}
+
+const attachmentsOf = (id: string) => `${SERVERS}/${id}/os-volume_attachments`
+
+test('a volume is attached, shown on both sides, and detached', async () => {
+  const server = await placedServer('holder')
+  const id = await volumeIn(server.zone)
+
+  const attached = await demo.post(
+    attachmentsOf(server.id),
+    { volumeAttachment: { volumeId: id, tag: 'data' } },
+    { version: '2.79' },
+  )
+
+  expect(attached.status).toBe(200)
+  expect(attached.body['volumeAttachment']).toMatchObject({
+    id,
+    volumeId: id,
+    serverId: server.id,
+    device: '/dev/vdb',
+    tag: 'data',
+    delete_on_termination: false,
+  })
+  expect(await show(id)).toMatchObject({
+    status: 'in-use',
+    attachments: [{ server_id: server.id, device: '/dev/vdb' }],
+  })
+  const shown = await showServer(demo, server.id)
+  expect(shown['os-extended-volumes:volumes_attached']).toMatchObject([{ id }])
+  const again = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
+  expect(again.status).toBe(400)
+  expect((await demo.delete(`${VOLUMES}/${id}`)).status).toBe(400)
+  const migrate = await cloud.as('admin').post(`${SERVERS}/${server.id}/action`, { migrate: null })
+  expect(migrate.status).toBe(409)
+  expect(JSON.stringify(migrate.body)).toContain(id)
+  expect((await demo.delete(`${attachmentsOf(server.id)}/${id}`)).status).toBe(202)
+  await untilStatus(id, 'available')
+  const left = await demo.get(attachmentsOf(server.id))
+  expect(left.body['volumeAttachments']).toEqual([])
+  await demo.delete(`${VOLUMES}/${id}`)
+  await deleteServer(demo, server.id)
+})
+
+test('a volume goes with its server if that was asked for, and is free again otherwise', async () => {
+  const server = await placedServer('owner')
+  const [kept, doomed] = [await volumeIn(server.zone), await volumeIn(server.zone)]
+  const attach = (volumeId: string, fields: object) =>
+    demo.post(
+      attachmentsOf(server.id),
+      { volumeAttachment: { volumeId, ...fields } },
+      { version: '2.101' },
+    )
+
+  expect((await attach(kept, { delete_on_termination: true })).status).toBe(202)
+  expect((await attach(doomed, { delete_on_termination: true })).status).toBe(202)
+  const path = `${attachmentsOf(server.id)}/${kept}`
+  const change = { volumeId: kept, delete_on_termination: false }
+  expect((await demo.put(path, { volumeAttachment: change }, { version: '2.85' })).status).toBe(202)
+  const exchange = { volumeId: doomed }
+  expect((await demo.put(path, { volumeAttachment: exchange })).status).toBe(400)
+  await deleteServer(demo, server.id)
+
+  await untilStatus(kept, 'available')
+  await waitFor(`${doomed} is gone`, async () => (await show(doomed)) === undefined, LIMIT_MS)
+  await demo.delete(`${VOLUMES}/${kept}`)
+})
+
+test('a volume of another cell, of another project, or of none is refused, and nothing is held', async () => {
+  const server = await placedServer('lonely', 'north')
+  const far = await volumeIn('south')
+  const attach = (volumeId: string, who = demo) =>
+    who.post(attachmentsOf(server.id), { volumeAttachment: { volumeId } })
+
+  const elsewhere = await attach(far)
+  const unknown = await attach(newId())
+  const detached = await demo.delete(`${attachmentsOf(server.id)}/${far}`)
+
+  expect([elsewhere.status, unknown.status, detached.status]).toEqual([400, 404, 404])
+  expect(JSON.stringify(elsewhere.body)).toContain('across cells')
+  expect(await show(far)).toMatchObject({ status: 'available', attachments: [] })
+  await demo.delete(`${VOLUMES}/${far}`)
+  await deleteServer(demo, server.id)
+})
+
+test('a host that cannot attach leaves the volume free, and the server as it was', async () => {
+  const server = await placedServer('unlucky', 'north')
+  const id = await volumeIn('north')
+  const effect = { do: 'fail', kind: 'conflict', message: 'The controller is full.' } as const
+  for (const host of cloud.cell('north').computes)
+    host.fail({ method: 'attachVolume', times: 1, effect })
+
+  const refused = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
+
+  expect(refused.status).toBe(409)
+  expect(await show(id)).toMatchObject({ status: 'available', attachments: [] })
+  expect(await showServer(demo, server.id)).toMatchObject({ status: 'ACTIVE' })
+  const again = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
+  expect(again.status).toBe(200)
+  await deleteServer(demo, server.id)
+  await untilStatus(id, 'available')
+  await demo.delete(`${VOLUMES}/${id}`)
+})
+
+test('one of many that want a volume at once gets it', async () => {
+  const servers = await Promise.all(['a', 'b', 'c'].map((name) => placedServer(name, 'north')))
+  const id = await volumeIn('north')
+
+  const answers = await Promise.all(
+    servers.map((server) =>
+      demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } }),
+    ),
+  )
+
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
+  expect((await show(id))?.attachments).toHaveLength(1)
+  await Promise.all(servers.map((server) => deleteServer(demo, server.id)))
+  await untilStatus(id, 'available')
+  await demo.delete(`${VOLUMES}/${id}`)
+  await waitFor(`${id} is gone`, async () => (await show(id)) === undefined, LIMIT_MS)
+})
+
+test('afterwards nothing is left or charged', async () => {
+  await expectInvariants(cloud)
+})
