@@ -584,7 +584,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The stores of volumes, of which there are none yet. */
+        /** The stores of volumes that cells have. */
         readonly get: operations["listPools"];
         readonly put?: never;
         readonly post?: never;
@@ -835,6 +835,194 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Ids and names of volumes. */
+        readonly get: operations["listVolumes"];
+        readonly put?: never;
+        /** Creates an empty volume in a store that its type and zone allow. */
+        readonly post: operations["createVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Volumes with all their attributes. */
+        readonly get: operations["listVolumesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How many volumes there are, and their size in all. */
+        readonly get: operations["showVolumeSummary"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** A volume. */
+        readonly get: operations["showVolume"];
+        /** Changes the name, description or metadata of a volume. */
+        readonly put: operations["updateVolume"];
+        readonly post?: never;
+        /** Deletes a volume and its content. */
+        readonly delete: operations["deleteVolume"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-extend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["extendVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-set_bootable": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["setVolumeBootable"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-reset_status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resetVolumeStatus"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-force_delete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceDeleteVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The metadata of a volume. */
+        readonly get: operations["listVolumeMetadata"];
+        /** Replaces all metadata of a volume. */
+        readonly put: operations["replaceVolumeMetadata"];
+        /** Adds metadata to a volume, or changes the values of keys that it has. */
+        readonly post: operations["createVolumeMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One pair of the metadata of a volume. */
+        readonly get: operations["showVolumeMetadatum"];
+        /** Adds one pair to the metadata of a volume, or changes its value. */
+        readonly put: operations["updateVolumeMetadatum"];
+        readonly post?: never;
+        /** Removes one pair from the metadata of a volume. */
+        readonly delete: operations["deleteVolumeMetadatum"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -951,6 +1139,24 @@ export interface components {
             readonly totalBackupsUsed?: number;
             readonly totalBackupGigabytesUsed?: number;
         };
+        readonly Pool: {
+            /** @example north@fast */
+            readonly name: string;
+            readonly capabilities?: {
+                readonly pool_name: string;
+                /** @description The name by which the extra specs of types choose it. */
+                readonly volume_backend_name: string;
+                /** @description The kind of engine. */
+                readonly storage_protocol: string;
+                readonly total_capacity_gb: number;
+                readonly free_capacity_gb: number;
+                /** @description The sizes of its volumes, used or not. */
+                readonly allocated_capacity_gb: number;
+                readonly multiattach: boolean;
+                /** @enum {string} */
+                readonly backend_state: "up" | "down";
+            };
+        };
         readonly Service: {
             /** @example cinder-scheduler */
             readonly binary: string;
@@ -1008,6 +1214,111 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly VolumeName: string | null;
+        readonly VolumeDescription: string | null;
+        /** @description GiB. */
+        readonly VolumeSize: number;
+        readonly VolumeMetadata: {
+            readonly [key: string]: string;
+        };
+        readonly NewVolume: {
+            readonly size: components["schemas"]["VolumeSize"];
+            readonly name?: components["schemas"]["VolumeName"];
+            readonly description?: components["schemas"]["VolumeDescription"];
+            readonly display_name?: components["schemas"]["VolumeName"];
+            readonly display_description?: components["schemas"]["VolumeDescription"];
+            readonly availability_zone?: string | null;
+            /** @description Id or name. */
+            readonly volume_type?: string | null;
+            readonly metadata?: components["schemas"]["VolumeMetadata"] | null;
+            /** @description Ignored since Cinder 3.50: the type decides. */
+            readonly multiattach?: boolean | null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly consistencygroup_id?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly group_id?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly backup_id?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly snapshot_id?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly source_volid?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly source_replica?: null;
+            /** @description Clients send null, which asks for nothing. */
+            readonly imageRef?: null;
+        };
+        readonly VolumeAttachment: {
+            /**
+             * Format: uuid
+             * @description That of the volume.
+             */
+            readonly id: string;
+            /** Format: uuid */
+            readonly attachment_id: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+            /** Format: uuid */
+            readonly server_id: string;
+            readonly host_name: null;
+            /** @description The name that the guest most likely gives it. */
+            readonly device: string | null;
+            readonly attached_at: string;
+        };
+        readonly VolumeSummary: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly links: components["schemas"]["Links"];
+        };
+        readonly Volume: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly description: string | null;
+            /** @description GiB. */
+            readonly size: number;
+            /** @enum {string} */
+            readonly status: "creating" | "available" | "extending" | "attaching" | "in-use" | "detaching" | "deleting" | "error" | "error_deleting";
+            readonly created_at: string;
+            readonly updated_at: string | null;
+            readonly availability_zone: string | null;
+            /** @description Its name. */
+            readonly volume_type: string | null;
+            /** @enum {string} */
+            readonly bootable: "true" | "false";
+            /** @constant */
+            readonly encrypted: false;
+            readonly multiattach: boolean;
+            readonly snapshot_id: null;
+            readonly source_volid: null;
+            readonly consistencygroup_id: null;
+            readonly replication_status: null;
+            readonly metadata: components["schemas"]["VolumeMetadata"];
+            readonly attachments: readonly components["schemas"]["VolumeAttachment"][];
+            readonly user_id: string;
+            readonly links: components["schemas"]["Links"];
+            readonly "os-vol-tenant-attr:tenant_id"?: string;
+            /** @description The cell and the store, for administrators. */
+            readonly "os-vol-host-attr:host"?: string | null;
+            /** @description For administrators. */
+            readonly "os-vol-mig-status-attr:migstat"?: null;
+            /** @description For administrators. */
+            readonly "os-vol-mig-status-attr:name_id"?: null;
+            /** @description For administrators. */
+            readonly migration_status?: null;
+            /** @description Why its last change failed, for administrators. */
+            readonly "weir:fault"?: string | null;
+            readonly group_id?: null;
+            /** @description For administrators. */
+            readonly provider_id?: null;
+            readonly service_uuid?: null;
+            readonly shared_targets?: boolean;
+            /** @description For administrators. */
+            readonly cluster_name?: null;
+            readonly volume_type_id?: string | null;
+            readonly consumes_quota?: boolean;
+        };
     };
     responses: {
         /** @description The request failed; the only key names the kind of fault. */
@@ -1047,6 +1358,10 @@ export interface components {
         readonly sortDir: "asc" | "desc";
         /** @description The UUID of a type. */
         readonly typeId: string;
+        readonly volumeId: string;
+        /** @description The volumes of all projects, for administrators. */
+        readonly allTenants: boolean;
+        readonly sortKey: string;
     };
     requestBodies: never;
     headers: never;
@@ -1066,6 +1381,7 @@ export type QuotaSet = components['schemas']['QuotaSet'];
 export type QuotaSetUsage = components['schemas']['QuotaSetUsage'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type Pool = components['schemas']['Pool'];
 export type Service = components['schemas']['Service'];
 export type TypeName = components['schemas']['TypeName'];
 export type TypeDescription = components['schemas']['TypeDescription'];
@@ -1074,6 +1390,14 @@ export type NewExtraSpec = components['schemas']['NewExtraSpec'];
 export type ExtraSpecs = components['schemas']['ExtraSpecs'];
 export type VolumeType = components['schemas']['VolumeType'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type VolumeName = components['schemas']['VolumeName'];
+export type VolumeDescription = components['schemas']['VolumeDescription'];
+export type VolumeSize = components['schemas']['VolumeSize'];
+export type VolumeMetadata = components['schemas']['VolumeMetadata'];
+export type NewVolume = components['schemas']['NewVolume'];
+export type VolumeAttachment = components['schemas']['VolumeAttachment'];
+export type VolumeSummary = components['schemas']['VolumeSummary'];
+export type Volume = components['schemas']['Volume'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseAccepted = components['responses']['Accepted'];
 export type ResponseDone = components['responses']['Done'];
@@ -1084,6 +1408,9 @@ export type ParameterOffset = components['parameters']['offset'];
 export type ParameterSort = components['parameters']['sort'];
 export type ParameterSortDir = components['parameters']['sortDir'];
 export type ParameterTypeId = components['parameters']['typeId'];
+export type ParameterVolumeId = components['parameters']['volumeId'];
+export type ParameterAllTenants = components['parameters']['allTenants'];
+export type ParameterSortKey = components['parameters']['sortKey'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listAvailabilityZones: {
@@ -2263,21 +2590,24 @@ export interface operations {
     };
     readonly listPools: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Include the capabilities of the stores. */
+                readonly detail?: boolean;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description An empty list. */
+            /** @description Every store of the cells that can be reached. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly pools: readonly unknown[];
+                        readonly pools: readonly components["schemas"]["Pool"][];
                     };
                 };
             };
@@ -2861,6 +3191,562 @@ export interface operations {
             readonly 406: components["responses"]["Fault"];
             readonly 429: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The volumes of all projects, for administrators. */
+                readonly all_tenants?: components["parameters"]["allTenants"];
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly name?: string;
+                readonly status?: string;
+                readonly bootable?: string;
+                readonly availability_zone?: string;
+                /** @description A dictionary, as in {'key': 'value'}. */
+                readonly metadata?: string;
+                /** @description Include the number of volumes that match. */
+                readonly with_count?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of volumes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly components["schemas"]["VolumeSummary"][];
+                        readonly volumes_links?: components["schemas"]["PageLinks"];
+                        readonly count?: number;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volume: components["schemas"]["NewVolume"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The volume, which is being created. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume: components["schemas"]["Volume"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumesDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The volumes of all projects, for administrators. */
+                readonly all_tenants?: components["parameters"]["allTenants"];
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly name?: string;
+                readonly status?: string;
+                readonly bootable?: string;
+                readonly availability_zone?: string;
+                /** @description A dictionary, as in {'key': 'value'}. */
+                readonly metadata?: string;
+                /** @description Include the number of volumes that match. */
+                readonly with_count?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of volumes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly components["schemas"]["Volume"][];
+                        readonly volumes_links?: components["schemas"]["PageLinks"];
+                        readonly count?: number;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeSummary: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The volumes of all projects, for administrators. */
+                readonly all_tenants?: components["parameters"]["allTenants"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The sums. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly "volume-summary": {
+                            readonly total_count: number;
+                            /** @description GiB. */
+                            readonly total_size: number;
+                            /** @description Every metadata key of the volumes, with its values. */
+                            readonly metadata?: {
+                                readonly [key: string]: readonly string[];
+                            };
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The volume. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume: components["schemas"]["Volume"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volume: {
+                        readonly name?: components["schemas"]["VolumeName"];
+                        readonly description?: components["schemas"]["VolumeDescription"];
+                        readonly display_name?: components["schemas"]["VolumeName"];
+                        readonly display_description?: components["schemas"]["VolumeDescription"];
+                        readonly metadata?: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The changed volume. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume: components["schemas"]["Volume"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteVolume: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Its snapshots go with it. */
+                readonly cascade?: boolean;
+                /** @description In any status, for administrators. */
+                readonly force?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly extendVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-extend": {
+                        readonly new_size: components["schemas"]["VolumeSize"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly setVolumeBootable: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-set_bootable": {
+                        readonly bootable: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly resetVolumeStatus: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-reset_status": {
+                        /** @enum {string} */
+                        readonly status: "available" | "error";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly forceDeleteVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Ignored; send an empty object. */
+                    readonly "os-force_delete": unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceVolumeMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["VolumeMetadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly createVolumeMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["VolumeMetadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The pair. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolumeMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: {
+                        readonly [key: string]: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The pair. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteVolumeMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
 }

@@ -125,11 +125,23 @@ export function computePrograms(
         stateDirectory: join(layout.hosts, host.name),
         metricsTargets: layout.targets,
         driver: cell.cloud === undefined ? state.driver.name : 'nested',
-        driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
+        driverSettings:
+          cloudSettings(layout, cell) ??
+          driverSettings.get(host.id) ??
+          fakeStore(layout, state, cell),
       },
       state.settings,
     )
   return state.cells.flatMap((cell) => cell.hosts.map((host, nth) => compute(cell, host, nth)))
+}
+
+/** The simulated hosts of a cell have their volumes in one folder, so that a server has them on any of these hosts. */
+function fakeStore(
+  layout: Layout,
+  { driver }: DeploymentState,
+  { name }: CellRecord,
+): Readonly<Record<string, string>> {
+  return driver.name === 'fake' ? { volume_store: join(layout.hosts, `volumes-of-${name}`) } : {}
 }
 
 /** Of all gateways here; each host and cell asks another one first. */

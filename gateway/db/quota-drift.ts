@@ -50,8 +50,6 @@ const LEDGERS: readonly Ledger[] = [
       key_pairs: rowsOf('keypairs', 'user_id'),
       ram: chargedServers('coalesce(sum(ram_mb), 0)'),
       server_groups: rowsOf('server_groups'),
-      volumes: rowsOf('volumes'),
-      gigabytes: { ...rowsOf('volumes'), amount: 'coalesce(sum(charged_gb), 0)' },
     },
   },
   {
@@ -69,6 +67,16 @@ const LEDGERS: readonly Ledger[] = [
       security_group_rule: rowsOf('security_group_rules'),
       subnet: rowsOf('subnets'),
       subnetpool: rowsOf('subnet_pools'),
+    },
+  },
+  {
+    table: 'volume_quotas',
+    owner: 'project_id',
+    used: 'used',
+    hasResources: true,
+    counted: {
+      gigabytes: { ...rowsOf('volumes'), amount: 'coalesce(sum(charged_gb), 0)' },
+      volumes: rowsOf('volumes'),
     },
   },
   // Of images of one content: at none its file goes.

@@ -237,16 +237,6 @@ export async function unownedVolumeDeletes(
   return rows.map(({ id }) => id as VolumeId)
 }
 
-/** True while a volume has this type. */
-export async function isTypeUsed(db: Executor, typeId: string): Promise<boolean> {
-  const rows = await db.orm
-    .select({ id: volumes.id })
-    .from(volumes)
-    .where(eq(volumes.typeId, typeId))
-    .limit(1)
-  return rows.length > 0
-}
-
 /** The condition that a volume has the pair `KEY=VALUE`. */
 function hasMetadata(pair: string): SQL {
   const at = pair.indexOf('=')

@@ -154,6 +154,7 @@ test('a host that cannot attach leaves the volume free, and the server as it was
 
   const refused = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
 
+  for (const host of cloud.cell('north').computes) host.fail()
   expect(refused.status).toBe(409)
   expect(await show(id)).toMatchObject({ status: 'available', attachments: [] })
   expect(await showServer(demo, server.id)).toMatchObject({ status: 'ACTIVE' })

@@ -140,6 +140,46 @@ test('metadata is read and changed as a whole and by key', async () => {
   await untilGone(id)
 })
 
+test('administrators see the stores of cells, and what volumes take of them', async () => {
+  const { id } = await available({ size: 7, availability_zone: 'north' })
+
+  await waitFor(
+    'the store to count the volume',
+    async () => {
+      const { body } = await admin.get('/volume/v3/scheduler-stats/get_pools?detail=true')
+      const pools = body['pools'] as { readonly name: string; readonly capabilities: object }[]
+      expect(pools.map(({ name }) => name)).toEqual(['north@fake', 'south@fake'])
+      return JSON.stringify(pools[0]?.capabilities).includes('"allocated_capacity_gb":7')
+    },
+    LIMIT_MS,
+  )
+  await demo.delete(`${VOLUMES}/${id}`)
+  await untilGone(id)
+})
+
+test('a type chooses the store, and a type that no store has leaves the volume in error', async () => {
+  const named = (name: string) => ({
+    volume_type: { name, extra_specs: { volume_backend_name: name } },
+  })
+  await admin.post('/volume/v3/types', named('fake'))
+  await admin.post('/volume/v3/types', named('gold'))
+
+  const fitting = await available({ volume_type: 'fake' })
+  const other = await made({ volume_type: 'gold' })
+
+  expect(fitting).toMatchObject({ volume_type: 'fake' })
+  expect(other.body['volume']).toMatchObject({ volume_type: 'gold', status: 'error' })
+  const { id } = other.body['volume'] as VolumeBody
+  expect(await show(id, admin)).toMatchObject({
+    'weir:fault': expect.stringContaining('has no store that its type allows'),
+  })
+  expect((await made({ volume_type: 'silver' })).status).toBe(404)
+  for (const each of [id, fitting.id]) {
+    await demo.delete(`${VOLUMES}/${each}`)
+    await untilGone(each)
+  }
+})
+
 test('afterwards nothing is left or charged', async () => {
   await expectInvariants(cloud)
 })

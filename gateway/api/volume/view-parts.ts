@@ -1,3 +1,4 @@
+import { typeNames } from '../../app/volumes/types.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import { attachmentsByVolume } from '../../app/volumes/volumes.ts'
 import type { Call } from '../../http/operation.ts'
@@ -9,6 +10,12 @@ export async function viewParts(
   volumes: readonly Volume[],
 ): Promise<VolumeViewParts> {
   const cells = app.compute.cells.cells().map(({ id, name }): [string, string] => [id, name])
-  const attachments = await attachmentsByVolume(app.compute, volumes)
-  return { links, typeNames: new Map(), cellNames: new Map(cells), attachments }
+  const [names, attachments] = await Promise.all([
+    typeNames(
+      app.db,
+      volumes.flatMap(({ typeId }) => typeId ?? []),
+    ),
+    attachmentsByVolume(app.compute, volumes),
+  ])
+  return { links, typeNames: names, cellNames: new Map(cells), attachments }
 }

@@ -61,7 +61,7 @@ const create: Handler<operations['createVolume']> = async (call) => {
     metadata: metadata ?? {},
     zone,
     sizeGb,
-    type: null,
+    type: asked.volume_type ?? null,
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
   return oneVolume(call, await createVolume(app.compute, context, request, key))

@@ -6,7 +6,7 @@ import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
-import { refundVolumes } from '../volumes/charge-volumes.ts'
+import { refundVolumes } from '../volumes/quotas.ts'
 import type { Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
 
@@ -93,10 +93,10 @@ async function accept(tx: Tx, call: ExtendCall, view: VolumeView): Promise<void>
 async function giveUp(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
   const volume = await lockOwn(tx, call)
   if (volume === undefined) return
-  const { id, sizeGb, chargedGb, projectId } = volume
+  const { id, sizeGb, chargedGb } = volume
   const change = { status: 'available', chargedGb: sizeGb, fault, sagaId: null } as const
   await writeLockedVolume(tx, id, change, { isIntent: false })
-  refundVolumes(tx, projectId, { gigabytes: chargedGb - sizeGb })
+  refundVolumes(tx, volume, { gigabytes: chargedGb - sizeGb })
 }
 
 /**

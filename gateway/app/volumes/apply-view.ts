@@ -2,8 +2,8 @@ import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
-import { refundVolumes } from './charge-volumes.ts'
 import { HOLDING } from './hold-volume.ts'
+import { refundVolumes } from './quotas.ts'
 import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
 /** The states in which a cell is done with a volume, so that its size is final. */
@@ -28,7 +28,7 @@ export async function applyVolumeView(
   const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
   const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
-  if (excessGb > 0) refundVolumes(tx, volume.projectId, { gigabytes: excessGb })
+  if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
 }
 
 /** A cell knows nothing of attachments: a volume that it calls available may be in use. */
@@ -49,7 +49,7 @@ export async function recordVolumeGone(
   if (volume.cellId !== cellId || volume.attempt !== attempt) return
   if (volume.isDeleting) {
     await removeVolume(tx, volume.id)
-    refundVolumes(tx, volume.projectId, { volumes: 1, gigabytes: volume.chargedGb })
+    refundVolumes(tx, volume, { volumes: 1, gigabytes: volume.chargedGb })
     return
   }
   const change = {

@@ -6,21 +6,24 @@ import type { Compute } from '../compute.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
-import { chargeVolumes } from './charge-volumes.ts'
 import { chooseVolumeCell } from './choose-cell.ts'
+import { defaultType } from './default-types.ts'
+import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
+import { typeNamed } from './types.ts'
 import type { Volume } from './volume.ts'
 
 /** What a user asks for. */
 export interface NewVolumeRequest
   extends Pick<NewVolume, 'name' | 'description' | 'metadata' | 'zone' | 'sizeGb'> {
-  /** Null: none exists. */
-  readonly type: { readonly id: string; readonly specs: Readonly<Record<string, string>> } | null
+  /** The id or the name of its type; null: the default of the project or of the cloud, if there is one. */
+  readonly type: string | null
 }
 
 /**
  * Afterwards the volume is promised, and its quota charged: one commit holds all that is known of it. Where no cell can
  * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`,
- * `invalid` for a zone that no cell has.
+ * `invalid` for a zone that
+ * no cell has, `not-found` for a type.
  */
 export async function createVolume(
   compute: Compute,
@@ -47,8 +50,11 @@ async function accept(
   request: NewVolumeRequest,
   key: IdempotencyKey | null,
 ): Promise<string> {
-  const { type, zone, sizeGb, ...named } = request
-  const specs = type?.specs ?? {}
+  const { type: asked, zone, sizeGb, ...named } = request
+  const { db } = compute
+  const type = await (asked === null ? defaultType(db, context) : typeNamed(db, context, asked))
+  const specs = specsOf(type?.extraSpecs ?? {})
+  await refuseLargeVolume(db, context.projectId, sizeGb)
   refuseUnknownZone(compute, zone)
   const choice = chooseVolumeCell(compute.cells.cells(), { sizeGb, zone, specs, tried: [] })
   const id = newId<VolumeId>()
@@ -75,7 +81,7 @@ async function accept(
     await insertVolume(tx, { ...row, sagaId })
   }
   const charge = (tx: Parameters<typeof insertVolume>[0]) =>
-    chargeVolumes(tx, context.projectId, { volumes: 1, gigabytes: sizeGb })
+    chargeVolumes(tx, row, { volumes: 1, gigabytes: sizeGb })
   if (chosen === undefined) {
     await compute.db.transaction(async (tx) => {
       await record(tx, null)
@@ -94,6 +100,12 @@ async function accept(
     after: charge,
   })
   return id
+}
+
+/** Those with a value. */
+function specsOf(specs: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> {
+  const set = Object.entries(specs).filter((entry): entry is [string, string] => entry[1] !== null)
+  return Object.fromEntries(set)
 }
 
 function refuseUnknownZone({ cells }: Compute, zone: string | null): void {

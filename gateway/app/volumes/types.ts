@@ -46,6 +46,16 @@ export async function typeNamed(
     : new Failure('not-found', `Volume type with name ${nameOrId} could not be found.`)
 }
 
+/** The names of these types by their ids, also of types that the caller does not see. */
+export async function typeNames(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const distinct = [...new Set(ids)]
+  const types = await Promise.all(distinct.map((id) => findType(db, id, { all: true })))
+  return new Map(types.flatMap((type) => (type === undefined ? [] : [[type.id, type.name]])))
+}
+
 /** Administrators see every type, others the public ones and those their project was given. */
 export function visibilityOf({ isAdmin, projectId }: Requester): TypeVisibility {
   return isAdmin ? { all: true } : { projectId }

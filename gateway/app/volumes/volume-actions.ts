@@ -6,7 +6,7 @@ import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
 import { extendVolumeSaga } from '../sagas/extend-volume.ts'
-import { chargeVolumes } from './charge-volumes.ts'
+import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { DELETABLE } from './volume.ts'
 import { showVolume } from './volumes.ts'
 
@@ -70,12 +70,13 @@ export async function extendVolume(
   const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
   if (cell?.isReachable === false)
     throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  await refuseLargeVolume(compute.db, volume.projectId, toGb)
   const params = { volumeId: volume.id, operationId: newId<string>(), fromGb, toGb }
   await compute.sagas.start(extendVolumeSaga, {
     subject: volume.id,
     params,
     work: context,
-    after: (tx) => chargeVolumes(tx, volume.projectId, { gigabytes: toGb - fromGb }),
+    after: (tx) => chargeVolumes(tx, volume, { gigabytes: toGb - fromGb }),
   })
 }
 

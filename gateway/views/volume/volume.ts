@@ -3,6 +3,7 @@ import type { Volume } from '../../app/volumes/volume.ts'
 import type { VolumeAttachment } from '../../db/volume-attachments.ts'
 import type { Links } from '../../http/links.ts'
 import { plainTime } from '../time.ts'
+import { volumeLinks } from './links.ts'
 
 /** What a view shows besides the volume itself. */
 export interface VolumeViewParts {
@@ -15,7 +16,7 @@ export interface VolumeViewParts {
 }
 
 export function volumeSummary({ id, name }: Volume, { links }: Pick<VolumeViewParts, 'links'>) {
-  return { id, name: name ?? '', links: linksOf(id, links) }
+  return { id, name: name ?? '', links: volumeLinks(links, `/volumes/${id}`) }
 }
 
 /** A volume with every field; those of later microversions are pruned. */
@@ -75,11 +76,4 @@ function attachmentView({ id, volumeId, serverId, device, createdAt }: VolumeAtt
     device,
     attached_at: plainTime(createdAt),
   }
-}
-
-function linksOf(id: string, links: Links) {
-  return [
-    { rel: 'self', href: links.to(`/volume/v3/volumes/${id}`) },
-    { rel: 'bookmark', href: links.to(`/volume/volumes/${id}`) },
-  ]
 }

@@ -20,6 +20,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [400, 'without the user it is of', 'identity createCredential'],
   [400, 'no such way to import', 'image importImage'],
   [400, 'the id of another region', 'identity putRegion'],
+  [400, 'the key of another pair', 'volume updateVolumeMetadatum'],
   [
     400,
     'without a parameter that must be there',
@@ -37,8 +38,8 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [403, 'for oneself only', 'identity createApplicationCredential, identity createTrust'],
   [
     404,
-    'nothing moves, and no console is open',
-    'compute showServerMigration, compute showConsoleToken',
+    'nothing moves, no console is open, and no volume is attached',
+    'compute showServerMigration, compute showConsoleToken, compute showVolumeAttachment',
   ],
   [404, 'there is no task', 'image showTask'],
   [404, 'nothing goes on', 'federation showOperation, federation continueOperation'],

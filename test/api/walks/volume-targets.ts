@@ -7,7 +7,7 @@ import { NOBODY } from './walked.ts'
 /** The first with all of them. */
 const VERSION = '3.62'
 
-/** A type that the project was given and that is its default, and a message. */
+/** A type that the project was given and that is its default, a volume of it, and a message. */
 export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
   const admin = cloud.as('admin')
   const root = '/volume/v3'
@@ -31,7 +31,10 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     detail: '003',
     text: NAMED,
   })
+  const volume = { size: 1, volume_type: type.id, metadata: { [NAMED]: NAMED } }
+  const { id } = await made<Identified>(cloud.as('demo'), 'POST', `${root}/volumes`, { volume })
   return {
+    volume_id: id,
     type_id: type.id,
     message_id: message.id,
     project_id: projectId,
