@@ -86,6 +86,8 @@ export class FeedWorld {
     const { incarnation } = this
     const position = this.rows.at(-1)?.n ?? 0
     if (operation === 'snapshot.hosts') return { incarnation, hosts: [], isLast: true }
+    if (operation === 'snapshot.volumes')
+      return { incarnation, position, volumes: [], isLast: true }
     if (operation === 'snapshot.read') {
       this.copies.push(ask)
       return { incarnation, position, instances: [], isLast: true }

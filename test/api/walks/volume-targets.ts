@@ -32,7 +32,13 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     text: NAMED,
   })
   const volume = { size: 1, volume_type: type.id, metadata: { [NAMED]: NAMED } }
-  const { id } = await made<Identified>(cloud.as('demo'), 'POST', `${root}/volumes`, { volume })
+  const { id } = await made<Identified>(
+    cloud.as('demo'),
+    'POST',
+    `${root}/volumes`,
+    { volume },
+    VERSION,
+  )
   return {
     volume_id: id,
     type_id: type.id,

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Database } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { type CellId, newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import type { FeedBody } from '#openapi/wire/feed.ts'
+import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
+import { findVolume, insertVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { chargeVolumes } from '../volumes/quotas.ts'
+import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
+import { applyVolumes } from './apply-volumes.ts'
+import { resyncVolumes } from './resync-volumes.ts'
+
+// Goal: volumes are shown as their cell has them, whatever comes late, twice, out of order or from another cell.
+
+let db: Database
+let cellId: CellId
+let projectId: string
+
+beforeAll(async () => {
+  db = await globalDatabase('feed_volumes')
+})
+beforeEach(async () => {
+  cellId = await addCell(db, newId())
+  projectId = newId()
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+async function addVolume(change: { readonly sagaId?: SagaId } = {}): Promise<VolumeId> {
+  const id = newId<VolumeId>()
+  await db.transaction(async (tx) => {
+    await insertVolume(tx, {
+      id,
+      projectId,
+      userId: 'user',
+      name: null,
+      description: null,
+      metadata: {},
+      typeId: null,
+      specs: {},
+      zone: null,
+      sizeGb: 3,
+      isMultiattach: false,
+      cellId,
+      status: 'creating',
+      fault: null,
+      sagaId: change.sagaId ?? null,
+    })
+    await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, gigabytes: 3 })
+  })
+  return id
+}
+
+function view(volumeId: string, change: Partial<VolumeView> = {}): VolumeView {
+  return {
+    volumeId,
+    attempt: 1,
+    version: 2,
+    state: 'available',
+    sizeGb: 3,
+    storeId: 'store',
+    storeName: 'fast',
+    zone: 'nova',
+    fault: null,
+    updatedAt: 1,
+    ...change,
+  }
+}
+
+async function apply(bodies: readonly FeedBody[], from = cellId): Promise<void> {
+  const rows = bodies.map((body, index) => ({ n: index + 1, body }))
+  await db.transaction((tx) => applyVolumes(tx, from, rows))
+}
+
+const shown = (of: VolumeView): FeedBody => ({ kind: 'volume', view: of })
+const gone = (volumeId: string, attempt = 1): FeedBody => {
+  return { kind: 'volume-deleted', volumeId, attempt, at: 1 }
+}
+
+async function used(): Promise<Readonly<Record<string, number>>> {
+  const { volumeQuotaRows } = await import('../../db/volume-quotas.ts')
+  const rows = await volumeQuotaRows(db, projectId)
+  return Object.fromEntries(rows.map((row) => [row.resource, row.used]))
+}
+
+async function mark(id: VolumeId, change: Parameters<typeof writeLockedVolume>[2]): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockVolume(tx, id)
+    await writeLockedVolume(tx, id, change, { isIntent: true })
+  })
+}
+
+test('the newest view of the mapped cell and attempt counts, and no other', async () => {
+  const id = await addVolume()
+
+  await apply([shown(view(id, { version: 3 })), shown(view(id, { version: 2, state: 'creating' }))])
+  await apply([shown(view(id, { version: 9, state: 'error' }))], newId<CellId>())
+  await apply([shown(view(id, { version: 9, attempt: 2, state: 'error' }))])
+
+  expect(await findVolume(db, id)).toMatchObject({
+    status: 'available',
+    cellVersion: 3,
+    storeName: 'fast',
+    zone: 'nova',
+  })
+})
+
+test('an extension that its store refused gives back what it was charged', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  await mark(id, { status: 'extending', chargedGb: 8 })
+  await db.transaction((tx) => chargeVolumes(tx, { projectId, typeId: null }, { gigabytes: 5 }))
+
+  await apply([shown(view(id, { version: 3, state: 'extending' }))])
+  expect(await used()).toEqual({ volumes: 1, gigabytes: 8 })
+  await apply([shown(view(id, { version: 4, fault: 'The store is full.' }))])
+
+  expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
+  expect(await findVolume(db, id)).toMatchObject({ status: 'available', chargedGb: 3, sizeGb: 3 })
+})
+
+test('a volume that is deleted stays so until it is gone, once, or its cell says that it could not', async () => {
+  const [id, kept] = [await addVolume(), await addVolume()]
+  for (const each of [id, kept]) await mark(each, { status: 'deleting', isDeleting: true })
+
+  await apply([shown(view(id)), shown(view(kept, { state: 'error-deleting', version: 3 }))])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'deleting' })
+  expect(await findVolume(db, kept)).toMatchObject({ status: 'error_deleting', isDeleting: false })
+  await apply([gone(id, 2)])
+  expect(await findVolume(db, id)).toBeDefined()
+  await apply([gone(id), gone(id)])
+
+  expect(await findVolume(db, id)).toBeUndefined()
+  expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
+})
+
+/** A cell that has these volumes, and what it was asked to delete. */
+function cellWith(volumes: readonly VolumeView[]) {
+  const incarnation = newId<string>()
+  const deleted: string[] = []
+  const askCell = async (_cell: unknown, operation: string, ask: never) => {
+    await Promise.resolve()
+    if (operation === 'snapshot.volumes') return { incarnation, position: 1, volumes, isLast: true }
+    deleted.push((ask as { operation: { volumeId: string } }).operation.volumeId)
+    return { outcome: 'deleted' }
+  }
+  const log = { warn: () => {} }
+  return { deps: { db, askCell, log } as unknown as ComputeDeps, incarnation, deleted }
+}
+
+const resync = async (volumes: readonly VolumeView[], isReplaced = false) => {
+  const { deps, incarnation, deleted } = cellWith(volumes)
+  await resyncVolumes(deps, { id: cellId, name: 'north' }, { incarnation, isReplaced })
+  return deleted
+}
+
+test('a full copy shows what was missed, ends what is nowhere, and deletes what should not be there', async () => {
+  const [missed, ended, lost, beginning] = [
+    await addVolume(),
+    await addVolume(),
+    await addVolume(),
+    await addVolume({ sagaId: newId<SagaId>() }),
+  ]
+  await apply([shown(view(ended)), shown(view(lost))])
+  await mark(ended, { status: 'deleting', isDeleting: true })
+  const stranger = newId<string>()
+
+  const deleted = await resync([view(missed), view(stranger)])
+
+  expect(deleted).toEqual([stranger])
+  expect(await findVolume(db, missed)).toMatchObject({ status: 'available' })
+  expect(await findVolume(db, ended)).toBeUndefined()
+  expect(await findVolume(db, lost)).toMatchObject({ status: 'error', cellId: null })
+  expect(await findVolume(db, beginning)).toMatchObject({ status: 'creating', cellId })
+})
+
+test('a copy of a database that replaced the cell’s counts, though its versions are lower', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id, { version: 9, state: 'extending' }))])
+
+  await resync([view(id, { version: 4 })])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'extending' })
+  await resync([view(id, { version: 4 })], true)
+
+  expect(await findVolume(db, id)).toMatchObject({ status: 'available', cellVersion: 4 })
+})
+
+test('a cell of a release without volumes is left alone', async () => {
+  const id = await addVolume()
+  const askCell = () => Promise.reject(new Failure('unsupported', 'An old release.'))
+  const deps = { db, askCell, log: { warn: () => {} } } as unknown as ComputeDeps
+
+  await resyncVolumes(
+    deps,
+    { id: cellId, name: 'old' },
+    { incarnation: newId(), isReplaced: false },
+  )
+
+  expect(await findVolume(db, id)).toMatchObject({ status: 'creating' })
+})
+
+test('the volumes of a lost cell are in error, and come back with it', async () => {
+  const [id, doomed] = [await addVolume(), await addVolume()]
+  await apply([shown(view(id)), shown(view(doomed))])
+  await mark(doomed, { status: 'deleting', isDeleting: true })
+  const cell = { id: cellId, name: 'north' } as Parameters<typeof takeVolumeFromLostCell>[1]
+
+  for (const each of [id, doomed]) await takeVolumeFromLostCell(db, cell, each)
+  expect(await findVolume(db, id)).toMatchObject({ status: 'error', cellId })
+  expect(await findVolume(db, doomed)).toBeUndefined()
+  const deleted = await resync([view(id), view(doomed)])
+
+  expect(deleted).toEqual([doomed])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'available' })
+})

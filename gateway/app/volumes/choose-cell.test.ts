@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { CellId } from '#common/ids.ts'
+import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { Cell } from '../../cell-client/cell.ts'
+import { chooseVolumeCell, type VolumeCellRequest } from './choose-cell.ts'
+
+const REQUEST: VolumeCellRequest = { sizeGb: 4, zone: null, specs: {}, tried: [] }
+
+function store(change: Partial<StoreSummary> = {}): StoreSummary {
+  return {
+    id: 'store',
+    name: 'fast',
+    engine: 'dir',
+    zones: ['nova'],
+    totalGb: 10,
+    freeGb: 10,
+    promisedGb: 0,
+    multiattach: false,
+    isUp: true,
+    ...change,
+  }
+}
+
+function cell(name: string, stores: readonly StoreSummary[], change: Partial<Cell> = {}): Cell {
+  const summary = { stores } as unknown as CellSummary
+  return {
+    id: name as CellId,
+    name,
+    isEnabled: true,
+    isReachable: true,
+    weight: 1,
+    summary,
+    ...change,
+  } as Cell
+}
+
+test('the cell whose stores have the most room is asked first, even where none has enough', () => {
+  const cells = [
+    cell('a', [store({ promisedGb: 5 })]),
+    cell('b', [store({ promisedGb: 9 }), store({ promisedGb: 2 })]),
+  ]
+
+  expect(chooseVolumeCell(cells, REQUEST).chosen?.name).toBe('b')
+  expect(chooseVolumeCell(cells, { ...REQUEST, sizeGb: 100 }).chosen?.name).toBe('b')
+})
+
+test.each<[string, Cell, Partial<VolumeCellRequest>]>([
+  ['refused it before', cell('a', [store()]), { tried: ['a' as CellId] }],
+  ['is disabled', cell('a', [store()], { isEnabled: false }), {}],
+  ['sends no heartbeats', cell('a', [store()], { isReachable: false }), {}],
+  ['has no store', cell('a', []), {}],
+  ['has no store in zone mars', cell('a', [store()]), { zone: 'mars' }],
+  ['has no store that its type allows', cell('a', [store({ isUp: false })]), {}],
+  [
+    'has no store that its type allows',
+    cell('a', [store()]),
+    { specs: { volume_backend_name: 'gold' } },
+  ],
+  [
+    'has no store that its type allows',
+    cell('a', [store()]),
+    { specs: { multiattach: '<is> True' } },
+  ],
+])('a cell that %s is not asked', (reason, only, change) => {
+  expect(chooseVolumeCell([only], { ...REQUEST, ...change })).toEqual({
+    chosen: undefined,
+    reason: `cell a ${reason}`,
+  })
+})
