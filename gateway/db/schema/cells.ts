@@ -22,6 +22,10 @@ export const cellMappings = mysqlTable('cell_mappings', {
   weight: double('weight').notNull().default(1),
   /** Hosts tunnel to those of cells in the same zone only; null: the zone of all cells for which none is named. */
   transportZone: token('transport_zone'),
+  /** Values by key, by which placement policies select cells; null: none. */
+  labels: json('labels'),
+  /** `Taint[]`, which keep away servers whose placement policy does not tolerate them; null: none. */
+  taints: json('taints'),
   /** Grows with every change an operator makes. */
   revision: int('revision').notNull().default(0),
   /** Of the cell's database, as last seen in its feed; null before the first contact. */
