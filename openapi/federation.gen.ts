@@ -56,7 +56,10 @@ export interface paths {
         readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
-        /** Sets whether the cell gets new servers, the weight of its free room, and its transport zone. */
+        /**
+         * Sets whether the cell gets new servers, the weight of its free room, its transport zone, labels and taints.
+         * @description Labels and taints replace all that the cell has. Servers that are in the cell stay there.
+         */
         readonly patch: operations["updateCell"];
         readonly trace?: never;
     };
@@ -870,6 +873,52 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/placement-policies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every placement policy, by name. */
+        readonly get: operations["listPlacementPolicies"];
+        readonly put?: never;
+        /**
+         * Creates a placement policy. Every gateway applies it within a second.
+         * @description A project or a flavor can have one policy, and there can be one default; 409 names the present one.
+         */
+        readonly post: operations["createPlacementPolicy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/placement-policies/{placement_policy}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a placement policy. */
+                readonly placement_policy: components["parameters"]["placementPolicy"];
+            };
+            readonly cookie?: never;
+        };
+        /** One placement policy. */
+        readonly get: operations["showPlacementPolicy"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes a placement policy. Its servers stay where they are. */
+        readonly delete: operations["deletePlacementPolicy"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Changes a placement policy. What is absent stays as it is.
+         * @description A list replaces the present one. Every gateway applies the change within a second. No server is moved.
+         */
+        readonly patch: operations["updatePlacementPolicy"];
+        readonly trace?: never;
+    };
     readonly "/v1/projects/{project}/quota": {
         readonly parameters: {
             readonly query?: never;
@@ -1056,6 +1105,21 @@ export interface components {
             readonly memory_mb: number;
             readonly disk_gb: number;
         };
+        /** @description Values by key, by which placement policies select cells. */
+        readonly Labels: {
+            readonly [key: string]: string;
+        };
+        /** @description A property of a cell that keeps new servers out unless their placement policy tolerates it. */
+        readonly Taint: {
+            readonly key: string;
+            /** @description May be empty. */
+            readonly value: string;
+            /**
+             * @description NoSchedule: the cell gets no such server. PreferNoSchedule: it gets one only if no other cell can take it.
+             * @enum {string}
+             */
+            readonly effect: "NoSchedule" | "PreferNoSchedule";
+        };
         readonly Cell: {
             /** Format: uuid */
             readonly id: string;
@@ -1067,6 +1131,8 @@ export interface components {
             readonly weight: number;
             /** @description The hosts of cells in two zones do not tunnel to each other. Null: the zone of all cells for which none is named. */
             readonly transport_zone: string | null;
+            readonly labels: components["schemas"]["Labels"];
+            readonly taints: readonly components["schemas"]["Taint"][];
             /** @description Other cells with which the last test of the tunnels between their hosts failed. No network is in both. */
             readonly failed_tunnels: readonly {
                 /** Format: uuid */
@@ -1172,6 +1238,15 @@ export interface components {
             /** @description For a choice of hosts: the name of the cell that decided. */
             readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
+            /** @description For a choice of cells: the placement policy that applied; null if none did. */
+            readonly policy: {
+                readonly name: string;
+                /**
+                 * @description Why it applied, and no other.
+                 * @enum {string}
+                 */
+                readonly bound_by: "hint" | "project" | "flavor" | "default";
+            } | null;
             readonly considered: number;
             /** @description In the order in which they ran, with some of the candidates that they refused. */
             readonly filters: readonly {
@@ -1489,6 +1564,36 @@ export interface components {
             /** @description Null while it has no measurement. */
             readonly value: number | null;
         };
+        /** @description Taints in spite of which servers come to a cell. */
+        readonly Toleration: {
+            readonly key: string;
+            /** @description Absent or null: any. */
+            readonly value?: string | null;
+            /**
+             * @description Absent or null: both.
+             * @enum {string|null}
+             */
+            readonly effect?: "NoSchedule" | "PreferNoSchedule" | null;
+        };
+        readonly PlacementPolicyName: string;
+        /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells from then on, and moves no server. */
+        readonly PlacementPolicy: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly description: string | null;
+            /** @description True if users may choose it with the scheduler hint `policy`. */
+            readonly is_selectable: boolean;
+            /** @description True if it applies to servers to which no other policy applies. */
+            readonly is_default: boolean;
+            /** @description The ids of the projects to whose servers it applies. */
+            readonly projects: readonly string[];
+            /** @description The ids of the flavors to whose servers it applies, unless their project has a policy. */
+            readonly flavors: readonly string[];
+            readonly tolerations: readonly components["schemas"]["Toleration"][];
+            readonly created_at: components["schemas"]["Time"];
+            readonly updated_at: components["schemas"]["Time"];
+        };
         /** @description A project's usage and limit of one counted resource. */
         readonly ResourceQuota: {
             /**
@@ -1636,6 +1741,8 @@ export interface components {
         readonly node: string;
         /** @description The id of a server that the gateways do not know. */
         readonly orphan: string;
+        /** @description The id or the name of a placement policy. */
+        readonly placementPolicy: string;
         /** @description The id of a webhook. */
         readonly webhook: string;
     };
@@ -1646,6 +1753,8 @@ export interface components {
 export type ServerVerification = components['schemas']['ServerVerification'];
 export type Time = components['schemas']['Time'];
 export type Resources = components['schemas']['Resources'];
+export type Labels = components['schemas']['Labels'];
+export type Taint = components['schemas']['Taint'];
 export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
@@ -1672,6 +1781,9 @@ export type NodeState = components['schemas']['NodeState'];
 export type NodeNic = components['schemas']['NodeNic'];
 export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
+export type Toleration = components['schemas']['Toleration'];
+export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
+export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
 export type TunnelEnd = components['schemas']['TunnelEnd'];
 export type TunnelTest = components['schemas']['TunnelTest'];
@@ -1692,6 +1804,7 @@ export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterNode = components['parameters']['node'];
 export type ParameterOrphan = components['parameters']['orphan'];
+export type ParameterPlacementPolicy = components['parameters']['placementPolicy'];
 export type ParameterWebhook = components['parameters']['webhook'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1831,6 +1944,8 @@ export interface operations {
                     readonly disabled_reason?: string | null;
                     readonly weight?: number;
                     readonly transport_zone?: string | null;
+                    readonly labels?: components["schemas"]["Labels"];
+                    readonly taints?: readonly components["schemas"]["Taint"][];
                 };
             };
         };
@@ -2387,6 +2502,8 @@ export interface operations {
                     readonly zone?: string;
                     /** @description The only permitted host. */
                     readonly host?: string;
+                    /** @description The id or name of the project whose server it would be; by default that of the token. */
+                    readonly project?: string;
                     /** @description Their ids or names; absent: networks exclude no cell. */
                     readonly networks?: readonly string[];
                     readonly hints?: {
@@ -2401,6 +2518,8 @@ export interface operations {
                         readonly query?: string;
                         /** @description For cells that run SimpleCIDRAffinityFilter. */
                         readonly build_near_host_ip?: string;
+                        /** @description The name of a placement policy that users may choose. */
+                        readonly policy?: string;
                         /** @description A slash and the length of the prefix, with build_near_host_ip. */
                         readonly cidr?: string;
                     };
@@ -3503,6 +3622,177 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listPlacementPolicies: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly placement_policies: readonly components["schemas"]["PlacementPolicy"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createPlacementPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: components["schemas"]["PlacementPolicyName"];
+                    readonly description?: string | null;
+                    /** @description False by default. */
+                    readonly is_selectable?: boolean;
+                    /** @description False by default. */
+                    readonly is_default?: boolean;
+                    /** @description Their ids or names. */
+                    readonly projects?: readonly string[];
+                    /** @description Their ids or names. */
+                    readonly flavors?: readonly string[];
+                    readonly tolerations?: readonly components["schemas"]["Toleration"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlacementPolicy"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+        };
+    };
+    readonly showPlacementPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a placement policy. */
+                readonly placement_policy: components["parameters"]["placementPolicy"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policy. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlacementPolicy"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deletePlacementPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the object to change. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a placement policy. */
+                readonly placement_policy: components["parameters"]["placementPolicy"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policy no longer exists. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly updatePlacementPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the object to change. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a placement policy. */
+                readonly placement_policy: components["parameters"]["placementPolicy"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: components["schemas"]["PlacementPolicyName"];
+                    readonly description?: string | null;
+                    /** @description False by default. */
+                    readonly is_selectable?: boolean;
+                    /** @description False by default. */
+                    readonly is_default?: boolean;
+                    /** @description Their ids or names. */
+                    readonly projects?: readonly string[];
+                    /** @description Their ids or names. */
+                    readonly flavors?: readonly string[];
+                    readonly tolerations?: readonly components["schemas"]["Toleration"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlacementPolicy"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly showProjectQuota: {

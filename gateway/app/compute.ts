@@ -7,6 +7,7 @@ import type { AskCell } from '../cell-client/client.ts'
 import type { AskHost } from '../cell-client/host-client.ts'
 import type { CellRegistry } from '../cell-client/registry.ts'
 import type { OperationWatch } from './operations/operation-watch.ts'
+import type { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
@@ -15,6 +16,7 @@ import type { ServerNetwork } from './servers/boot/server-network.ts'
 export interface ComputeDeps {
   readonly db: Transactional
   readonly cells: CellRegistry
+  readonly placementPolicies: KnownPolicies
   readonly askCell: AskCell
   readonly askHost: AskHost
   readonly secrets: Secrets

@@ -20,6 +20,7 @@ import { Feeds } from './feed/feeds.ts'
 import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import { type KnownPeer, Peers } from './peers.ts'
+import { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { Retention } from './purge.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
@@ -167,10 +168,12 @@ export async function openComputeDeps(
       deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
     ),
   )
+  const placementPolicies = parts.use(await KnownPolicies.open({ db, clock, log }))
   const askCell = cellClient(nats, cells)
   return {
     db,
     cells,
+    placementPolicies,
     askCell,
     askHost: hostClient(nats),
     secrets,

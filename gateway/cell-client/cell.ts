@@ -1,5 +1,6 @@
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { Labels, Taint } from '../db/cell-mappings.ts'
 import type { CellRef } from './client.ts'
 
 export interface Resources {
@@ -17,6 +18,9 @@ export interface Cell extends CellRef {
   readonly weight: number
   /** Null: the one of all cells for which none is named. */
   readonly transportZone: string | null
+  /** By which placement policies select it. */
+  readonly labels: Labels
+  readonly taints: readonly Taint[]
   /** Ids of the cells to whose hosts the last test found no tunnel. */
   readonly cannotTunnelTo: ReadonlySet<string>
   /** False: the cell has sent no heartbeat for longer than its deadline, or an operator declared it lost. */

@@ -217,6 +217,8 @@ export class CellRegistry implements AsyncDisposable {
       isEnabled: !mapping.isDisabled,
       weight: mapping.weight,
       transportZone: mapping.transportZone,
+      labels: mapping.labels,
+      taints: mapping.taints,
       cannotTunnelTo: this.#failedTunnels.get(mapping.id) ?? NO_CELLS,
       isReachable: sendsHeartbeats && !isLost,
       isLost,

@@ -11,6 +11,7 @@ import { addIntentCommands } from './commands/intent.ts'
 import { addNetworkCommands } from './commands/network.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
+import { addPolicyCommands } from './commands/policy.ts'
 import { addQuotaCommands } from './commands/quota.ts'
 import { addRequestCommands } from './commands/request.ts'
 import { addServerCommands } from './commands/server.ts'
@@ -27,6 +28,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addHostCommands(program, operator)
   addNodeCommands(program, operator)
   addServerCommands(program, operator)
+  addPolicyCommands(program, operator)
   addWhyCommand(program, operator)
   addVerifyCommand(program, operator)
   addEventsCommand(program, operator)

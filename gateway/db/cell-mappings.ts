@@ -8,6 +8,20 @@ import { queueEvents } from './event-inbox.ts'
 import type { Loss } from './lost-cells.ts'
 import { cellMappings } from './schema/cells.ts'
 
+/** `NoSchedule`: no new server comes here; `PreferNoSchedule`: none that another cell can take. */
+export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule'
+
+/** What keeps new servers out of a cell unless their placement policy tolerates it, as a taint of a node in Kubernetes. */
+export interface Taint {
+  readonly key: string
+  /** May be empty. */
+  readonly value: string
+  readonly effect: TaintEffect
+}
+
+/** By key. */
+export type Labels = Readonly<Record<string, string>>
+
 export interface CellMapping {
   readonly id: CellId
   readonly name: string
@@ -16,6 +30,8 @@ export interface CellMapping {
   readonly weight: number
   /** Null: the one of all cells for which none is named. */
   readonly transportZone: string | null
+  readonly labels: Labels
+  readonly taints: readonly Taint[]
   readonly revision: number
   readonly needsResync: boolean
   readonly createdAt: Date
@@ -45,6 +61,8 @@ const LIST = statement(
       disabled_reason: cellMappings.disabledReason,
       weight: cellMappings.weight,
       transport_zone: cellMappings.transportZone,
+      labels: cellMappings.labels,
+      taints: cellMappings.taints,
       revision: cellMappings.revision,
       needs_resync: cellMappings.needsResync,
       created_at: cellMappings.createdAt,
@@ -113,6 +131,8 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     disabled_reason: string | null
     weight: number
     transport_zone: string | null
+    labels: Labels | null
+    taints: readonly Taint[] | null
     revision: number
     needs_resync: number
     created_at: Date
@@ -129,6 +149,8 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     disabledReason: row.disabled_reason,
     weight: row.weight,
     transportZone: row.transport_zone,
+    labels: row.labels ?? {},
+    taints: row.taints ?? [],
     revision: row.revision,
     needsResync: Boolean(row.needs_resync),
     createdAt: row.created_at,
@@ -141,7 +163,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
 /** The properties of a cell that operators set. */
 export type CellChoices = Pick<
   CellMapping,
-  'isDisabled' | 'disabledReason' | 'weight' | 'transportZone'
+  'isDisabled' | 'disabledReason' | 'weight' | 'transportZone' | 'labels' | 'taints'
 >
 
 /**

@@ -5,6 +5,18 @@ import { Time } from './scalars.ts'
 export const Trace = Type.Object({
   at: Time,
   level: Type.Union([Type.Literal('cells'), Type.Literal('hosts')]),
+  /** That applied to a choice of cells, and what bound it to the server; absent: none did. */
+  policy: Type.Optional(
+    Type.Object({
+      name: Type.String(),
+      boundBy: Type.Union([
+        Type.Literal('hint'),
+        Type.Literal('project'),
+        Type.Literal('flavor'),
+        Type.Literal('default'),
+      ]),
+    }),
+  ),
   considered: Type.Integer(),
   /** In the order they ran: how many each refused, and why, for at most a few candidates. */
   filters: Type.Array(

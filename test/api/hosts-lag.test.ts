@@ -101,6 +101,7 @@ test('a host that comes back right after it was passed over is found', async () 
     sameHost: undefined,
     cellHints: {},
     hints: {},
+    policy: null,
   }
   const required = { flavor, image, ...anywhere, networks: [] }
 

@@ -62,7 +62,10 @@ export const updateCell: Handler<operations['updateCell']> = async (call) => {
     disabledReason: body.disabled_reason,
     weight: body.weight,
     transportZone: body.transport_zone,
+    labels: body.labels,
+    taints: body.taints,
   })
+  await cells.refresh()
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }
 }

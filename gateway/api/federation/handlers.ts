@@ -30,6 +30,13 @@ import {
 } from './nodes.ts'
 import { cancelOperation, continueOperation, listOperations, showOperation } from './operations.ts'
 import { adoptOrphan, endOrphan, listOrphans } from './orphans.ts'
+import {
+  createPlacementPolicy,
+  deletePlacementPolicy,
+  listPlacementPolicies,
+  showPlacementPolicy,
+  updatePlacementPolicy,
+} from './placement-policies.ts'
 import { explainPlacement } from './placements.ts'
 import { showProjectQuota } from './projects.ts'
 import { listOperatedServers, repairServer, showChain, showTrace, verifyServer } from './servers.ts'
@@ -56,10 +63,12 @@ export const federationHandlers: HandlerTable<operations> = {
   cancelOperation,
   continueOperation,
   createJoinToken,
+  createPlacementPolicy,
   createWebhook,
   declareCellLost,
   deleteCell,
   deleteJoinToken,
+  deletePlacementPolicy,
   deleteWebhook,
   drainHost,
   endOrphan,
@@ -84,6 +93,7 @@ export const federationHandlers: HandlerTable<operations> = {
   listOperatedServers,
   listOperations,
   listOrphans,
+  listPlacementPolicies,
   listUnmanagedGuests,
   listVersions,
   showUsage,
@@ -99,6 +109,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showHost,
   showNode,
   showOperation,
+  showPlacementPolicy,
   showProjectQuota,
   showTrace,
   showWebhook,
@@ -107,6 +118,7 @@ export const federationHandlers: HandlerTable<operations> = {
   updateCell,
   updateHost,
   updateNode,
+  updatePlacementPolicy,
   updateWebhook,
   verifyServer,
 }

@@ -6,8 +6,8 @@ import { decisionViews } from '../../views/federation/decision.ts'
 /** POST /v1/placements */
 export const explainPlacement: Handler<operations['explainPlacement']> = async (call) => {
   const { app, context, body } = call
-  const { flavor, image, zone = null, host = null, networks, hints = {} } = body
-  const question = { flavor, image, zone, host, networks, hints }
+  const { flavor, image, zone = null, host = null, project, networks, hints = {} } = body
+  const question = { flavor, image, zone, host, project, networks, hints }
   const explained = await explain(app, context, question)
   return {
     body: {

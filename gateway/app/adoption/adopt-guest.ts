@@ -170,7 +170,7 @@ async function refuseMisfit(
       `The guest has ${guest.vcpus} vCPUs and ${guest.memoryMb} MiB of memory. Name a flavor of that size.`,
     )
   const question = { flavor, image: imageRef ?? '', zone: null, networks: undefined, hints: {} }
-  const asked = { ...question, host: host.view.name }
+  const asked = { ...question, host: host.view.name, project: undefined }
   const { cell, decisions } = await explainPlacement(boot, context, asked)
   if (cell?.id === host.cellId) return
   const last = decisions

@@ -7,6 +7,8 @@ import {
 import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
+import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
+import { taintText, tolerates } from '../placement-policies/taints.ts'
 import { type NetworkSpans, separationReason } from './tunnels.ts'
 
 /** Cells by name: the only one that a server may be in, and those that it is not to be in. Absent: any, and none. */
@@ -39,6 +41,8 @@ export interface CellRequest {
   readonly tried: ReadonlySet<string>
   /** Where the servers of its group are: it must go there, or would rather; null: anywhere. */
   readonly group: { readonly cellId: string; readonly isBinding: boolean } | null
+  /** The placement policy that applies; null: none. */
+  readonly policy: AppliedPolicy | null
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -72,6 +76,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     targetCell === name ? undefined : 'is not the cell that it is to be in',
   DifferentCellFilter: ({ name }, { cellHints: { differentCells = [] } }) =>
     differentCells.includes(name) ? 'is a cell that it is not to be in' : undefined,
+  TaintTolerationFilter: taintReason,
   TunnelFilter: (cell, { spans }) => separationReason(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'no heartbeat lately',
@@ -84,6 +89,16 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   NetworkFilter: ({ id }, { networks }) =>
     networksReach(networks, id) ? undefined : 'does not reach all networks',
   CapacityFilter: capacityReason,
+}
+
+function taintReason({ taints }: Cell, { policy }: CellRequest): string | undefined {
+  if (taints.length === 0) return undefined
+  const tolerations = policy?.rules.tolerations ?? []
+  const taint = taints.find((each) => each.effect === 'NoSchedule' && !tolerates(tolerations, each))
+  if (taint === undefined) return undefined
+  const who =
+    policy === null ? 'no placement policy tolerates' : `policy ${policy.name} does not tolerate`
+  return `has the taint ${taintText(taint)}, which ${who}`
 }
 
 function imageReason({ summary }: Cell, { image }: CellRequest): string | undefined {

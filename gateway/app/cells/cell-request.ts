@@ -7,6 +7,7 @@ import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { Network } from '../../db/network.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
+import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { filtersOfHints } from '../servers/boot/hints.ts'
 import type { CellHints, CellRequest } from './cell-filters.ts'
 import { networkSpans } from './tunnels.ts'
@@ -26,6 +27,8 @@ export interface CellRequirements {
   /** Servers it is to share a host with, one of them at least; undefined: none. */
   readonly sameHost: readonly string[] | undefined
   readonly cellHints: CellHints
+  /** The placement policy that applies; null: none. */
+  readonly policy: AppliedPolicy | null
   /** Hints for filters of hosts. */
   readonly hints: Readonly<Record<string, unknown>>
 }
@@ -47,6 +50,7 @@ export async function cellRequest(
     spans: await networkSpans(db, cells, networks, serverId),
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     cellHints: required.cellHints,
+    policy: required.policy,
     hostFilters: filtersOfHints(required.hints),
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),

@@ -1,62 +1,12 @@
 import { expect, test } from 'vitest'
-import type { CellId } from '#common/ids.ts'
-import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
-import { NO_SPANS } from './tunnels.ts'
+import { sampleCell as cell, REQUEST } from './testing.ts'
 
-const SUMMARY: CellSummary = {
-  hostsUp: 2,
-  hosts: 2,
-  zones: ['nova'],
-  simulated: false,
-  hypervisorTypes: ['QEMU'],
-  architectures: ['x86_64'],
-  imageFormats: ['qcow2'],
-  traits: [],
-  free: { vcpus: 8, memoryMb: 8_192, diskGb: 80 },
-  largest: { vcpus: 4, memoryMb: 4_096, diskGb: 40 },
-  instances: 0,
-}
-const REQUEST: CellRequest = {
-  resources: { vcpus: 1, memoryMb: 512, diskGb: 5 },
-  zone: null,
-  requestedHost: null,
-  image: { diskFormat: 'qcow2', properties: {} },
-  networks: [],
-  spans: NO_SPANS,
-  withHost: null,
-  withServers: null,
-  cellHints: {},
-  hostFilters: [],
-  tried: new Set(),
-  group: null,
-}
 const NETWORK = { id: 'blue', name: 'blue', isEverywhere: true, cellIds: [] }
 const SOURCES = { now: () => 1_000, random: () => 0.5 }
-
-function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<Cell> = {}): Cell {
-  return {
-    id: name as CellId,
-    name,
-    isEnabled: true,
-    weight: 1,
-    transportZone: null,
-    cannotTunnelTo: new Set(),
-    isReachable: true,
-    isLost: false,
-    lostAt: undefined,
-    sendsHeartbeats: true,
-    needsResync: false,
-    lastHeartbeatAt: 1_000,
-    incarnation: undefined,
-    summary: { ...SUMMARY, ...summary },
-    reserved: { vcpus: 0, memoryMb: 0, diskGb: 0 },
-    ...change,
-  }
-}
 
 test('chooseCell() prefers the cell with the most memory free per host', () => {
   const full = cell('full', { free: { vcpus: 8, memoryMb: 1_024, diskGb: 80 } })

@@ -1,7 +1,9 @@
 import { type Measure, measure } from '#common/metrics/measure.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
+import { NARROWINGS } from './narrow-cells.ts'
 
 export interface CellChoice {
   /** Undefined when no cell passed all filters. */
@@ -36,7 +38,7 @@ export function chooseCell(
   { now, random }: ChoiceSources,
 ): CellChoice {
   const at = now()
-  const { passed, filters } = filter(cells, request)
+  const { passed, filters } = narrow(filter(cells, request), request)
   const scores = passed
     .map((cell) => score(cell, request, random))
     .toSorted((a, b) => b.score - a.score)
@@ -45,6 +47,7 @@ export function chooseCell(
   const trace: Trace = {
     at,
     level: 'cells',
+    ...(request.policy !== null && appliedTo(request.policy)),
     considered: cells.length,
     filters,
     scores: scores.slice(0, SCORES_MAX),
@@ -58,24 +61,56 @@ export function chooseCell(
 /** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */
 const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
 
+interface Passed {
+  readonly passed: readonly Cell[]
+  readonly filters: Trace['filters']
+}
+
 /** Stops at the filter that removes the last candidate, as Nova does: later filters would see no candidates. */
-function filter(
-  cells: readonly Cell[],
-  request: CellRequest,
-): { passed: readonly Cell[]; filters: Trace['filters'] } {
+function filter(cells: readonly Cell[], request: CellRequest): Passed {
   const filters: Trace['filters'] = []
   let passed = cells
   for (const [name, reasonOf] of Object.entries(CELL_FILTERS)) {
-    const judged = passed.map((cell) => ({ cell, reason: reasonOf(cell, request) }))
-    const refused = judged.flatMap(({ cell, reason }) =>
-      reason === undefined ? [] : [{ candidate: cell.name, reason }],
-    )
-    filters.push({ name, refused: refused.length, examples: refused.slice(0, EXAMPLES_MAX) })
-    if (HINTS.has(name) && refused.length === passed.length) continue
-    passed = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
+    const { left, result } = judge(name, passed, (cell) => reasonOf(cell, request))
+    filters.push(result)
+    if (HINTS.has(name) && left.length === 0) continue
+    passed = left
     if (passed.length === 0) break
   }
   return { passed, filters }
+}
+
+/** Leaves the best of those that passed, if any did. */
+function narrow({ passed, filters }: Passed, request: CellRequest): Passed {
+  if (passed.length < 2) return { passed, filters }
+  let best = passed
+  const more: Trace['filters'] = []
+  for (const [name, narrowing] of Object.entries(NARROWINGS)) {
+    const reasonOf = narrowing(best, request)
+    if (reasonOf === undefined) continue
+    const { left, result } = judge(name, best, reasonOf)
+    more.push(result)
+    best = left
+  }
+  return { passed: best, filters: [...filters, ...more] }
+}
+
+function judge(
+  name: string,
+  cells: readonly Cell[],
+  reasonOf: (cell: Cell) => string | undefined,
+): { readonly left: readonly Cell[]; readonly result: Trace['filters'][number] } {
+  const judged = cells.map((cell) => ({ cell, reason: reasonOf(cell) }))
+  const refused = judged.flatMap(({ cell, reason }) =>
+    reason === undefined ? [] : [{ candidate: cell.name, reason }],
+  )
+  const left = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
+  const examples = refused.slice(0, EXAMPLES_MAX)
+  return { left, result: { name, refused: refused.length, examples } }
+}
+
+function appliedTo({ name, boundBy }: AppliedPolicy): Pick<Trace, 'policy'> {
+  return { policy: { name, boundBy } }
 }
 
 function score(cell: Cell, { group }: CellRequest, random: () => number): Trace['scores'][number] {

@@ -5,7 +5,9 @@ import type { Cell } from '../../cell-client/cell.ts'
 import {
   type CellChoices,
   type CellMapping,
+  type Labels,
   listCellMappings,
+  type Taint,
   updateCellMapping,
 } from '../../db/cell-mappings.ts'
 import { listTunnels } from '../../db/cell-tunnels.ts'
@@ -65,11 +67,15 @@ export interface CellChange {
   readonly weight?: number | undefined
   /** Null: the one of all cells for which none is named. */
   readonly transportZone?: string | null | undefined
+  /** All that it is to have. */
+  readonly labels?: Labels | undefined
+  /** All that it is to have. */
+  readonly taints?: readonly Taint[] | undefined
 }
 
 /**
  * Afterwards it is decided, and every gateway follows within a second. Throws `invalid` for a reason that explains
- * nothing, and `conflict` when another operator was quicker.
+ * nothing and for two taints of one key and effect, and `conflict` when another operator was quicker.
  */
 export async function updateCell(
   db: Transactional,
@@ -90,11 +96,22 @@ function choices(cell: CellMapping, change: CellChange): CellChoices {
       'Only a disabled cell can have a disabled_reason. Set is_enabled to false too.',
     )
   const { disabledReason = cell.disabledReason, weight = cell.weight } = change
-  const { transportZone = cell.transportZone } = change
+  const { transportZone = cell.transportZone, labels = cell.labels, taints = cell.taints } = change
+  refuseDoubleTaints(taints)
   return {
     isDisabled,
     disabledReason: isDisabled ? disabledReason : null,
     weight,
     transportZone,
+    labels,
+    taints,
   }
+}
+
+/** As Kubernetes does: of two with different values nobody could say which one is meant. */
+function refuseDoubleTaints(taints: readonly Taint[]): void {
+  const names = taints.map(({ key, effect }) => `${key}:${effect}`)
+  const double = names.find((name, nth) => names.indexOf(name) !== nth)
+  if (double === undefined) return
+  throw new Failure('invalid', `A cell can have only one taint ${double}: give it one value.`)
 }

@@ -10,6 +10,8 @@ const cell = (
   id: name as CellId,
   name,
   transportZone,
+  labels: {},
+  taints: [],
   cannotTunnelTo: new Set(failed),
 })
 const spans = (...cells: readonly ReturnType<typeof cell>[]): NetworkSpans => ({

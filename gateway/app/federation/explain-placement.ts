@@ -7,6 +7,7 @@ import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
 import { imageForBoot } from '../images/image-for-boot.ts'
+import { appliedPolicy, policyHint } from '../placement-policies/applied-policy.ts'
 import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { CELLS_TRIED_MAX } from '../sagas/next-cell.ts'
@@ -26,6 +27,8 @@ export interface PlacementQuestion {
   readonly image: string
   readonly zone: string | null
   readonly host: string | null
+  /** Id or name of the project whose server it would be; undefined: that of the token. */
+  readonly project: string | undefined
   /** Undefined: whichever. */
   readonly networks: readonly string[] | undefined
   readonly hints: Readonly<Record<string, unknown>>
@@ -89,6 +92,13 @@ async function planned(
   refuseImageAgainstFlavor(image, flavor)
   const group = await groupForBoot(db, context, hints['group'])
   const neighbours = await neighbourHints(db, context, hints)
+  const policies = compute.placementPolicies.all()
+  const { project } = question
+  const projectId =
+    project === undefined || context.isExternal
+      ? (project ?? context.projectId ?? '')
+      : await idOf(db, 'project', project)
+  const hint = policyHint(policies, hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
   const on = await namedNetworks(compute.db, networks ?? [])
   return {
@@ -98,11 +108,12 @@ async function planned(
       group,
       sameHost: neighbours.sameHost,
       hints,
+      policy: appliedPolicy(policies, { projectId, flavorId: flavor.id, hint }),
       cellHints: cellHints(hints, (rule) => enforce(context, rule)),
     },
     ask: {
       ...where,
-      projectId: context.projectId ?? '',
+      projectId,
       ...(group !== null && { group: ruleOf(group) }),
       ...neighbours,
       remarks: { hints: passedHints(hints) },

@@ -16,6 +16,8 @@ const subnet = (cidr: string, more: Partial<Subnet> = {}) =>
 
 const cellOf = (name: string, transportZone: string | null = null) => ({
   ...{ id: name as CellId, name, transportZone },
+  labels: {},
+  taints: [],
   cannotTunnelTo: new Set<string>(),
 })
 const placeIn = (cellId: string) => ({

@@ -19,13 +19,14 @@ export function buildRequest(
   const open = (sealed: string | null, what: SealedPart) =>
     sealed === null ? null : deps.secrets.open(sealed, sealingPurpose(serverId, what))
   const files = open(sealedFiles, 'files')
+  const { policyHint: _, ...build } = spec
   const { kernel, ramdisk, ...image } = spec.image
   const readable = <F extends { readonly id: string }>(file: F) => ({
     ...file,
     ticket: deps.imageTicket(file.id, cellId),
   })
   return {
-    ...spec,
+    ...build,
     image: {
       ...readable(image),
       ...(kernel && { kernel: readable(kernel) }),

@@ -13,6 +13,7 @@ import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { choiceMeasure, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
 
@@ -49,6 +50,11 @@ export async function assignNextCell(
   if (request === undefined) return undefined
   const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
   const { hints = {} } = request.spec.remarks ?? {}
+  const policy = appliedPolicy(deps.placementPolicies.all(), {
+    projectId: mapping.projectId,
+    flavorId: flavor.id,
+    hint: request.spec.policyHint,
+  })
   const networks = await deps.network.networksOf(tx, serverId)
   const isUnassigned = cellId === null
   const tried = isUnassigned ? [] : [...mapping.triedCells, cellId]
@@ -56,7 +62,7 @@ export async function assignNextCell(
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
   const where = { flavor, image, zone, requestedHost, networks, serverId }
-  const required = { ...where, group: near, sameHost, cellHints: request.spec, hints }
+  const required = { ...where, group: near, sameHost, cellHints: request.spec, hints, policy }
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await lockSpanningNetworks(tx, cells, networks)

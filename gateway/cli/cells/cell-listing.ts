@@ -38,6 +38,22 @@ export function cellListing(now: number): Listing<Cell> {
       },
       { head: 'TRANSPORT ZONE', of: ({ transport_zone }) => transport_zone, isWide: true },
       {
+        head: 'LABELS',
+        of: ({ labels }) =>
+          Object.entries(labels)
+            .map(([key, value]) => `${key}=${value}`)
+            .join(' '),
+        isWide: true,
+      },
+      {
+        head: 'TAINTS',
+        of: ({ taints }) =>
+          taints
+            .map(({ key, value, effect }) => `${key}${value === '' ? '' : `=${value}`}:${effect}`)
+            .join(' '),
+        isWide: true,
+      },
+      {
         head: 'ARCH',
         of: ({ summary }) => summary && summary.architectures.join(','),
         isWide: true,

@@ -50,7 +50,8 @@ export async function showCell(
   })
 }
 
-type Change = operations['updateCell']['requestBody']['content']['application/json']
+/** What of a cell to decide again. */
+export type Change = operations['updateCell']['requestBody']['content']['application/json']
 
 /** Afterwards it is decided so, and the cell is shown. */
 export async function updateCell(

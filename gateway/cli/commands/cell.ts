@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { Failure } from '#common/errors.ts'
 import { withCloud, withView, withWatch } from '../api-options.ts'
-import type { LeaveOptions, LoseOptions } from '../cells/cells.ts'
+import type { Change, LeaveOptions, LoseOptions } from '../cells/cells.ts'
 import type { DrainCellOptions } from '../cells/drain-cell.ts'
 import type { OrphanOptions } from '../cells/list-orphans.ts'
 import { withExamples } from '../examples.ts'
@@ -9,6 +9,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import { seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
+import { label, taint } from '../placement-policies/option-values.ts'
 import { addTokenCommands } from './token.ts'
 
 const WEIGHT_MAX = 1_000
@@ -17,6 +18,10 @@ interface CellOptions extends ViewOptions {
   readonly weight?: number
   /** False: none. */
   readonly transportZone?: string | false
+  /** False: none. */
+  readonly label?: Change['labels'] | false
+  /** False: none. */
+  readonly taint?: Change['taints'] | false
 }
 
 export function addCellCommands(program: Command, operator: Operator): void {
@@ -90,23 +95,46 @@ function addDeciding(cell: Command, operator: Operator): void {
     withView(cell.command('update <cell>')),
     './weir cell update north --weight 2',
     './weir cell update north --transport-zone east',
+    './weir cell update north --label site=berlin tier=own --taint dedicated=research:NoSchedule',
   )
-    .description('Set the scheduling weight and the transport zone of a cell')
+    .description(
+      'Set the scheduling weight, the transport zone, the labels and the taints of a cell',
+    )
     .option('--weight <number>', 'Weight (default of a new cell: 1)', weight)
     .option(
       '--transport-zone <name>',
       'Zone of cells whose hosts tunnel to each other (default: the one of all cells without a named one)',
     )
     .option('--no-transport-zone', 'Put it back into the zone of all cells without a named one')
+    .option('--label <labels...>', 'Labels instead of the present ones, each as KEY=VALUE', label)
+    .option('--no-label', 'Remove all labels')
+    .option(
+      '--taint <taints...>',
+      'Taints instead of the present ones, each as KEY[=VALUE]:NoSchedule or KEY[=VALUE]:PreferNoSchedule',
+      taint,
+    )
+    .option('--no-taint', 'Remove all taints')
     .action(async (name: string, options: CellOptions) => {
       const { updateCell } = await import('../cells/cells.ts')
-      const { weight: given, transportZone } = options
-      if (given === undefined && transportZone === undefined)
-        throw new Failure('invalid', 'Give --weight, --transport-zone or both.')
-      const zone = transportZone === undefined ? {} : { transport_zone: transportZone || null }
-      const change = { ...(given === undefined ? {} : { weight: given }), ...zone }
+      const change = changeOf(options)
+      if (Object.keys(change).length === 0)
+        throw new Failure('invalid', 'Give --weight, --transport-zone, --label or --taint.')
       await updateCell(operator, name, change, options)
     })
+}
+
+function changeOf({
+  weight: given,
+  transportZone,
+  label: labels,
+  taint: taints,
+}: CellOptions): Change {
+  return {
+    ...(given === undefined ? {} : { weight: given }),
+    ...(transportZone === undefined ? {} : { transport_zone: transportZone || null }),
+    ...(labels === undefined ? {} : { labels: labels || {} }),
+    ...(taints === undefined ? {} : { taints: taints || [] }),
+  }
 }
 
 function addDraining(cell: Command, operator: Operator): void {

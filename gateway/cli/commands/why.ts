@@ -7,7 +7,7 @@ import type { PlacementOptions } from '../servers/explain-placement.ts'
 
 /** Refuses the options of a new server for an existing one, whose decisions are on record. */
 function assertNoOptions(name: string, options: PlacementOptions): void {
-  const given = (['flavor', 'image', 'zone', 'network', 'host'] as const).find(
+  const given = (['flavor', 'image', 'zone', 'network', 'host', 'project', 'policy'] as const).find(
     (option) => options[option] !== undefined,
   )
   if (given === undefined) return
@@ -30,6 +30,8 @@ export function addWhyCommand(program: Command, operator: Operator): void {
     .option('--zone <zone>', 'Availability zone')
     .option('--network <networks...>', 'Networks that the server needs')
     .option('--host <host>', 'Only host that is considered')
+    .option('--project <project>', 'Project whose server it would be (default: that of the user)')
+    .option('--policy <policy>', 'Placement policy that the user would choose')
     .action(async (name: string | undefined, options: PlacementOptions) => {
       if (name === undefined) {
         const { explainPlacement } = await import('../servers/explain-placement.ts')

@@ -7,6 +7,7 @@ const DECISION: Decision = {
   level: 'hosts',
   cell: 'north',
   at: '2026-01-10T00:00:00.000Z',
+  policy: null,
   considered: 3,
   filters: [
     { name: 'ComputeFilter', refused: 0, examples: [] },

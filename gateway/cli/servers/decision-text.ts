@@ -24,6 +24,7 @@ export function decisionText(decision: Decision, isWide: boolean, style: Style):
   const shown = isWide ? filters : filters.filter(({ refused }) => refused > 0)
   return [
     heading(decision, style),
+    policyLine(decision),
     indented(renderTable(shown, FILTERS, style)),
     indented(renderTable(scores, scoreColumns(scores, isWide), style)),
     lost,
@@ -36,6 +37,19 @@ function heading(decision: Decision, style: Style): string {
   const end = emptied_by === null ? 'none was left' : `${emptied_by} removed the last`
   const outcome = chosen === null ? style('bad', end) : `${style('good', chosen)} was chosen`
   return `Attempt ${attempt}, ${level}${where}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
+}
+
+const BOUND_BY = {
+  hint: 'a scheduler hint chose it',
+  project: 'it applies to the project',
+  flavor: 'it applies to the flavor',
+  default: 'it is the default',
+} as const
+
+function policyLine({ policy }: Decision): string {
+  return policy === null
+    ? ''
+    : `  Placement policy ${policy.name} applied: ${BOUND_BY[policy.bound_by]}.\n`
 }
 
 /** Weighers that gave every candidate 0 explain nothing; only a wide table has them. */

@@ -10,6 +10,9 @@ export interface PlacementOptions extends ViewOptions {
   readonly zone?: string
   readonly host?: string
   readonly network?: readonly string[]
+  readonly project?: string
+  /** As a user would name it in the hint `policy`. */
+  readonly policy?: string
 }
 
 /** Shows the host that the scheduler would choose for such a server now, and the reasons; nothing is built. */
@@ -17,7 +20,7 @@ export async function explainPlacement(
   operator: Operator,
   options: PlacementOptions,
 ): Promise<void> {
-  const { flavor, image, zone, host, network } = options
+  const { flavor, image, zone, host, network, project, policy } = options
   if (flavor === undefined || image === undefined)
     throw new Failure(
       'invalid',
@@ -31,6 +34,8 @@ export async function explainPlacement(
         ...(zone === undefined ? {} : { zone }),
         ...(host === undefined ? {} : { host }),
         ...(network === undefined ? {} : { networks: network }),
+        ...(project === undefined ? {} : { project }),
+        ...(policy === undefined ? {} : { hints: { policy } }),
       },
     })
     const { cell, host: found, decisions } = placement

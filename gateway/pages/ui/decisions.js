@@ -11,7 +11,7 @@ export function Decisions({ decisions }) {
 }
 
 function Decision({ decision }) {
-  const { level, cell, considered, filters, scores, lost_claims: lost, chosen, emptied_by: emptiedBy, took_ms: took } = decision
+  const { level, cell, policy, considered, filters, scores, lost_claims: lost, chosen, emptied_by: emptiedBy, took_ms: took } = decision
   const what = level === 'cells' ? 'Choice of a cell' : `Choice of a host in ${cell}`
   let left = considered
   const steps = filters.filter(({ refused }) => refused > 0).map((filter) => ({ ...filter, left: (left -= filter.refused) }))
@@ -20,6 +20,7 @@ function Decision({ decision }) {
     { class: 'decision', 'aria-label': what },
     h('h3', null, `${what}: `, chosen === null ? h(State, null, 'failed') : chosen),
     h('p', null, `${considered} considered, decided in ${took} ms.`, emptiedBy !== null && ` ${emptiedBy} refused the last one.`),
+    policy !== null && h('p', null, `Placement policy ${policy.name} applied (${policy.bound_by}).`),
     steps.length > 0 &&
       h(
         'ol',

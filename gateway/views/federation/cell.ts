@@ -14,6 +14,8 @@ export function cellView(cell: OperatedCell) {
     disabled_reason: cell.disabledReason,
     weight: cell.weight,
     transport_zone: cell.transportZone,
+    labels: cell.labels,
+    taints: cell.taints,
     failed_tunnels: cell.failedTunnels.map(({ cellId, cell: name, failure, testedAt }) => ({
       ...{ cell_id: cellId, cell: name, failure },
       tested_at: testedAt.toISOString(),

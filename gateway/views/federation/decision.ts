@@ -13,6 +13,7 @@ export function decisionViews(decisions: readonly Decision[]) {
     level: trace.level,
     cell: trace.level === 'hosts' ? (cells.get(attempt) ?? null) : null,
     at: new Date(trace.at).toISOString(),
+    policy: trace.policy ? { name: trace.policy.name, bound_by: trace.policy.boundBy } : null,
     considered: trace.considered,
     filters: trace.filters,
     scores: trace.scores,

@@ -63,6 +63,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
   }
   const federation = {
     webhook: await restingWebhook(cloud.as('demo')),
+    placement_policy: await policyTarget(cloud.as('admin')),
     cell: cloud.cells[0]?.name ?? '',
     host: cloud.hosts[0]?.id ?? '',
     server: compute['server_id'] ?? '',
@@ -83,6 +84,11 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     const isNumber = service === 'compute' && compareMicroversions(version, UUIDS_SINCE) < 0
     return (isNumber ? numbers[parameter] : undefined) ?? all[service][parameter]
   }
+}
+
+async function policyTarget(admin: ApiClient): Promise<string> {
+  const path = '/federation/v1/placement-policies'
+  return (await made<Identified>(admin, 'POST', path, { name: NAMED, description: NAMED })).id
 }
 
 /** A walk makes more than a project may have. */

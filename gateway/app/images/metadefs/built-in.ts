@@ -227,6 +227,7 @@ const DEFINED: readonly BuiltIn[] = [
       same_host: text('Same host', 'The id of a server to share a host with.'),
       different_host: text('Different host', 'The id of a server to share no host with.'),
       target_cell: text('Cell', 'The name of the only cell, for administrators.'),
+      policy: text('Placement policy', 'The name of a placement policy that users may choose.'),
       different_cell: text('Other cell', 'The name of a cell to avoid, for administrators.'),
       query: text('Query', 'About hosts, as JSON. Heeded by cells that run the JsonFilter.'),
       build_near_host_ip: text(

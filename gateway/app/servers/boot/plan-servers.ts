@@ -7,6 +7,7 @@ import { flavorForBoot } from '../../flavors/flavors.ts'
 import { type BootImage, imageForBoot } from '../../images/image-for-boot.ts'
 import { keypairForBoot } from '../../keypairs/keypairs.ts'
 import { canonicalIp } from '../../networks/ip.ts'
+import { appliedPolicy, policyHint } from '../../placement-policies/applied-policy.ts'
 import { enforce } from '../../policy.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { groupForBoot, ruleOf } from '../../server-groups/members.ts'
@@ -38,6 +39,7 @@ interface Common {
   readonly group: ServerGroup | null
   readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
   readonly cellHints: ReturnType<typeof cellHints>
+  readonly policyHint: string | undefined
   readonly forcesConfigDrive: boolean
 }
 
@@ -80,9 +82,13 @@ export async function planServers(
   const { sameHost } = neighbours
   const where = { flavor, image, zone, requestedHost, networks: nics.networks }
   const named = cellHints(request.hints, (rule) => enforce(context, rule))
-  const required = { ...where, group, sameHost, cellHints: named, hints: request.hints }
-  const choices = await chooseCells(compute, db, required, count)
+  const policies = compute.placementPolicies.all()
+  const hint = policyHint(policies, request.hints)
   const { projectId, userId } = context
+  const policy = appliedPolicy(policies, { projectId, flavorId: flavor.id, hint })
+  const { hints } = request
+  const required = { ...where, group, sameHost, cellHints: named, hints, policy }
+  const choices = await chooseCells(compute, db, required, count)
   const { securityGroups, needsFirewall } = nics
   const reservationId = newReservationId()
   const common = {
@@ -99,6 +105,7 @@ export async function planServers(
     group,
     neighbours,
     cellHints: named,
+    policyHint: hint,
     forcesConfigDrive: compute.forcesConfigDrive,
   }
   const now = compute.clock.now()
@@ -182,6 +189,7 @@ function plan(
       ...(common.group !== null && { group: ruleOf(common.group) }),
       ...common.neighbours,
       ...common.cellHints,
+      ...(common.policyHint !== undefined && { policyHint: common.policyHint }),
       ...(common.needsFirewall && { needsFirewall: true }),
       remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },

@@ -9,6 +9,7 @@ const HEEDED_HINTS: readonly string[] = [
   'different_host',
   'target_cell',
   'different_cell',
+  'policy',
 ]
 
 /** The properties of a request that its cell does not need to build the server. */

@@ -1,0 +1,29 @@
+import type { Cell } from '../../cell-client/cell.ts'
+import { taintText, tolerates } from '../placement-policies/taints.ts'
+import type { CellRequest } from './cell-filters.ts'
+
+/**
+ * Says which of the cells that could all take the server are better left to others, and why; undefined: none. It leaves one at
+ * least.
+ */
+export type Narrowing = (
+  cells: readonly Cell[],
+  request: CellRequest,
+) => ((cell: Cell) => string | undefined) | undefined
+
+/** In the order they run, after the filters. */
+export const NARROWINGS: Readonly<Record<string, Narrowing>> = {
+  PreferNoScheduleFilter: avoidTainted,
+}
+
+function avoidTainted(cells: readonly Cell[], { policy }: CellRequest): ReturnType<Narrowing> {
+  const tolerations = policy?.rules.tolerations ?? []
+  const taintOf = ({ taints }: Cell) =>
+    taints.find((taint) => taint.effect === 'PreferNoSchedule' && !tolerates(tolerations, taint))
+  if (cells.every((cell) => taintOf(cell) !== undefined)) return undefined
+  if (cells.every((cell) => taintOf(cell) === undefined)) return undefined
+  return (cell) => {
+    const taint = taintOf(cell)
+    return taint && `has the taint ${taintText(taint)}, and others can take the server`
+  }
+}

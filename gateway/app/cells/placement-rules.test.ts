@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import type { Cell } from '../../cell-client/cell.ts'
+import type { Taint } from '../../db/cell-mappings.ts'
+import type { PlacementRules } from '../../db/placement-policies.ts'
+import type { CellRequest } from './cell-filters.ts'
+import { chooseCell } from './choose-cell.ts'
+import { REQUEST, sampleCell } from './testing.ts'
+
+const SOURCES = { now: () => 1_000, random: () => 0.5 }
+const RULES: PlacementRules = { tolerations: [] }
+const DEDICATED: Taint = { key: 'dedicated', value: 'research', effect: 'NoSchedule' }
+
+const under = (rules: Partial<PlacementRules>, change: Partial<CellRequest> = {}): CellRequest => ({
+  ...REQUEST,
+  ...change,
+  policy: { id: 'p', name: 'gold', boundBy: 'project', rules: { ...RULES, ...rules } },
+})
+
+const choose = (cells: readonly Cell[], request: CellRequest) => chooseCell(cells, request, SOURCES)
+
+const tainted = (name: string, taint: Taint = DEDICATED) =>
+  sampleCell(name, {}, { taints: [taint] })
+
+test('a tainted cell gets no server without a policy, and the trace names the taint', () => {
+  const { chosen, emptiedBy, trace } = choose([tainted('a')], REQUEST)
+
+  expect(chosen).toBeUndefined()
+  expect(emptiedBy).toBe('TaintTolerationFilter')
+  expect(trace.policy).toBeUndefined()
+  expect(trace.filters.at(-1)?.examples).toEqual([
+    {
+      candidate: 'a',
+      reason: 'has the taint dedicated=research:NoSchedule, which no placement policy tolerates',
+    },
+  ])
+})
+
+test.each([
+  [true, { key: 'dedicated', value: 'research', effect: 'NoSchedule' }],
+  [true, { key: 'dedicated', value: 'research', effect: null }],
+  [true, { key: 'dedicated', value: null, effect: null }],
+  [false, { key: 'dedicated', value: 'teaching', effect: null }],
+  [false, { key: 'dedicated', value: null, effect: 'PreferNoSchedule' }],
+  [false, { key: 'gpu', value: null, effect: null }],
+] as const)('it is %s that %j tolerates dedicated=research:NoSchedule', (is, toleration) => {
+  const { chosen, trace } = choose([tainted('a')], under({ tolerations: [toleration] }))
+
+  expect(chosen !== undefined).toBe(is)
+  expect(trace.policy).toEqual({ name: 'gold', boundBy: 'project' })
+})
+
+test('a cell with PreferNoSchedule gets a server only when no other can take it', () => {
+  const avoided = tainted('avoided', { ...DEDICATED, effect: 'PreferNoSchedule' })
+  const full = sampleCell('full', { largest: { vcpus: 0, memoryMb: 0, diskGb: 0 } })
+  const small = sampleCell('small', { free: { vcpus: 1, memoryMb: 512, diskGb: 5 } })
+
+  const { chosen, trace } = choose([avoided, small], REQUEST)
+  expect(chosen?.name).toBe('small')
+  expect(trace.filters.at(-1)).toEqual({
+    name: 'PreferNoScheduleFilter',
+    refused: 1,
+    examples: [
+      {
+        candidate: 'avoided',
+        reason: 'has the taint dedicated=research:PreferNoSchedule, and others can take the server',
+      },
+    ],
+  })
+  expect(choose([avoided, full], REQUEST).chosen?.name).toBe('avoided')
+  const tolerating = under({ tolerations: [{ key: 'dedicated', value: null, effect: null }] })
+  expect(choose([avoided, small], tolerating).chosen?.name).toBe('avoided')
+})

@@ -1,0 +1,46 @@
+import { InvalidArgumentError } from 'commander'
+import type { components } from '#openapi/federation.gen.ts'
+
+type Schemas = components['schemas']
+type Effect = Schemas['Taint']['effect']
+
+const EFFECTS: readonly string[] = ['NoSchedule', 'PreferNoSchedule'] satisfies readonly Effect[]
+const TAINT = /^([^=:]+)(?:=([^=:]*))?(?::([^=:]+))?$/
+
+/** Adds a label, `KEY=VALUE`, to those given before. Throws an `InvalidArgumentError`. */
+export function label(text: string, before?: unknown): Readonly<Record<string, string>> {
+  const [, key, value] = /^([^=]+)=([^=]*)$/.exec(text) ?? []
+  if (key === undefined || value === undefined)
+    throw new InvalidArgumentError('Give KEY=VALUE, such as site=berlin.')
+  const others = typeof before === 'object' && before !== null ? before : {}
+  return { ...others, [key]: value }
+}
+
+/** Adds a taint, `KEY[=VALUE]:EFFECT`, to those given before. Throws an `InvalidArgumentError`. */
+export function taint(text: string, before?: unknown): readonly Schemas['Taint'][] {
+  const [, key, value = '', effect] = TAINT.exec(text) ?? []
+  if (key === undefined || !isEffect(effect))
+    throw new InvalidArgumentError(
+      `Give KEY=VALUE:EFFECT, such as dedicated=research:NoSchedule. Effects: ${EFFECTS.join(', ')}.`,
+    )
+  return [...listed<Schemas['Taint']>(before), { key, value, effect }]
+}
+
+/** Adds a toleration, `KEY[=VALUE][:EFFECT]`, to those given before. Throws an `InvalidArgumentError`. */
+export function toleration(text: string, before?: unknown): readonly Schemas['Toleration'][] {
+  const [, key, value = null, effect = null] = TAINT.exec(text) ?? []
+  if (key === undefined || !(effect === null || isEffect(effect)))
+    throw new InvalidArgumentError(
+      `Give KEY, KEY=VALUE or KEY=VALUE:EFFECT, such as dedicated=research. Effects: ${EFFECTS.join(', ')}.`,
+    )
+  return [...listed<Schemas['Toleration']>(before), { key, value, effect }]
+}
+
+function isEffect(text: string | undefined): text is Effect {
+  return text !== undefined && EFFECTS.includes(text)
+}
+
+/** What a repeated option was given before; the value of its `--no-` form is none. */
+function listed<Value>(before: unknown): readonly Value[] {
+  return Array.isArray(before) ? (before as readonly Value[]) : []
+}

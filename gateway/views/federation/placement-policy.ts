@@ -1,0 +1,23 @@
+import type { PlacementPolicy } from '../../db/placement-policies.ts'
+
+/** A placement policy as the federation API shows it. */
+export function placementPolicyView(policy: PlacementPolicy) {
+  const { rules } = policy
+  return {
+    id: policy.id,
+    name: policy.name,
+    description: policy.description,
+    is_selectable: policy.isSelectable,
+    is_default: policy.isDefault,
+    projects: policy.projectIds,
+    flavors: policy.flavorIds,
+    tolerations: rules.tolerations,
+    created_at: policy.createdAt.toISOString(),
+    updated_at: policy.updatedAt.toISOString(),
+  }
+}
+
+/** Changes with every change of the policy. */
+export function placementPolicyTag({ revision }: PlacementPolicy): string {
+  return `"${revision}"`
+}
