@@ -1575,6 +1575,12 @@ export interface components {
              */
             readonly effect?: "NoSchedule" | "PreferNoSchedule" | null;
         };
+        /** @description The cells with one of the names and all of the labels. An empty object selects every cell. */
+        readonly CellSelector: {
+            /** @description Their names. Absent or empty: any. */
+            readonly cells?: readonly string[];
+            readonly labels?: components["schemas"]["Labels"];
+        };
         readonly PlacementPolicyName: string;
         /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells from then on, and moves no server. */
         readonly PlacementPolicy: {
@@ -1591,6 +1597,8 @@ export interface components {
             /** @description The ids of the flavors to whose servers it applies, unless their project has a policy. */
             readonly flavors: readonly string[];
             readonly tolerations: readonly components["schemas"]["Toleration"][];
+            /** @description Cells of a later entry get a server only if no cell of an earlier one can take it, and cells of no entry get none. If it is empty, all cells are alike. */
+            readonly preference: readonly components["schemas"]["CellSelector"][];
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -1782,6 +1790,7 @@ export type NodeNic = components['schemas']['NodeNic'];
 export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
 export type Toleration = components['schemas']['Toleration'];
+export type CellSelector = components['schemas']['CellSelector'];
 export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
 export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
@@ -3673,6 +3682,7 @@ export interface operations {
                     /** @description Their ids or names. */
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
+                    readonly preference?: readonly components["schemas"]["CellSelector"][];
                 };
             };
         };
@@ -3774,6 +3784,7 @@ export interface operations {
                     /** @description Their ids or names. */
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
+                    readonly preference?: readonly components["schemas"]["CellSelector"][];
                 };
             };
         };

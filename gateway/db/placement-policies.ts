@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import type { TaintEffect } from './cell-mappings.ts'
+import type { Labels, TaintEffect } from './cell-mappings.ts'
 import { placementPolicies, placementPolicyBindings } from './schema/placement-policies.ts'
 
 /** Taints in spite of which servers come to a cell. */
@@ -12,10 +12,22 @@ export interface Toleration {
   readonly effect: TaintEffect | null
 }
 
+/** The cells of these names that have all of these labels. */
+export interface CellSelector {
+  /** Empty: of any name. */
+  readonly cells: readonly string[]
+  readonly labels: Labels
+}
+
 /** How servers are placed over cells. */
 export interface PlacementRules {
   readonly tolerations: readonly Toleration[]
+  /** Cells of a later entry are for servers that no cell of an earlier one can take. Empty: all cells are alike. */
+  readonly preference: readonly CellSelector[]
 }
+
+/** Of a policy that says nothing. */
+export const NO_RULES: PlacementRules = { tolerations: [], preference: [] }
 
 /** To whose servers a policy applies. */
 export interface PolicyBindings {
@@ -149,7 +161,8 @@ function policyOf(
   const idsOf = (kind: Kind) => own.flatMap((each) => (each.kind === kind ? [each.targetId] : []))
   return {
     ...row,
-    rules: row.rules as PlacementRules,
+    // A policy that a former release wrote lacks later rules.
+    rules: { ...NO_RULES, ...(row.rules as Partial<PlacementRules>) },
     isDefault: idsOf('default').length > 0,
     projectIds: idsOf('project'),
     flavorIds: idsOf('flavor'),

@@ -249,6 +249,12 @@ describe('the weir command', () => {
       projects: [],
       is_default: true,
     })
+    expect(await admin.json('policy update lab --prefer north,site=cloud *')).toMatchObject({
+      preference: [
+        { cells: ['north'], labels: { site: 'cloud' } },
+        { cells: [], labels: {} },
+      ],
+    })
     expect(await admin.run('policy update lab')).toMatchObject({ code: 2 })
     expect(await admin.run('policy show none')).toMatchObject({ code: 3 })
     expect(await admin.run('policy create lab2 --tolerate x:Never')).toMatchObject({ code: 2 })

@@ -156,3 +156,25 @@ test('a project has one policy, an old reader changes none, and unknown objects 
     'A cell can have only one taint a:NoSchedule: give it one value.',
   ])
 })
+
+test('the own site is filled first, and what it cannot take overflows into the cloud', async () => {
+  await setCell('south', { labels: { site: 'berlin' }, weight: 0 })
+  const preference = [{ labels: { site: 'berlin' } }, { cells: ['north'] }]
+  await makePolicy('burst', { is_default: true, preference })
+
+  expect(await bootCell()).toBe('south')
+  expect(await bootCell()).toBe('south')
+  await setCell('south', { is_enabled: false, weight: 1 })
+  const { id } = await activeServer(cloud, demo)
+  await setCell('south', { is_enabled: true })
+  expect(await cellDecision(id)).toMatchObject({
+    policy: { name: 'burst', bound_by: 'default' },
+    chosen: 'north',
+  })
+  const unknown = { preference: [{ cells: ['nowhere'] }] }
+  const { status, body } = await admin.call<Loose>('PATCH', `${POLICIES}/burst`, unknown)
+  expect([status, body['detail']]).toEqual([
+    400,
+    'There is no cell nowhere. There are: north, south.',
+  ])
+})

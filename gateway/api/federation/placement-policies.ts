@@ -69,6 +69,7 @@ function changeOf(body: Body): PolicyChange {
       tolerations: body.tolerations?.map(({ key, value = null, effect = null }) => ({
         ...{ key, value, effect },
       })),
+      preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }
 }

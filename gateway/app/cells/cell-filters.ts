@@ -9,6 +9,7 @@ import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
+import { preferenceReason } from './preference.ts'
 import { type NetworkSpans, separationReason } from './tunnels.ts'
 
 /** Cells by name: the only one that a server may be in, and those that it is not to be in. Absent: any, and none. */
@@ -77,6 +78,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   DifferentCellFilter: ({ name }, { cellHints: { differentCells = [] } }) =>
     differentCells.includes(name) ? 'is a cell that it is not to be in' : undefined,
   TaintTolerationFilter: taintReason,
+  PreferenceFilter: preferenceReason,
   TunnelFilter: (cell, { spans }) => separationReason(spans, cell),
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'no heartbeat lately',

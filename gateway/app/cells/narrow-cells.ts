@@ -1,6 +1,7 @@
 import type { Cell } from '../../cell-client/cell.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
 import type { CellRequest } from './cell-filters.ts'
+import { overflow } from './preference.ts'
 
 /**
  * Says which of the cells that could all take the server are better left to others, and why; undefined: none. It leaves one at
@@ -13,6 +14,7 @@ export type Narrowing = (
 
 /** In the order they run, after the filters. */
 export const NARROWINGS: Readonly<Record<string, Narrowing>> = {
+  OverflowFilter: overflow,
   PreferNoScheduleFilter: avoidTainted,
 }
 

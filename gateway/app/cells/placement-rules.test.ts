@@ -1,19 +1,18 @@
 import { expect, test } from 'vitest'
 import type { Cell } from '../../cell-client/cell.ts'
 import type { Taint } from '../../db/cell-mappings.ts'
-import type { PlacementRules } from '../../db/placement-policies.ts'
+import { NO_RULES, type PlacementRules } from '../../db/placement-policies.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
 import { REQUEST, sampleCell } from './testing.ts'
 
 const SOURCES = { now: () => 1_000, random: () => 0.5 }
-const RULES: PlacementRules = { tolerations: [] }
 const DEDICATED: Taint = { key: 'dedicated', value: 'research', effect: 'NoSchedule' }
 
 const under = (rules: Partial<PlacementRules>, change: Partial<CellRequest> = {}): CellRequest => ({
   ...REQUEST,
   ...change,
-  policy: { id: 'p', name: 'gold', boundBy: 'project', rules: { ...RULES, ...rules } },
+  policy: { id: 'p', name: 'gold', boundBy: 'project', rules: { ...NO_RULES, ...rules } },
 })
 
 const choose = (cells: readonly Cell[], request: CellRequest) => chooseCell(cells, request, SOURCES)
@@ -69,4 +68,55 @@ test('a cell with PreferNoSchedule gets a server only when no other can take it'
   expect(choose([avoided, full], REQUEST).chosen?.name).toBe('avoided')
   const tolerating = under({ tolerations: [{ key: 'dedicated', value: null, effect: null }] })
   expect(choose([avoided, small], tolerating).chosen?.name).toBe('avoided')
+})
+
+const BURST = {
+  preference: [
+    { cells: [], labels: { site: 'berlin' } },
+    { cells: ['cloud'], labels: {} },
+  ],
+}
+const FULL = { largest: { vcpus: 0, memoryMb: 0, diskGb: 0 } }
+const berlin = (name: string, change = {}) =>
+  sampleCell(name, change, { labels: { site: 'berlin' } })
+
+test('cells of a later entry are used only when those of an earlier one can take nothing', () => {
+  const small = berlin('small', { free: { vcpus: 1, memoryMb: 512, diskGb: 5 } })
+  const cells = [small, sampleCell('cloud')]
+
+  const { chosen, trace } = choose(cells, under(BURST))
+  expect(chosen?.name).toBe('small')
+  expect(trace.filters.at(-1)).toEqual({
+    name: 'OverflowFilter',
+    refused: 1,
+    examples: [
+      {
+        candidate: 'cloud',
+        reason:
+          'is in entry 2 of the preference of policy gold, and a cell of entry 1 can take the server',
+      },
+    ],
+  })
+  expect(choose([berlin('small', FULL), cells[1]!], under(BURST)).chosen?.name).toBe('cloud')
+  expect(choose(cells, under(BURST, { tried: new Set(['small']) })).chosen?.name).toBe('cloud')
+  expect(choose(cells, REQUEST).chosen?.name).toBe('cloud')
+})
+
+test('a cell of no entry is refused, unless the last entry selects every cell', () => {
+  const other = sampleCell('other')
+  const { emptiedBy, trace } = choose([other], under(BURST))
+
+  expect(emptiedBy).toBe('PreferenceFilter')
+  expect(trace.filters.at(-1)?.examples[0]?.reason).toBe(
+    'is in no entry of the preference of policy gold',
+  )
+  const open = { preference: [...BURST.preference, { cells: [], labels: {} }] }
+  expect(choose([other], under(open)).chosen?.name).toBe('other')
+})
+
+test('an entry with names and labels selects the cells that have both', () => {
+  const preference = [{ cells: ['a', 'b'], labels: { site: 'berlin' } }]
+  const cells = [berlin('c'), sampleCell('a'), berlin('b')]
+
+  expect(choose(cells, under({ preference })).chosen?.name).toBe('b')
 })

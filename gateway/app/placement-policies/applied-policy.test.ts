@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PlacementPolicy } from '../../db/placement-policies.ts'
+import { NO_RULES, type PlacementPolicy } from '../../db/placement-policies.ts'
 import { appliedPolicy, policyHint } from './applied-policy.ts'
 
 const at = new Date(0)
@@ -12,7 +12,7 @@ const policy = (name: string, change: Partial<PlacementPolicy> = {}): PlacementP
   isDefault: false,
   projectIds: [],
   flavorIds: [],
-  rules: { tolerations: [] },
+  rules: NO_RULES,
   revision: 0,
   createdAt: at,
   updatedAt: at,

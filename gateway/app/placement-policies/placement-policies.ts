@@ -2,11 +2,13 @@ import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { listCellMappings } from '../../db/cell-mappings.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import {
   bindingsOfOthers,
   insertPlacementPolicy,
   listPlacementPolicies,
+  NO_RULES,
   type PlacementPolicy,
   type PlacementRules,
   type PolicyContent,
@@ -43,7 +45,7 @@ const NEW: Omit<PolicyContent, 'name'> = {
   isDefault: false,
   projectIds: [],
   flavorIds: [],
-  rules: { tolerations: [] },
+  rules: NO_RULES,
 }
 
 /** The policy of this id or name. Throws `not-found`, saying which there are. */
@@ -60,7 +62,7 @@ export async function findPolicy(db: Executor, idOrName: string): Promise<Placem
 
 /**
  * Afterwards the policy applies to choices of cells, at this gateway at once and at the others within a second. Returns its
- * id. Throws `invalid` for unknown projects and flavors, `conflict` for a name or a binding that another policy has.
+ * id. Throws `invalid` for unknown projects, flavors and cells, `conflict` for a name or a binding that another policy has.
  */
 export async function createPolicy(
   deps: PolicyDeps,
@@ -111,15 +113,32 @@ async function contentOf(
   ]
   const { name = from.name, description = from.description } = change
   const { isSelectable = from.isSelectable, isDefault = from.isDefault } = change
-  const { tolerations = from.rules.tolerations } = rules
+  await refuseUnknownCells(db, rules)
+  const { tolerations = from.rules.tolerations, preference = from.rules.preference } = rules
   // Only an identity service elsewhere knows its projects.
   const projectIds = isExternal ? projects : projects && (await idsOf('project', projects))
   return {
     ...{ name, description, isSelectable, isDefault },
     projectIds: projectIds ?? from.projectIds,
     flavorIds: flavors === undefined ? from.flavorIds : await idsOf('flavor', flavors),
-    rules: { tolerations },
+    rules: { tolerations, preference },
   }
+}
+
+/** Throws `invalid`: an entry with a misspelt name would select no cell. */
+async function refuseUnknownCells(
+  db: Executor,
+  { preference }: PolicyChange['rules'],
+): Promise<void> {
+  const named = preference?.flatMap(({ cells }) => cells) ?? []
+  if (named.length === 0) return
+  const names = (await listCellMappings(db)).map(({ name }) => name)
+  const unknown = named.find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new Failure(
+      'invalid',
+      `There is no cell ${unknown}. There are: ${names.join(', ') || 'none'}.`,
+    )
 }
 
 /** Writes the policy and its bindings. Throws `conflict`, naming what another policy has. */

@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { toleration } from '../placement-policies/option-values.ts'
+import { selector, toleration } from '../placement-policies/option-values.ts'
 import type { PolicyOptions } from '../placement-policies/policies.ts'
 
 export function addPolicyCommands(program: Command, operator: Operator): void {
@@ -37,6 +37,7 @@ function addChanges(policy: Command, operator: Operator): void {
   withRules(
     withExamples(
       withView(policy.command('create <policy>')),
+      "./weir policy create burst --prefer site=berlin site=cloud '*' --default",
       './weir policy create research --tolerate dedicated=research --project research',
     ),
   )
@@ -82,4 +83,10 @@ function withRules(command: Command): Command {
       toleration,
     )
     .option('--no-tolerate', 'Tolerate no taints')
+    .option(
+      '--prefer <cells...>',
+      "Cells in order of preference, each entry as KEY=VALUE or the name of a cell, several with commas, or '*'",
+      selector,
+    )
+    .option('--no-prefer', 'Treat all cells alike')
 }

@@ -36,6 +36,24 @@ export function toleration(text: string, before?: unknown): readonly Schemas['To
   return [...listed<Schemas['Toleration']>(before), { key, value, effect }]
 }
 
+/**
+ * Adds an entry of a preference to those given before: `KEY=VALUE` or the name of a cell, several of them with commas, or `*`.
+ * Throws an `InvalidArgumentError`.
+ */
+export function selector(text: string, before?: unknown): readonly Schemas['CellSelector'][] {
+  const parts = text === '*' ? [] : text.split(',')
+  if (parts.includes(''))
+    throw new InvalidArgumentError(
+      "Give KEY=VALUE or the name of a cell, several with commas, or '*'.",
+    )
+  const labels = parts.flatMap((part) => (part.includes('=') ? Object.entries(label(part)) : []))
+  const entry = {
+    cells: parts.filter((part) => !part.includes('=')),
+    labels: Object.fromEntries(labels),
+  }
+  return [...listed<Schemas['CellSelector']>(before), entry]
+}
+
 function isEffect(text: string | undefined): text is Effect {
   return text !== undefined && EFFECTS.includes(text)
 }

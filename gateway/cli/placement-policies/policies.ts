@@ -18,6 +18,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly default?: boolean
   readonly selectable?: boolean
   readonly tolerate?: readonly components['schemas']['Toleration'][] | false
+  readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
 
 const LISTING: Listing<Policy> = {
@@ -27,6 +28,7 @@ const LISTING: Listing<Policy> = {
     { head: 'NAME', of: ({ name }) => name },
     { head: 'APPLIES TO', of: appliesTo },
     { head: 'TOLERATES', of: ({ tolerations }) => tolerations.map(tolerationText).join(' ') },
+    { head: 'PREFERS', of: ({ preference }) => preference.map(selectorText).join(' ') },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
   ],
@@ -92,7 +94,7 @@ export async function deletePolicy(
 }
 
 function changeOf(options: PolicyOptions): Change {
-  const { name, description, project, flavor, selectable, tolerate } = options
+  const { name, description, project, flavor, selectable, tolerate, prefer } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
     description,
@@ -101,6 +103,7 @@ function changeOf(options: PolicyOptions): Change {
     is_default: options.default,
     is_selectable: selectable,
     tolerations: listOf(tolerate),
+    preference: listOf(prefer),
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
@@ -117,6 +120,11 @@ function appliesTo({ projects, flavors, is_default, is_selectable }: Policy): st
     ...(is_selectable ? ['whoever chooses it'] : []),
   ]
   return parts.join(', ') || 'nothing'
+}
+
+function selectorText({ cells = [], labels = {} }: Policy['preference'][number]): string {
+  const parts = [...cells, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]
+  return parts.join(',') || '*'
 }
 
 function tolerationText({ key, value, effect }: Policy['tolerations'][number]): string {

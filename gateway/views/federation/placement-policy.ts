@@ -12,6 +12,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
     projects: policy.projectIds,
     flavors: policy.flavorIds,
     tolerations: rules.tolerations,
+    preference: rules.preference,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

@@ -49,6 +49,7 @@ const LEFT_OUT = new Set(
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
     'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id',
     'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
+    'projects flavors cells taints cost_weight',
     'subnetpool_id use_default_subnetpool prefixlen default_prefixlen min_prefixlen max_prefixlen is_default',
   ].flatMap((line) => line.split(' ')),
 )
