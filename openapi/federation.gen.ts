@@ -1581,6 +1581,18 @@ export interface components {
             readonly cells?: readonly string[];
             readonly labels?: components["schemas"]["Labels"];
         };
+        /** @description The servers of each project are counted over the cells in which the server may be: enabled, of its zone, with tolerated taints, and selected by the preference. */
+        readonly Spread: {
+            /**
+             * @description Among what they are spread. A cell with hosts in several zones counts as one zone of its own.
+             * @enum {string}
+             */
+            readonly over: "cell" | "zone";
+            /** @description How many servers more one may have than another; 1 by default. */
+            readonly max_skew?: number;
+            /** @description True: a server that would exceed it is not placed. False, the default: other cells are preferred. */
+            readonly is_required?: boolean;
+        };
         readonly PlacementPolicyName: string;
         /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells from then on, and moves no server. */
         readonly PlacementPolicy: {
@@ -1599,6 +1611,8 @@ export interface components {
             readonly tolerations: readonly components["schemas"]["Toleration"][];
             /** @description Cells of a later entry get a server only if no cell of an earlier one can take it, and cells of no entry get none. If it is empty, all cells are alike. */
             readonly preference: readonly components["schemas"]["CellSelector"][];
+            /** @description How evenly the servers of a project are placed. Null: it does not matter. */
+            readonly spread: components["schemas"]["Spread"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -1791,6 +1805,7 @@ export type Node = components['schemas']['Node'];
 export type NodeSensor = components['schemas']['NodeSensor'];
 export type Toleration = components['schemas']['Toleration'];
 export type CellSelector = components['schemas']['CellSelector'];
+export type Spread = components['schemas']['Spread'];
 export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
 export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
@@ -3683,6 +3698,8 @@ export interface operations {
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
+                    /** @description Null removes it. */
+                    readonly spread?: components["schemas"]["Spread"] | null;
                 };
             };
         };
@@ -3785,6 +3802,8 @@ export interface operations {
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
+                    /** @description Null removes it. */
+                    readonly spread?: components["schemas"]["Spread"] | null;
                 };
             };
         };

@@ -19,15 +19,27 @@ export interface CellSelector {
   readonly labels: Labels
 }
 
+/** How evenly the servers of a project are placed. */
+export interface Spread {
+  /** Among what: cells, or the zones of cells. */
+  readonly over: 'cell' | 'zone'
+  /** How many servers more one may have than another, 1 at least. */
+  readonly maxSkew: number
+  /** False: more uneven rather than not at all. */
+  readonly isRequired: boolean
+}
+
 /** How servers are placed over cells. */
 export interface PlacementRules {
   readonly tolerations: readonly Toleration[]
   /** Cells of a later entry are for servers that no cell of an earlier one can take. Empty: all cells are alike. */
   readonly preference: readonly CellSelector[]
+  /** Null: it does not matter. */
+  readonly spread: Spread | null
 }
 
 /** Of a policy that says nothing. */
-export const NO_RULES: PlacementRules = { tolerations: [], preference: [] }
+export const NO_RULES: PlacementRules = { tolerations: [], preference: [], spread: null }
 
 /** To whose servers a policy applies. */
 export interface PolicyBindings {

@@ -161,6 +161,16 @@ export function queueUsageRefund(
   tx.queue(refund, { ...entry, amount: units })
 }
 
+/**
+ * Afterwards nobody charges the project for servers until the transaction ends. The row is really changed, back and
+ * forth: a cluster of databases notices conflicts only of rows that were.
+ */
+export function queueProjectLock(tx: Tx, projectId: string): void {
+  const entry = { ownerId: projectId, resource: 'instances' }
+  tx.queue(ADD, { ...entry, amount: 1 })
+  tx.queue(refund, { ...entry, amount: 1 })
+}
+
 const ADD = statement(
   builder
     .insert(quotaUsages)

@@ -169,6 +169,7 @@ export function orderFor(
   return {
     servers,
     nics: NO_NICS,
+    promise: null,
     groupId: null,
     hints: {},
     userData: null,

@@ -1,4 +1,4 @@
-import type { operations } from '#openapi/federation.gen.ts'
+import type { components, operations } from '#openapi/federation.gen.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import {
   changePolicy,
@@ -13,6 +13,7 @@ import type { Handler } from '../../http/operation.ts'
 import { placementPolicyTag, placementPolicyView } from '../../views/federation/placement-policy.ts'
 
 type Body = operations['updatePlacementPolicy']['requestBody']['content']['application/json']
+type Spread = components['schemas']['Spread']
 
 /** GET /v1/placement-policies */
 export const listPlacementPolicies: Handler<operations['listPlacementPolicies']> = async ({
@@ -57,6 +58,10 @@ export const deletePlacementPolicy: Handler<operations['deletePlacementPolicy']>
   return {}
 }
 
+function spreadOf({ over, max_skew: maxSkew = 1, is_required: isRequired = false }: Spread) {
+  return { over, maxSkew, isRequired }
+}
+
 function changeOf(body: Body): PolicyChange {
   return {
     name: body.name,
@@ -69,6 +74,7 @@ function changeOf(body: Body): PolicyChange {
       tolerations: body.tolerations?.map(({ key, value = null, effect = null }) => ({
         ...{ key, value, effect },
       })),
+      spread: body.spread && spreadOf(body.spread),
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

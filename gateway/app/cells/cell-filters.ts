@@ -8,6 +8,7 @@ import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
+import { type SpreadState, unevenReason } from '../placement-policies/spread.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
 import { preferenceReason } from './preference.ts'
 import { type NetworkSpans, separationReason } from './tunnels.ts'
@@ -44,6 +45,8 @@ export interface CellRequest {
   readonly group: { readonly cellId: string; readonly isBinding: boolean } | null
   /** The placement policy that applies; null: none. */
   readonly policy: AppliedPolicy | null
+  /** Of the servers of its project, as its policy wants it; null: any. */
+  readonly spread: SpreadState | null
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -90,6 +93,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { networks }) =>
     networksReach(networks, id) ? undefined : 'does not reach all networks',
+  SpreadFilter: ({ id }, { spread }) => (spread?.isRequired ? unevenReason(spread, id) : undefined),
   CapacityFilter: capacityReason,
 }
 

@@ -6,10 +6,12 @@ import type { Cell } from '../../cell-client/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { Network } from '../../db/network.ts'
+import { projectUse } from '../../db/project-use.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
+import { spreadState } from '../placement-policies/spread.ts'
 import { filtersOfHints } from '../servers/boot/hints.ts'
-import type { CellHints, CellRequest } from './cell-filters.ts'
+import { CELL_FILTERS, type CellHints, type CellRequest } from './cell-filters.ts'
 import { networkSpans } from './tunnels.ts'
 
 /** What of a server decides where it can go. */
@@ -41,7 +43,7 @@ export async function cellRequest(
   tried: readonly string[] = [],
 ): Promise<CellRequest> {
   const { flavor, image, zone, requestedHost, networks, group, sameHost, serverId } = required
-  return {
+  const request = {
     resources: flavorResources(flavor),
     zone,
     requestedHost,
@@ -55,7 +57,32 @@ export async function cellRequest(
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),
+    spread: null,
   }
+  return withUse(db, request, cells, serverId)
+}
+
+/** Of cells in which the server will not be later either, a spread takes no notice. */
+const LASTING = [
+  'EnabledFilter',
+  'AvailabilityZoneFilter',
+  'TaintTolerationFilter',
+  'PreferenceFilter',
+] as const
+
+async function withUse(
+  db: Executor,
+  request: CellRequest,
+  cells: readonly Cell[],
+  serverId: string | undefined,
+): Promise<CellRequest> {
+  const { policy } = request
+  if (policy === null || policy.rules.spread === null) return request
+  const use = await projectUse(db, policy.projectId, serverId)
+  const possible = cells.filter((cell) =>
+    LASTING.every((name) => CELL_FILTERS[name]!(cell, request) === undefined),
+  )
+  return { ...request, spread: spreadState(policy.rules.spread, possible, use) }
 }
 
 /** What a group that has servers in a cell requires of the next one; null: nothing. */

@@ -11,6 +11,7 @@ export interface CellChoice {
   /** The filter that removed the last candidates, when none is left. */
   readonly emptiedBy: string | undefined
   readonly trace: Trace
+  readonly request: CellRequest
 }
 
 /** Where time and chance come from, so that a decision can be repeated. */
@@ -55,7 +56,8 @@ export function chooseCell(
     chosen: chosen?.name ?? null,
     tookMs: now() - at,
   }
-  return { chosen, emptiedBy: chosen === undefined ? filters.at(-1)?.name : undefined, trace }
+  const emptiedBy = chosen === undefined ? filters.at(-1)?.name : undefined
+  return { chosen, emptiedBy, trace, request }
 }
 
 /** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */

@@ -1,4 +1,5 @@
 import type { Cell } from '../../cell-client/cell.ts'
+import { unevenReason } from '../placement-policies/spread.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { overflow } from './preference.ts'
@@ -16,6 +17,13 @@ export type Narrowing = (
 export const NARROWINGS: Readonly<Record<string, Narrowing>> = {
   OverflowFilter: overflow,
   PreferNoScheduleFilter: avoidTainted,
+  SpreadPreferenceFilter: evenOut,
+}
+
+function evenOut(cells: readonly Cell[], { spread }: CellRequest): ReturnType<Narrowing> {
+  if (spread === null || spread.isRequired) return undefined
+  const reasonOf = ({ id }: Cell) => unevenReason(spread, id)
+  return cells.every((cell) => reasonOf(cell) !== undefined) ? undefined : reasonOf
 }
 
 function avoidTainted(cells: readonly Cell[], { policy }: CellRequest): ReturnType<Narrowing> {

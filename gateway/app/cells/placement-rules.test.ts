@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Cell } from '../../cell-client/cell.ts'
 import type { Taint } from '../../db/cell-mappings.ts'
-import { NO_RULES, type PlacementRules } from '../../db/placement-policies.ts'
+import { NO_RULES, type PlacementRules, type Spread } from '../../db/placement-policies.ts'
+import { spreadState } from '../placement-policies/spread.ts'
 import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
 import { REQUEST, sampleCell } from './testing.ts'
@@ -12,7 +13,13 @@ const DEDICATED: Taint = { key: 'dedicated', value: 'research', effect: 'NoSched
 const under = (rules: Partial<PlacementRules>, change: Partial<CellRequest> = {}): CellRequest => ({
   ...REQUEST,
   ...change,
-  policy: { id: 'p', name: 'gold', boundBy: 'project', rules: { ...NO_RULES, ...rules } },
+  policy: {
+    id: 'p',
+    name: 'gold',
+    boundBy: 'project',
+    projectId: 'demo',
+    rules: { ...NO_RULES, ...rules },
+  },
 })
 
 const choose = (cells: readonly Cell[], request: CellRequest) => chooseCell(cells, request, SOURCES)
@@ -119,4 +126,58 @@ test('an entry with names and labels selects the cells that have both', () => {
   const cells = [berlin('c'), sampleCell('a'), berlin('b')]
 
   expect(choose(cells, under({ preference })).chosen?.name).toBe('b')
+})
+
+const HAVING = (counts: Readonly<Record<string, number>>) =>
+  new Map(
+    Object.entries(counts).map(([id, servers]) => [id, { servers, vcpus: servers, memoryMb: 1 }]),
+  )
+
+const spreading = (
+  spread: Spread,
+  cells: readonly Cell[],
+  counts: Readonly<Record<string, number>>,
+) => under({ spread }, { spread: spreadState(spread, cells, HAVING(counts)) })
+
+test.each([
+  [{ a: 0, b: 0 }, 'a'],
+  [{ a: 1, b: 0 }, 'b'],
+  [{ a: 1, b: 1 }, 'a'],
+  [{ a: 3, b: 1 }, 'b'],
+])('of cells with %j servers, a required spread with a skew of 1 leaves %s', (counts, expected) => {
+  const small = sampleCell('b', { free: { vcpus: 1, memoryMb: 512, diskGb: 5 } })
+  const cells = [sampleCell('a'), small]
+  const request = spreading({ over: 'cell', maxSkew: 1, isRequired: true }, cells, counts)
+
+  expect(choose(cells, request).chosen?.name).toBe(expected)
+})
+
+test('a required spread places nothing rather than unevenly, one that is not prefers even cells', () => {
+  const cells = [sampleCell('a'), sampleCell('b', {}, { isReachable: false })]
+  const rule = { over: 'cell', maxSkew: 2 } as const
+
+  const { emptiedBy, trace } = choose(
+    cells,
+    spreading({ ...rule, isRequired: true }, cells, { a: 2, b: 0 }),
+  )
+  expect(emptiedBy).toBe('SpreadFilter')
+  expect(trace.filters.at(-1)?.examples[0]?.reason).toBe(
+    'cell a has 2 servers of the project and another cell 0; they may differ by 2',
+  )
+  const soft = (reachable: readonly Cell[]) =>
+    choose(reachable, spreading({ ...rule, isRequired: false }, cells, { a: 2, b: 0 }))
+  expect(soft(cells).chosen?.name).toBe('a')
+  const both = [cells[0]!, sampleCell('b', { free: { vcpus: 1, memoryMb: 512, diskGb: 5 } })]
+  expect(soft(both).chosen?.name).toBe('b')
+})
+
+test('a spread over zones counts the servers of all cells of a zone', () => {
+  const zones = (name: string, ...names: string[]) => sampleCell(name, { zones: names })
+  const cells = [zones('a', 'east'), zones('b', 'east'), zones('c', 'west', 'mid')]
+  const rule = { over: 'zone', maxSkew: 1, isRequired: true } as const
+  const leaves = (counts: Readonly<Record<string, number>>) =>
+    choose(cells, spreading(rule, cells, counts)).trace.scores.map(({ candidate }) => candidate)
+
+  expect(leaves({ a: 1, b: 1, c: 1 })).toEqual(['c'])
+  expect(leaves({ a: 1, b: 1, c: 3 })).toEqual(['a', 'b'])
 })

@@ -32,6 +32,7 @@ export const REQUEST: CellRequest = {
   tried: new Set(),
   group: null,
   policy: null,
+  spread: null,
 }
 
 /** A cell that can take servers, with the test's changes. */

@@ -7,6 +7,8 @@ export type BoundBy = 'hint' | 'project' | 'flavor' | 'default'
 /** The policy that applies to a server. */
 export interface AppliedPolicy extends Pick<PlacementPolicy, 'id' | 'name' | 'rules'> {
   readonly boundBy: BoundBy
+  /** The server's. */
+  readonly projectId: string
 }
 
 /** What of a server decides which policy applies to it. */
@@ -34,7 +36,8 @@ export function appliedPolicy(
   ]
   for (const [boundBy, isBound] of bounds) {
     const found = policies.find(isBound)
-    if (found !== undefined) return { id: found.id, name: found.name, rules: found.rules, boundBy }
+    if (found !== undefined)
+      return { id: found.id, name: found.name, rules: found.rules, boundBy, projectId }
   }
   return null
 }

@@ -114,14 +114,25 @@ async function contentOf(
   const { name = from.name, description = from.description } = change
   const { isSelectable = from.isSelectable, isDefault = from.isDefault } = change
   await refuseUnknownCells(db, rules)
-  const { tolerations = from.rules.tolerations, preference = from.rules.preference } = rules
   // Only an identity service elsewhere knows its projects.
   const projectIds = isExternal ? projects : projects && (await idsOf('project', projects))
   return {
     ...{ name, description, isSelectable, isDefault },
     projectIds: projectIds ?? from.projectIds,
     flavorIds: flavors === undefined ? from.flavorIds : await idsOf('flavor', flavors),
-    rules: { tolerations, preference },
+    rules: { ...from.rules, ...given(rules) },
+  }
+}
+
+function given({
+  tolerations,
+  preference,
+  spread,
+}: PolicyChange['rules']): Partial<PlacementRules> {
+  return {
+    ...(tolerations !== undefined && { tolerations }),
+    ...(preference !== undefined && { preference }),
+    ...(spread !== undefined && { spread }),
   }
 }
 

@@ -4,6 +4,7 @@ import type { CellId, SagaId } from '#common/ids.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
+import { queueProjectLock } from '../../db/quota-usages.ts'
 import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts'
 import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
@@ -63,6 +64,8 @@ export async function assignNextCell(
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
   const where = { flavor, image, zone, requestedHost, networks, serverId }
   const required = { ...where, group: near, sameHost, cellHints: request.spec, hints, policy }
+  // Until this transaction ends, nobody else places servers of the project where that matters to its policy.
+  if (policy !== null && policy.rules.spread?.isRequired) queueProjectLock(tx, mapping.projectId)
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await lockSpanningNetworks(tx, cells, networks)

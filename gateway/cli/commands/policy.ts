@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { selector, toleration } from '../placement-policies/option-values.ts'
+import { selector, spread, toleration } from '../placement-policies/option-values.ts'
 import type { PolicyOptions } from '../placement-policies/policies.ts'
 
 export function addPolicyCommands(program: Command, operator: Operator): void {
@@ -89,4 +89,10 @@ function withRules(command: Command): Command {
       selector,
     )
     .option('--no-prefer', 'Treat all cells alike')
+    .option(
+      '--spread <rule>',
+      "Spread each project's servers: cell or zone[:MAX_SKEW[:required]]",
+      spread,
+    )
+    .option('--no-spread', 'Do not spread servers')
 }

@@ -54,6 +54,14 @@ export function selector(text: string, before?: unknown): readonly Schemas['Cell
   return [...listed<Schemas['CellSelector']>(before), entry]
 }
 
+/** Reads `cell` or `zone`, with `:MAX_SKEW` and `:required` behind it. Throws an `InvalidArgumentError`. */
+export function spread(text: string): Schemas['Spread'] {
+  const [, over, skew = '1', required] = /^(cell|zone)(?::(\d{1,4})(:required)?)?$/.exec(text) ?? []
+  if (over !== 'cell' && over !== 'zone')
+    throw new InvalidArgumentError('Give cell or zone, such as cell, zone:2 or cell:1:required.')
+  return { over, max_skew: Number(skew), is_required: required !== undefined }
+}
+
 function isEffect(text: string | undefined): text is Effect {
   return text !== undefined && EFFECTS.includes(text)
 }

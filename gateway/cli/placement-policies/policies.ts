@@ -18,6 +18,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly default?: boolean
   readonly selectable?: boolean
   readonly tolerate?: readonly components['schemas']['Toleration'][] | false
+  readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
 
@@ -29,6 +30,7 @@ const LISTING: Listing<Policy> = {
     { head: 'APPLIES TO', of: appliesTo },
     { head: 'TOLERATES', of: ({ tolerations }) => tolerations.map(tolerationText).join(' ') },
     { head: 'PREFERS', of: ({ preference }) => preference.map(selectorText).join(' ') },
+    { head: 'SPREADS', of: ({ spread }) => spread && spreadText(spread) },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
   ],
@@ -94,7 +96,7 @@ export async function deletePolicy(
 }
 
 function changeOf(options: PolicyOptions): Change {
-  const { name, description, project, flavor, selectable, tolerate, prefer } = options
+  const { name, description, project, flavor, selectable, tolerate, prefer, spread } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
     description,
@@ -104,6 +106,7 @@ function changeOf(options: PolicyOptions): Change {
     is_selectable: selectable,
     tolerations: listOf(tolerate),
     preference: listOf(prefer),
+    spread: spread === false ? null : spread,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
@@ -125,6 +128,14 @@ function appliesTo({ projects, flavors, is_default, is_selectable }: Policy): st
 function selectorText({ cells = [], labels = {} }: Policy['preference'][number]): string {
   const parts = [...cells, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]
   return parts.join(',') || '*'
+}
+
+function spreadText({
+  over,
+  max_skew = 1,
+  is_required = false,
+}: NonNullable<Policy['spread']>): string {
+  return `${over}:${max_skew}${is_required ? ':required' : ''}`
 }
 
 function tolerationText({ key, value, effect }: Policy['tolerations'][number]): string {

@@ -13,6 +13,11 @@ export function placementPolicyView(policy: PlacementPolicy) {
     flavors: policy.flavorIds,
     tolerations: rules.tolerations,
     preference: rules.preference,
+    spread: rules.spread && {
+      over: rules.spread.over,
+      max_skew: rules.spread.maxSkew,
+      is_required: rules.spread.isRequired,
+    },
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

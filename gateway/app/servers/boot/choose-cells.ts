@@ -8,6 +8,7 @@ import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed
 import { type CellChoice, choiceMeasure, chooseCell } from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
+import { withServer } from '../../placement-policies/spread.ts'
 
 type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
 
@@ -85,14 +86,14 @@ async function chooseAmong(
 }
 
 /** What the next server of the request needs, after one went to this cell. */
-function withServerIn(
-  request: CellRequest,
-  { group }: CellRequirements,
-  chosen: Cell,
-): CellRequest {
-  const spans = spansWith(request.spans, chosen)
-  if (group === null || request.group !== null) return { ...request, spans }
-  return { ...request, spans, group: nearGroup(group.policy, chosen.id) }
+function withServerIn(before: CellRequest, { group }: CellRequirements, chosen: Cell): CellRequest {
+  const request = {
+    ...before,
+    spans: spansWith(before.spans, chosen),
+    spread: before.spread && withServer(before.spread, chosen.id),
+  }
+  if (group === null || request.group !== null) return request
+  return { ...request, group: nearGroup(group.policy, chosen.id) }
 }
 
 /** Throws `unavailable` when every cell is unreachable. */

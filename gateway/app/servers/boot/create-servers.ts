@@ -8,6 +8,7 @@ import { usagesOfUser } from '../../../db/user-usages.ts'
 import { NetworkPlacedElsewhere } from '../../cells/tunnels.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
 import { findEarlierResult } from '../../once-per-key.ts'
+import { PlacedMeanwhile } from '../../placement-policies/placement-promise.ts'
 import { quotaLimits } from '../../quotas/quota-limits.ts'
 import { UNLIMITED } from '../../quotas/resources.ts'
 import type { RequestContext } from '../../request-context.ts'
@@ -31,7 +32,7 @@ export interface AcceptedServers {
 }
 
 /** Each try plans for what fits now; others may take it meanwhile. */
-const TRIES_MAX = 3
+const TRIES_MAX = 10
 /** Of one request: they commit together, and a transaction must stay short. */
 const SERVERS_MAX = 500
 
@@ -84,7 +85,7 @@ async function accept(
       const { securityGroups } = order.nics
       return { serverIds: serverIds(order), reservationId, adminPassword, securityGroups }
     } catch (error) {
-      // Others chose the cell of the group or network meanwhile: the next plan goes there.
+      // Others chose the cell of the group or network meanwhile, or filled it: the next plan knows that.
       if (isPlacedElsewhere(error) && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
@@ -96,7 +97,11 @@ async function accept(
 }
 
 function isPlacedElsewhere(error: unknown): boolean {
-  return error instanceof GroupPlacedElsewhere || error instanceof NetworkPlacedElsewhere
+  return (
+    error instanceof GroupPlacedElsewhere ||
+    error instanceof NetworkPlacedElsewhere ||
+    error instanceof PlacedMeanwhile
+  )
 }
 
 /** As many as the quota seems to leave room for; one server is simply tried. */

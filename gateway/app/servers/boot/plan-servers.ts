@@ -8,6 +8,7 @@ import { type BootImage, imageForBoot } from '../../images/image-for-boot.ts'
 import { keypairForBoot } from '../../keypairs/keypairs.ts'
 import { canonicalIp } from '../../networks/ip.ts'
 import { appliedPolicy, policyHint } from '../../placement-policies/applied-policy.ts'
+import { promiseOf } from '../../placement-policies/placement-promise.ts'
 import { enforce } from '../../policy.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { groupForBoot, ruleOf } from '../../server-groups/members.ts'
@@ -55,7 +56,7 @@ export async function planServers(
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,
   count: number,
-): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId'>> {
+): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId' | 'promise'>> {
   const { compute, images, networks } = boot
   const { db } = compute
   const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
@@ -111,6 +112,7 @@ export async function planServers(
   const now = compute.clock.now()
   return {
     nics,
+    promise: promiseOf(choices),
     groupId: group?.id ?? null,
     servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
   }

@@ -11,6 +11,7 @@ import { queueServers } from '../../../db/server-index.ts'
 import { queueTraces } from '../../../db/traces.ts'
 import { assertNetworksSpan } from '../../cells/tunnels.ts'
 import type { Compute } from '../../compute.ts'
+import { assertKept } from '../../placement-policies/placement-promise.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../../quotas/resources.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
@@ -41,7 +42,8 @@ export async function startServers(
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
   const forget = (serverId: string) => compute.specCache.drop(serverId)
   const start = (way: Way) => begin(compute, work, { order, begun, way })
-  const runs = await start(QUICK)
+  // A promise is kept by counting after the charge.
+  const runs = await start(order.promise === null ? QUICK : THOROUGH)
     .catch((error: unknown) => {
       if (error instanceof NotCharged || order.nics.quick?.isRefusal(error) === true)
         return start(THOROUGH)
@@ -108,7 +110,15 @@ function begin(
     })),
     {
       before: (tx) => record(tx, compute, work, beginning),
-      after: (tx) => way.charge(tx, order),
+      after: async (tx) => {
+        await way.charge(tx, order)
+        if (order.promise !== null)
+          await assertKept(
+            tx,
+            order.promise,
+            order.servers.map(({ row }) => row.cellId),
+          )
+      },
     },
   )
 }

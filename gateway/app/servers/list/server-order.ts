@@ -2,6 +2,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../../db/idempotency-keys.ts'
+import type { PlacementPromise } from '../../placement-policies/placement-promise.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import type { NewServer } from '../boot/new-server.ts'
 import type { SchedulerHints } from '../boot/requested-properties.ts'
@@ -19,6 +20,8 @@ export interface PlannedServer {
 export interface ServerOrder {
   readonly servers: readonly PlannedServer[]
   readonly nics: NicsPlan
+  /** What must still hold of the project's servers when these are written. */
+  readonly promise: PlacementPromise | null
   /** Id of the group they join; null: none. */
   readonly groupId: string | null
   readonly hints: SchedulerHints
