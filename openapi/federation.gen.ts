@@ -1593,6 +1593,12 @@ export interface components {
             /** @description True: a server that would exceed it is not placed. False, the default: other cells are preferred. */
             readonly is_required?: boolean;
         };
+        /** @description What a project may have in each cell. All its servers in the cell count, whichever policy applied to them; one that would exceed a limit goes to another cell, and none is resized or restored beyond it. Absent or null: no limit. */
+        readonly CellLimits: {
+            readonly servers?: number | null;
+            readonly vcpus?: number | null;
+            readonly memory_mb?: number | null;
+        };
         readonly PlacementPolicyName: string;
         /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells from then on, and moves no server. */
         readonly PlacementPolicy: {
@@ -1613,6 +1619,8 @@ export interface components {
             readonly preference: readonly components["schemas"]["CellSelector"][];
             /** @description How evenly the servers of a project are placed. Null: it does not matter. */
             readonly spread: components["schemas"]["Spread"] | null;
+            /** @description Of each project in each cell, beside its quota. Null: none. */
+            readonly limits: components["schemas"]["CellLimits"] | null;
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -1806,6 +1814,7 @@ export type NodeSensor = components['schemas']['NodeSensor'];
 export type Toleration = components['schemas']['Toleration'];
 export type CellSelector = components['schemas']['CellSelector'];
 export type Spread = components['schemas']['Spread'];
+export type CellLimits = components['schemas']['CellLimits'];
 export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
 export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
@@ -3698,6 +3707,8 @@ export interface operations {
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
+                    /** @description Null removes them. */
+                    readonly limits?: components["schemas"]["CellLimits"] | null;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
                 };
@@ -3802,6 +3813,8 @@ export interface operations {
                     readonly flavors?: readonly string[];
                     readonly tolerations?: readonly components["schemas"]["Toleration"][];
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
+                    /** @description Null removes them. */
+                    readonly limits?: components["schemas"]["CellLimits"] | null;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
                 };

@@ -29,6 +29,13 @@ export interface Spread {
   readonly isRequired: boolean
 }
 
+/** What a project may have in each cell; null: as much as its quota allows. */
+export interface CellLimits {
+  readonly servers: number | null
+  readonly vcpus: number | null
+  readonly memoryMb: number | null
+}
+
 /** How servers are placed over cells. */
 export interface PlacementRules {
   readonly tolerations: readonly Toleration[]
@@ -36,10 +43,17 @@ export interface PlacementRules {
   readonly preference: readonly CellSelector[]
   /** Null: it does not matter. */
   readonly spread: Spread | null
+  /** Null: none. */
+  readonly limits: CellLimits | null
 }
 
 /** Of a policy that says nothing. */
-export const NO_RULES: PlacementRules = { tolerations: [], preference: [], spread: null }
+export const NO_RULES: PlacementRules = {
+  tolerations: [],
+  preference: [],
+  spread: null,
+  limits: null,
+}
 
 /** To whose servers a policy applies. */
 export interface PolicyBindings {

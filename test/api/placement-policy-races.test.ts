@@ -88,3 +88,27 @@ test('the servers of one request are spread among each other', async () => {
     evenly(2),
   )
 })
+
+test('no project has more in a cell than its limit, and what is resized or leaves counts at once', async () => {
+  await applyPolicy('small', { limits: { servers: 3, vcpus: 4 } })
+
+  const places = await bootAtOnce(AT_ONCE)
+  expect(places).toEqual(['ERROR', 'ERROR', ...evenly(3)])
+
+  const { body } = await demo.get<{ servers: readonly Server[] }>(`${SERVERS}/detail`)
+  const [first, second] = body.servers.filter(({ status }) => status === 'ACTIVE')
+  const flavors = await demo.get<{ flavors: readonly { id: string; name: string }[] }>(
+    '/compute/v2.1/flavors',
+  )
+  const flavorRef = flavors.body.flavors.find(({ name }) => name === 'm1.large')?.id
+  const resized = await demo.post<Loose>(`${SERVERS}/${second!.id}/action`, {
+    resize: { flavorRef },
+  })
+  expect([resized.status, JSON.stringify(resized.body)]).toEqual([
+    403,
+    expect.stringContaining('Quota exceeded: in the part of the cloud where this server is'),
+  ])
+  await demo.delete(`${SERVERS}/${first!.id}`)
+  await untilGone(demo, first!.id)
+  expect(await bootAtOnce(2)).toEqual(['ERROR', String(first!['OS-EXT-AZ:availability_zone'])])
+})

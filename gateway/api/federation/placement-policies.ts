@@ -13,6 +13,7 @@ import type { Handler } from '../../http/operation.ts'
 import { placementPolicyTag, placementPolicyView } from '../../views/federation/placement-policy.ts'
 
 type Body = operations['updatePlacementPolicy']['requestBody']['content']['application/json']
+type Limits = components['schemas']['CellLimits']
 type Spread = components['schemas']['Spread']
 
 /** GET /v1/placement-policies */
@@ -62,6 +63,10 @@ function spreadOf({ over, max_skew: maxSkew = 1, is_required: isRequired = false
   return { over, maxSkew, isRequired }
 }
 
+function limitsOf({ servers = null, vcpus = null, memory_mb: memoryMb = null }: Limits) {
+  return { servers, vcpus, memoryMb }
+}
+
 function changeOf(body: Body): PolicyChange {
   return {
     name: body.name,
@@ -75,6 +80,7 @@ function changeOf(body: Body): PolicyChange {
         ...{ key, value, effect },
       })),
       spread: body.spread && spreadOf(body.spread),
+      limits: body.limits && limitsOf(body.limits),
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

@@ -6,8 +6,10 @@ import {
 } from '#common/image-properties.ts'
 import type { Cell, Resources } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
+import type { CellUse } from '../../db/project-use.ts'
 import { networksReach } from '../networks/cells-reaching.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
+import { addedUse, exceededLimit, NO_USE } from '../placement-policies/cell-limits.ts'
 import { type SpreadState, unevenReason } from '../placement-policies/spread.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
 import { preferenceReason } from './preference.ts'
@@ -47,6 +49,10 @@ export interface CellRequest {
   readonly policy: AppliedPolicy | null
   /** Of the servers of its project, as its policy wants it; null: any. */
   readonly spread: SpreadState | null
+  /** What its project has in each cell, where its policy has limits. */
+  readonly use: ReadonlyMap<string, CellUse>
+  /** What its project is charged for it. */
+  readonly charge: CellUse
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -94,7 +100,15 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   NetworkFilter: ({ id }, { networks }) =>
     networksReach(networks, id) ? undefined : 'does not reach all networks',
   SpreadFilter: ({ id }, { spread }) => (spread?.isRequired ? unevenReason(spread, id) : undefined),
+  LimitFilter: limitReason,
   CapacityFilter: capacityReason,
+}
+
+function limitReason({ id }: Cell, { policy, use, charge }: CellRequest): string | undefined {
+  const limits = policy?.rules.limits
+  if (limits == null) return undefined
+  const exceeded = exceededLimit(limits, addedUse(use.get(id) ?? NO_USE, charge))
+  return exceeded && `policy ${policy!.name} allows the project ${exceeded} there, no more`
 }
 
 function taintReason({ taints }: Cell, { policy }: CellRequest): string | undefined {

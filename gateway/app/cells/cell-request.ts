@@ -58,9 +58,13 @@ export async function cellRequest(
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),
     spread: null,
+    use: NOTHING,
+    charge: { servers: 1, vcpus: flavor.vcpus, memoryMb: flavor.memoryMb },
   }
   return withUse(db, request, cells, serverId)
 }
+
+const NOTHING: CellRequest['use'] = new Map()
 
 /** Of cells in which the server will not be later either, a spread takes no notice. */
 const LASTING = [
@@ -77,12 +81,14 @@ async function withUse(
   serverId: string | undefined,
 ): Promise<CellRequest> {
   const { policy } = request
-  if (policy === null || policy.rules.spread === null) return request
+  if (policy === null) return request
+  const { spread, limits } = policy.rules
+  if (spread === null && limits === null) return request
   const use = await projectUse(db, policy.projectId, serverId)
   const possible = cells.filter((cell) =>
     LASTING.every((name) => CELL_FILTERS[name]!(cell, request) === undefined),
   )
-  return { ...request, spread: spreadState(policy.rules.spread, possible, use) }
+  return { ...request, use, spread: spread && spreadState(spread, possible, use) }
 }
 
 /** What a group that has servers in a cell requires of the next one; null: nothing. */

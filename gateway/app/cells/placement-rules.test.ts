@@ -181,3 +181,21 @@ test('a spread over zones counts the servers of all cells of a zone', () => {
   expect(leaves({ a: 1, b: 1, c: 1 })).toEqual(['c'])
   expect(leaves({ a: 1, b: 1, c: 3 })).toEqual(['a', 'b'])
 })
+
+test.each([
+  [{ servers: 3, vcpus: null, memoryMb: null }, true],
+  [{ servers: 2, vcpus: null, memoryMb: null }, '2 servers'],
+  [{ servers: null, vcpus: 3, memoryMb: null }, true],
+  [{ servers: null, vcpus: 2, memoryMb: null }, '2 VCPU'],
+  [{ servers: null, vcpus: null, memoryMb: 1_536 }, true],
+  [{ servers: 9, vcpus: 9, memoryMb: 1_535 }, '1535 MiB of memory'],
+])('with two servers in the cell and limits of %j, another one: %s', (limits, expected) => {
+  const use = new Map([['a', { servers: 2, vcpus: 2, memoryMb: 1_024 }]])
+  const { chosen, emptiedBy, trace } = choose([sampleCell('a')], under({ limits }, { use }))
+
+  expect(emptiedBy).toBe(expected === true ? undefined : 'LimitFilter')
+  expect(chosen?.name).toBe(expected === true ? 'a' : undefined)
+  const refused = trace.filters.flatMap(({ examples }) => examples.map(({ reason }) => reason))
+  const reason = `policy gold allows the project ${String(expected)} there, no more`
+  expect(refused).toEqual(expected === true ? [] : [reason])
+})

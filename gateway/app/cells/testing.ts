@@ -33,6 +33,8 @@ export const REQUEST: CellRequest = {
   group: null,
   policy: null,
   spread: null,
+  use: new Map(),
+  charge: { servers: 1, vcpus: 1, memoryMb: 512 },
 }
 
 /** A cell that can take servers, with the test's changes. */

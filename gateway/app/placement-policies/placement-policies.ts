@@ -128,11 +128,13 @@ function given({
   tolerations,
   preference,
   spread,
+  limits,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
     ...(preference !== undefined && { preference }),
     ...(spread !== undefined && { spread }),
+    ...(limits !== undefined && { limits }),
   }
 }
 

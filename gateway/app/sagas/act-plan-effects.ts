@@ -5,6 +5,7 @@ import type { Act, SavingAct } from '#openapi/wire/act.ts'
 import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { chargeWithinLimits } from '../placement-policies/cell-limits.ts'
 import { chargeKept, softDeleteUncharged } from '../quotas/kept-charge.ts'
 import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
@@ -25,12 +26,15 @@ export interface PlannedAct<P extends ActPlan = ActPlan> {
 /** With the first commit: reserves the resources that the plan needs. Throws `over-quota`. */
 export async function reservePlan(
   tx: Tx,
-  { images }: ComputeDeps,
-  { serverId, plan }: PlannedAct,
+  { images, placementPolicies }: ComputeDeps,
+  { serverId, cellId, projectId, plan }: PlannedAct,
 ): Promise<void> {
   if (plan.kind === 'save') await images.reserve(tx, plan.order)
-  if (plan.kind === 'resize') await reserveResize(tx, serverId, plan.flavor)
-  if (plan.kind === 'restore') await chargeKept(tx, serverId)
+  const grow = (flavorId: string | null, charge: () => Promise<void>) =>
+    chargeWithinLimits(tx, placementPolicies, { serverId, cellId, projectId, flavorId }, charge)
+  if (plan.kind === 'resize')
+    await grow(plan.flavor.id, () => reserveResize(tx, serverId, plan.flavor))
+  if (plan.kind === 'restore') await grow(null, () => chargeKept(tx, serverId))
 }
 
 /** Afterwards nothing is reserved any more: the cell has refused. */

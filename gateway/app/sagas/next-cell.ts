@@ -65,7 +65,8 @@ export async function assignNextCell(
   const where = { flavor, image, zone, requestedHost, networks, serverId }
   const required = { ...where, group: near, sameHost, cellHints: request.spec, hints, policy }
   // Until this transaction ends, nobody else places servers of the project where that matters to its policy.
-  if (policy !== null && policy.rules.spread?.isRequired) queueProjectLock(tx, mapping.projectId)
+  if (policy?.rules.spread?.isRequired || policy?.rules.limits)
+    queueProjectLock(tx, mapping.projectId)
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await lockSpanningNetworks(tx, cells, networks)

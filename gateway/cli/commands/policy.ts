@@ -5,7 +5,7 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { selector, spread, toleration } from '../placement-policies/option-values.ts'
+import { limit, selector, spread, toleration } from '../placement-policies/option-values.ts'
 import type { PolicyOptions } from '../placement-policies/policies.ts'
 
 export function addPolicyCommands(program: Command, operator: Operator): void {
@@ -95,4 +95,10 @@ function withRules(command: Command): Command {
       spread,
     )
     .option('--no-spread', 'Do not spread servers')
+    .option(
+      '--limit <limits...>',
+      'Limits of a project in each cell: servers=N, vcpus=N, memory_mb=N',
+      limit,
+    )
+    .option('--no-limit', 'Remove the limits in cells')
 }

@@ -62,6 +62,15 @@ export function spread(text: string): Schemas['Spread'] {
   return { over, max_skew: Number(skew), is_required: required !== undefined }
 }
 
+/** Adds a limit, `servers=N`, `vcpus=N` or `memory_mb=N`, to those given before. Throws an `InvalidArgumentError`. */
+export function limit(text: string, before?: unknown): Schemas['CellLimits'] {
+  const [, name, amount] = /^(servers|vcpus|memory_mb)=(\d{1,9})$/.exec(text) ?? []
+  if (name === undefined)
+    throw new InvalidArgumentError('Give servers=N, vcpus=N or memory_mb=N, such as servers=10.')
+  const others = typeof before === 'object' && before !== null ? before : {}
+  return { ...others, [name]: Number(amount) }
+}
+
 function isEffect(text: string | undefined): text is Effect {
   return text !== undefined && EFFECTS.includes(text)
 }

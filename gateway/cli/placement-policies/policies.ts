@@ -18,6 +18,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly default?: boolean
   readonly selectable?: boolean
   readonly tolerate?: readonly components['schemas']['Toleration'][] | false
+  readonly limit?: components['schemas']['CellLimits'] | false
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -31,6 +32,7 @@ const LISTING: Listing<Policy> = {
     { head: 'TOLERATES', of: ({ tolerations }) => tolerations.map(tolerationText).join(' ') },
     { head: 'PREFERS', of: ({ preference }) => preference.map(selectorText).join(' ') },
     { head: 'SPREADS', of: ({ spread }) => spread && spreadText(spread) },
+    { head: 'LIMITS', of: ({ limits }) => limits && limitsText(limits) },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
   ],
@@ -96,7 +98,8 @@ export async function deletePolicy(
 }
 
 function changeOf(options: PolicyOptions): Change {
-  const { name, description, project, flavor, selectable, tolerate, prefer, spread } = options
+  const { name, description, project, flavor, selectable, tolerate, prefer, spread, limit } =
+    options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
     description,
@@ -107,6 +110,7 @@ function changeOf(options: PolicyOptions): Change {
     tolerations: listOf(tolerate),
     preference: listOf(prefer),
     spread: spread === false ? null : spread,
+    limits: limit === false ? null : limit,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
@@ -136,6 +140,12 @@ function spreadText({
   is_required = false,
 }: NonNullable<Policy['spread']>): string {
   return `${over}:${max_skew}${is_required ? ':required' : ''}`
+}
+
+function limitsText(limits: NonNullable<Policy['limits']>): string {
+  return Object.entries(limits)
+    .flatMap(([name, limit]) => (limit === null ? [] : [`${name}=${limit}`]))
+    .join(' ')
 }
 
 function tolerationText({ key, value, effect }: Policy['tolerations'][number]): string {

@@ -18,6 +18,11 @@ export function placementPolicyView(policy: PlacementPolicy) {
       max_skew: rules.spread.maxSkew,
       is_required: rules.spread.isRequired,
     },
+    limits: rules.limits && {
+      servers: rules.limits.servers,
+      vcpus: rules.limits.vcpus,
+      memory_mb: rules.limits.memoryMb,
+    },
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

@@ -8,6 +8,7 @@ import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed
 import { type CellChoice, choiceMeasure, chooseCell } from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
+import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
 import { withServer } from '../../placement-policies/spread.ts'
 
 type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
@@ -91,6 +92,10 @@ function withServerIn(before: CellRequest, { group }: CellRequirements, chosen: 
     ...before,
     spans: spansWith(before.spans, chosen),
     spread: before.spread && withServer(before.spread, chosen.id),
+    use: new Map(before.use).set(
+      chosen.id,
+      addedUse(before.use.get(chosen.id) ?? NO_USE, before.charge),
+    ),
   }
   if (group === null || request.group !== null) return request
   return { ...request, group: nearGroup(group.policy, chosen.id) }

@@ -49,6 +49,8 @@ export function failedChoice(
 const REASONS: Readonly<Record<string, string>> = {
   PhysicalNetworkFilter:
     'whole machines have ports on provider networks of their site alone; use one of these',
+  LimitFilter: 'the project has as much there as it may have',
+  TaintTolerationFilter: 'the parts of the cloud that are left are reserved for other servers',
   TunnelFilter:
     'a network of the server is in another part of the cloud, to which that has no connection',
 }
