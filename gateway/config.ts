@@ -6,6 +6,7 @@ import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { CertificateFiles } from '#common/tls/certificate.ts'
 import type { AdmissionLimits } from './app/admission.ts'
+import { CELL_POLICIES, type CellPolicy } from './app/cells/cell-scores.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
 import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
@@ -108,6 +109,8 @@ export interface GatewayConfig {
   /** How long what users delete can be restored; 0: not at all. */
   readonly reclaimIntervalS: number
   readonly forcesConfigDrive: boolean
+  /** How cells are chosen for new servers. */
+  readonly schedulingPolicy: CellPolicy
 }
 
 /** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
@@ -198,8 +201,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     ),
     requestsInProgressMax: read.integer('REQUESTS_IN_PROGRESS_MAX', 1_000, 1),
     admission: readAdmission(read),
-    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
-    forcesConfigDrive: read.boolean('FORCE_CONFIG_DRIVE', false),
+    ...readServers(read),
   }
   read.finish()
   trustedProxies(config.trustedProxies)
@@ -213,6 +215,16 @@ export function configFromEnv(env: Env): GatewayConfig {
   assertUrl('JOIN_URL', config.joinUrl)
   assertUrl('IDENTITY_URL', config.externalIdentity?.url)
   return config
+}
+
+function readServers(
+  read: EnvReader,
+): Pick<GatewayConfig, 'reclaimIntervalS' | 'forcesConfigDrive' | 'schedulingPolicy'> {
+  return {
+    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
+    forcesConfigDrive: read.boolean('FORCE_CONFIG_DRIVE', false),
+    schedulingPolicy: read.choice('SCHEDULING_POLICY', CELL_POLICIES, 'filter'),
+  }
 }
 
 function readBus(

@@ -298,6 +298,7 @@ export function computeOptions(
     images: embeddedImages(images),
     reclaimIntervalS: config.reclaimIntervalS,
     forcesConfigDrive: config.forcesConfigDrive,
+    schedulingPolicy: config.schedulingPolicy,
     cellDeadlineMs: config.cellDeadlineMs,
   }
 }

@@ -6,6 +6,7 @@ import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cell-client/client.ts'
 import type { AskHost } from '../cell-client/host-client.ts'
 import type { CellRegistry } from '../cell-client/registry.ts'
+import type { CellPolicy } from './cells/cell-scores.ts'
 import type { OperationWatch } from './operations/operation-watch.ts'
 import type { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { RequestSpecCache } from './sagas/request-spec-cache.ts'
@@ -22,6 +23,7 @@ export interface ComputeDeps {
   readonly secrets: Secrets
   readonly clock: Clock
   readonly log: Logger
+  readonly schedulingPolicy: CellPolicy
   /** From 0 to below 1. */
   readonly random: () => number
   /** Proof for the image service that this cell may read this image. */

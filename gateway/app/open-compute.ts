@@ -13,6 +13,7 @@ import { hostClient } from '../cell-client/host-client.ts'
 import { CellRegistry } from '../cell-client/registry.ts'
 import { runningAmong } from '../db/running-operations.ts'
 import { recordStuckEvent } from '../db/saga-operations.ts'
+import type { CellPolicy } from './cells/cell-scores.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { throttle } from './events/throttle.ts'
@@ -52,6 +53,7 @@ export interface ComputeDepsOptions {
   readonly images: ServerImages
   readonly reclaimIntervalS: number
   readonly forcesConfigDrive: boolean
+  readonly schedulingPolicy: CellPolicy
   /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
@@ -186,6 +188,7 @@ export async function openComputeDeps(
     specCache: new RequestSpecCache(),
     reclaimIntervalS: options.reclaimIntervalS,
     forcesConfigDrive: options.forcesConfigDrive,
+    schedulingPolicy: options.schedulingPolicy,
   }
 }
 

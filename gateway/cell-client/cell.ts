@@ -44,6 +44,8 @@ export interface Cell extends CellRef {
   readonly incarnation: string | undefined
   /** The resources that this gateway has assigned to it since that heartbeat, and that are not in the summary. */
   readonly reserved: Resources
+  /** For how many servers. */
+  readonly reservedServers: number
 }
 
 /**

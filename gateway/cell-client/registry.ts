@@ -32,6 +32,7 @@ interface LastHeartbeat {
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
   reserved: Resources
+  reservedServers: number
 }
 
 const DEADLINE_MS = 5_000
@@ -133,11 +134,12 @@ export class CellRegistry implements AsyncDisposable {
     return { incarnation, position, at, ageMs, receivedAt: last.at }
   }
 
-  /** Deducts resources that were just assigned to a cell from the free amounts of its last summary. */
+  /** Deducts the resources of a server that was just assigned to a cell from the free amounts of its last summary. */
   reserve(id: CellId, resources: Resources): void {
     const last = this.#heartbeats.get(id)
     if (last === undefined) return
     const { vcpus, memoryMb, diskGb } = last.reserved
+    last.reservedServers += 1
     last.reserved = {
       vcpus: vcpus + resources.vcpus,
       memoryMb: memoryMb + resources.memoryMb,
@@ -192,7 +194,8 @@ export class CellRegistry implements AsyncDisposable {
       if (beat.processId !== undefined) this.#processes.recordHeartbeat(id, beat.processId)
       const { clock } = this.#options
       const at = clock.now()
-      this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved: NOTHING })
+      const heard = { beat, at, elapsedAt: clock.elapsed() }
+      this.#heartbeats.set(id, { ...heard, reserved: NOTHING, reservedServers: 0 })
       if (!this.#mappings.has(id)) this.#refresh?.wake()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -229,6 +232,7 @@ export class CellRegistry implements AsyncDisposable {
       summary: last?.beat.summary ?? mapping.summary ?? undefined,
       incarnation: last?.beat.incarnation,
       reserved: last?.reserved ?? NOTHING,
+      reservedServers: last?.reservedServers ?? 0,
     }
   }
 }

@@ -23,7 +23,13 @@ let demo: ApiClient
 let admin: ApiClient
 
 beforeAll(async () => {
-  cloud = await startCloud({ gateways: 2, cells: 2, hostsPerCell: 1, processesPerCell: 1 })
+  cloud = await startCloud({
+    gateways: 2,
+    cells: 2,
+    hostsPerCell: 1,
+    processesPerCell: 1,
+    gateway: { GATEWAY_SCHEDULING_POLICY: 'simple' },
+  })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
 })
@@ -76,6 +82,19 @@ test('servers that two gateways place at once are spread as evenly as is require
   await applyPolicy('even', { spread: { over: 'cell', max_skew: 1, is_required: true } })
 
   expect(await bootAtOnce(AT_ONCE)).toEqual(evenly(AT_ONCE / 2))
+})
+
+test('a gateway ranks cells by the scheduling policy of its settings', async () => {
+  const asked = { flavor: 'm1.tiny', image: 'tiny' }
+  const { body } = await admin.post<{
+    decisions: readonly { scores: readonly { parts: object }[] }[]
+  }>('/federation/v1/placements', asked)
+
+  const parts = body.decisions[0]!.scores.map((score) => Object.keys(score.parts))
+  expect(parts).toEqual([
+    ['load', 'chance'],
+    ['load', 'chance'],
+  ])
 })
 
 test('the servers of one request are spread among each other', async () => {

@@ -116,6 +116,7 @@ export class CoreEnv implements AsyncDisposable {
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       reclaimIntervalS: 0,
       forcesConfigDrive: false,
+      schedulingPolicy: 'filter',
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

@@ -1,8 +1,10 @@
 import { type Measure, measure } from '#common/metrics/measure.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import type { ComputeDeps } from '../compute.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
+import { cellScores, type Ranking, type ScoreParts } from './cell-scores.ts'
 import { NARROWINGS } from './narrow-cells.ts'
 
 export interface CellChoice {
@@ -18,8 +20,7 @@ export interface CellChoice {
 export interface ChoiceSources {
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** From 0 to below 1; breaks ties. */
-  readonly random: () => number
+  readonly ranking: Ranking
 }
 
 /** Choices by which servers are placed; dry runs are not among them. */
@@ -27,21 +28,20 @@ export const choiceMeasure: Measure<Trace> = measure('choice of a cell')
 
 const EXAMPLES_MAX = 5
 const SCORES_MAX = 10
-/** Free room differs by less than this between cells that are as good as each other. */
-const TIE = 0.01
-/** More than any amount of free memory: where its group is, a server goes if it can. */
-const NEAR_GROUP = 1e12
-
 /** Picks the cell to ask. Decides only; the same inputs and chance give the same choice. */
 export function chooseCell(
   cells: readonly Cell[],
   request: CellRequest,
-  { now, random }: ChoiceSources,
+  { now, ranking }: ChoiceSources,
 ): CellChoice {
   const at = now()
   const { passed, filters } = narrow(filter(cells, request), request)
-  const scores = passed
-    .map((cell) => score(cell, request, random))
+  const scores = cellScores(passed, request, ranking)
+    .map((parts, nth) => ({
+      candidate: passed[nth]!.name,
+      score: sumOf(parts),
+      parts: { ...parts },
+    }))
     .toSorted((a, b) => b.score - a.score)
   const best = scores[0]
   const chosen = passed.find((cell) => cell.name === best?.candidate)
@@ -62,6 +62,19 @@ export function chooseCell(
 
 /** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */
 const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
+
+function sumOf(parts: ScoreParts): number {
+  return Object.values(parts).reduce((total, part) => total + part, 0)
+}
+
+/** As this gateway chooses: by its clock, and its scheduling policy. */
+export function choiceSources({
+  clock,
+  random,
+  schedulingPolicy: policy,
+}: Pick<ComputeDeps, 'clock' | 'random' | 'schedulingPolicy'>): ChoiceSources {
+  return { now: () => clock.now(), ranking: { policy, random } }
+}
 
 interface Passed {
   readonly passed: readonly Cell[]
@@ -102,28 +115,17 @@ function judge(
   cells: readonly Cell[],
   reasonOf: (cell: Cell) => string | undefined,
 ): { readonly left: readonly Cell[]; readonly result: Trace['filters'][number] } {
-  const judged = cells.map((cell) => ({ cell, reason: reasonOf(cell) }))
-  const refused = judged.flatMap(({ cell, reason }) =>
-    reason === undefined ? [] : [{ candidate: cell.name, reason }],
-  )
-  const left = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
+  const refused: { readonly candidate: string; readonly reason: string }[] = []
+  // One pass: this runs for every filter and cell of every choice.
+  const left = cells.filter((cell) => {
+    const reason = reasonOf(cell)
+    if (reason !== undefined) refused.push({ candidate: cell.name, reason })
+    return reason === undefined
+  })
   const examples = refused.slice(0, EXAMPLES_MAX)
   return { left, result: { name, refused: refused.length, examples } }
 }
 
 function appliedTo({ name, boundBy }: AppliedPolicy): Pick<Trace, 'policy'> {
   return { policy: { name, boundBy } }
-}
-
-function score(cell: Cell, { group }: CellRequest, random: () => number): Trace['scores'][number] {
-  const free = cell.summary!.free.memoryMb - cell.reserved.memoryMb
-  const hosts = Math.max(cell.summary!.hostsUp, 1)
-  // Per host, so that a large cell that is nearly full does not draw everything.
-  const parts = {
-    freeMemoryMbPerHost: (free / hosts) * cell.weight,
-    chance: random() * TIE,
-    ...(group?.cellId === cell.id && { group: NEAR_GROUP }),
-  }
-  const sum = Object.values(parts).reduce((total, part) => total + part, 0)
-  return { candidate: cell.name, score: sum, parts }
 }

@@ -61,6 +61,7 @@ export function sampleCell(
     incarnation: undefined,
     summary: { ...SUMMARY, ...summary },
     reserved: { vcpus: 0, memoryMb: 0, diskGb: 0 },
+    reservedServers: 0,
     ...change,
   }
 }

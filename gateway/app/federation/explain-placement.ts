@@ -4,7 +4,7 @@ import type { Network } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
-import { chooseCell } from '../cells/choose-cell.ts'
+import { choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
 import { imageForBoot } from '../images/image-for-boot.ts'
 import { appliedPolicy, policyHint } from '../placement-policies/applied-policy.ts'
@@ -50,7 +50,7 @@ export async function explainPlacement(
   context: RequestContext,
   question: PlacementQuestion,
 ): Promise<Explanation> {
-  const { db, cells, clock, random, askCell } = boot.compute
+  const { db, cells, askCell } = boot.compute
   const { required, ask } = await planned(boot, context, question)
   const decisions: Decision[] = []
   const tried: string[] = []
@@ -58,7 +58,7 @@ export async function explainPlacement(
     const attempt = tried.length + 1
     const reachable = await cellsAsIndexed(db, cells.cells())
     const request = await cellRequest(db, required, reachable, tried)
-    const { chosen, trace } = chooseCell(reachable, request, { now: () => clock.now(), random })
+    const { chosen, trace } = chooseCell(reachable, request, choiceSources(boot.compute))
     decisions.push({ attempt, trace })
     if (chosen === undefined) break
     const answer = await askCell(chosen, 'placement.explain', ask, { work: context })

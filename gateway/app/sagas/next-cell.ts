@@ -11,7 +11,7 @@ import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
-import { choiceMeasure, chooseCell } from '../cells/choose-cell.ts'
+import { choiceMeasure, choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
@@ -67,7 +67,7 @@ export async function assignNextCell(
   // Until this transaction ends, nobody else places servers of the project where that matters to its policy.
   if (policy?.rules.spread?.isRequired || policy?.rules.limits)
     queueProjectLock(tx, mapping.projectId)
-  const sources = { now: () => deps.clock.now(), random: deps.random }
+  const sources = choiceSources(deps)
   const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
   await lockSpanningNetworks(tx, cells, networks)
   const choice = chooseCell(cells, await cellRequest(tx, required, cells, tried), sources)

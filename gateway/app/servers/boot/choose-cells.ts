@@ -5,13 +5,18 @@ import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
-import { type CellChoice, choiceMeasure, chooseCell } from '../../cells/choose-cell.ts'
+import {
+  type CellChoice,
+  choiceMeasure,
+  choiceSources,
+  chooseCell,
+} from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
 import { withServer } from '../../placement-policies/spread.ts'
 
-type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
+type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random' | 'schedulingPolicy'>
 
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
@@ -73,7 +78,7 @@ async function chooseAmong(
   },
 ): Promise<readonly CellChoice[]> {
   let request = await cellRequest(db, required, cells)
-  const sources = { now: () => deps.clock.now(), random: deps.random }
+  const sources = choiceSources(deps)
   const choices: CellChoice[] = []
   let left = cells
   for (let index = 0; index < count; index += 1) {
@@ -115,5 +120,5 @@ function less(cell: Cell, { flavor }: CellRequirements): Cell {
     memoryMb: cell.reserved.memoryMb + taken.memoryMb,
     diskGb: cell.reserved.diskGb + taken.diskGb,
   }
-  return { ...cell, reserved }
+  return { ...cell, reserved, reservedServers: cell.reservedServers + 1 }
 }
