@@ -299,6 +299,7 @@ export function computeOptions(
     reclaimIntervalS: config.reclaimIntervalS,
     forcesConfigDrive: config.forcesConfigDrive,
     schedulingPolicy: config.schedulingPolicy,
+    prices: config.prices,
     cellDeadlineMs: config.cellDeadlineMs,
   }
 }

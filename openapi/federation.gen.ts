@@ -1621,6 +1621,8 @@ export interface components {
             readonly spread: components["schemas"]["Spread"] | null;
             /** @description Of each project in each cell, beside its quota. Null: none. */
             readonly limits: components["schemas"]["CellLimits"] | null;
+            /** @description How much a low price of a server in a cell counts, against 1 for the choice without prices; 0: not at all. */
+            readonly cost_weight: number;
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -3709,6 +3711,8 @@ export interface operations {
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
                     /** @description Null removes them. */
                     readonly limits?: components["schemas"]["CellLimits"] | null;
+                    /** @description More than 0 needs prices, the setting GATEWAY_PRICES_FILE. */
+                    readonly cost_weight?: number;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
                 };
@@ -3815,6 +3819,8 @@ export interface operations {
                     readonly preference?: readonly components["schemas"]["CellSelector"][];
                     /** @description Null removes them. */
                     readonly limits?: components["schemas"]["CellLimits"] | null;
+                    /** @description More than 0 needs prices, the setting GATEWAY_PRICES_FILE. */
+                    readonly cost_weight?: number;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
                 };

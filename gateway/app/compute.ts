@@ -12,6 +12,7 @@ import type { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
+import type { Prices } from './usage/prices.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */
 export interface ComputeDeps {
@@ -24,6 +25,8 @@ export interface ComputeDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly schedulingPolicy: CellPolicy
+  /** Undefined where usage has no prices. */
+  readonly prices: Prices | undefined
   /** From 0 to below 1. */
   readonly random: () => number
   /** Proof for the image service that this cell may read this image. */

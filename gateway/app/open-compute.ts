@@ -40,6 +40,7 @@ import { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
 import { takeOver } from './take-over.ts'
+import type { Prices } from './usage/prices.ts'
 
 /** What sagas are done with. */
 export interface ComputeDepsOptions {
@@ -54,6 +55,7 @@ export interface ComputeDepsOptions {
   readonly reclaimIntervalS: number
   readonly forcesConfigDrive: boolean
   readonly schedulingPolicy: CellPolicy
+  readonly prices: Prices | undefined
   /** A cell without heartbeats for longer is unreachable; absent: the registry's default. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
@@ -189,6 +191,7 @@ export async function openComputeDeps(
     reclaimIntervalS: options.reclaimIntervalS,
     forcesConfigDrive: options.forcesConfigDrive,
     schedulingPolicy: options.schedulingPolicy,
+    prices: options.prices,
   }
 }
 

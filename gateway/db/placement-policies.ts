@@ -45,6 +45,8 @@ export interface PlacementRules {
   readonly spread: Spread | null
   /** Null: none. */
   readonly limits: CellLimits | null
+  /** How much a low price counts beside the scheduling policy, whose scores and the prices are both scaled to 1; 0: not at all. */
+  readonly costWeight: number
 }
 
 /** Of a policy that says nothing. */
@@ -53,6 +55,7 @@ export const NO_RULES: PlacementRules = {
   preference: [],
   spread: null,
   limits: null,
+  costWeight: 0,
 }
 
 /** To whose servers a policy applies. */

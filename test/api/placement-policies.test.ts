@@ -138,6 +138,12 @@ test('a project has one policy, an old reader changes none, and unknown objects 
     'There is no flavor with the id or name none.',
   ])
 
+  const costly = await admin.post<Loose>(POLICIES, { name: 'third', cost_weight: 1 })
+  expect([costly.status, costly.body['detail']]).toEqual([
+    400,
+    'cost_weight 1 has no effect: this gateway has no prices. Set GATEWAY_PRICES_FILE first.',
+  ])
+
   const path = `${POLICIES}/${String(first['id'])}`
   const change = (tag: string, body: object) =>
     admin.call<Loose>('PATCH', path, body, { headers: { 'If-Match': tag } })

@@ -117,6 +117,7 @@ export class CoreEnv implements AsyncDisposable {
       reclaimIntervalS: 0,
       forcesConfigDrive: false,
       schedulingPolicy: 'filter',
+      prices: undefined,
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

@@ -81,6 +81,7 @@ function changeOf(body: Body): PolicyChange {
       })),
       spread: body.spread && spreadOf(body.spread),
       limits: body.limits && limitsOf(body.limits),
+      costWeight: body.cost_weight,
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Cell } from '../../cell-client/cell.ts'
+import { NO_RULES } from '../../db/placement-policies.ts'
 import { CELL_POLICIES, type CellPolicy } from './cell-scores.ts'
 import { chooseCell } from './choose-cell.ts'
 import { REQUEST, sampleCell } from './testing.ts'
@@ -14,7 +15,8 @@ const loaded = (name: string, vcpus: number, change: object = {}, more: Partial<
   )
 
 const first = (policy: CellPolicy, cells: readonly Cell[], random = () => 0.5) =>
-  chooseCell(cells, REQUEST, { now: () => 0, ranking: { policy, random } }).chosen?.name
+  chooseCell(cells, REQUEST, { now: () => 0, ranking: { policy, random, prices: undefined } })
+    .chosen?.name
 
 test('filter takes the cell with the most free memory per host, simple the least loaded one', () => {
   const cells = [
@@ -59,7 +61,37 @@ test('each of them keeps a server near its group if it can', () => {
   const request = { ...REQUEST, group: { cellId: 'a', isBinding: false } }
 
   for (const policy of CELL_POLICIES) {
-    const sources = { now: () => 0, ranking: { policy, random: () => 0 } }
+    const sources = { now: () => 0, ranking: { policy, random: () => 0, prices: undefined } }
     expect(chooseCell(cells, request, sources).chosen?.name).toBe('a')
   }
+})
+
+test('a cost weight lets the price of a server count as much as it says', () => {
+  const cells = [
+    loaded('own', 0, { free: { vcpus: 8, memoryMb: 2_000, diskGb: 90 } }),
+    loaded('middle', 0, { free: { vcpus: 8, memoryMb: 6_000, diskGb: 90 } }),
+    loaded('cloud', 0, { free: { vcpus: 8, memoryMb: 8_000, diskGb: 90 } }),
+  ]
+  const prices = {
+    currency: 'EUR',
+    cells: { own: { vcpu: 1 }, middle: { vcpu: 2 }, cloud: { vcpu: 5 } },
+  }
+  const chosen = (costWeight: number, known: typeof prices | null = prices) => {
+    const rules = { ...NO_RULES, costWeight }
+    const policy = {
+      id: 'p',
+      name: 'thrifty',
+      rules,
+      boundBy: 'default',
+      projectId: 'demo',
+    } as const
+    const ranking = { policy: 'filter', random: () => 0, prices: known ?? undefined } as const
+    return chooseCell(cells, { ...REQUEST, policy }, { now: () => 0, ranking })
+  }
+
+  expect(chosen(0).chosen?.name).toBe('cloud')
+  expect(chosen(1).chosen?.name).toBe('middle')
+  expect(chosen(1).trace.scores[0]?.parts).toEqual({ others: 2 / 3, cost: -0.25 })
+  expect(chosen(100).chosen?.name).toBe('own')
+  expect(chosen(100, null).chosen?.name).toBe('cloud')
 })

@@ -1,4 +1,5 @@
 import type { Cell } from '../../cell-client/cell.ts'
+import { hourlyCost, type Prices } from '../usage/prices.ts'
 import type { CellRequest } from './cell-filters.ts'
 
 /**
@@ -15,6 +16,8 @@ export interface Ranking {
   readonly policy: CellPolicy
   /** From 0 to below 1; breaks ties. */
   readonly random: () => number
+  /** Undefined where servers have none. */
+  readonly prices: Prices | undefined
 }
 
 /** Free room differs by less than this between cells that are as good as each other. */
@@ -29,14 +32,43 @@ const ZONE_WEIGHT = 1_000_000
 /** The scores of these cells, which all can take the server, in their order. */
 export function cellScores(
   cells: readonly Cell[],
-  { group }: CellRequest,
-  { policy, random }: Ranking,
+  request: CellRequest,
+  { policy, random, prices }: Ranking,
 ): readonly ScoreParts[] {
-  const partsOf = PARTS[policy](cells, random)
-  return cells.map((cell) => ({
-    ...partsOf(cell),
-    ...(group?.cellId === cell.id && { group: NEAR_GROUP }),
+  const scores = cells.map(PARTS[policy](cells, random))
+  const weight = request.policy?.rules.costWeight ?? 0
+  const priced =
+    weight > 0 && prices ? withPrices(cells, request, scores, { weight, prices }) : scores
+  const { group } = request
+  return cells.map(({ id }, nth) => ({
+    ...priced[nth],
+    ...(group?.cellId === id && { group: NEAR_GROUP }),
   }))
+}
+
+/** As Nova's weighers: each of both is scaled to a range of 1 among these cells, so that the weight alone says which counts more. */
+function withPrices(
+  cells: readonly Cell[],
+  { charge, resources }: CellRequest,
+  scores: readonly ScoreParts[],
+  { weight, prices }: { readonly weight: number; readonly prices: Prices },
+): readonly ScoreParts[] {
+  const size = { ...charge, diskGb: resources.diskGb }
+  const costs = scaled(cells.map(({ name }) => hourlyCost(prices, name, size)))
+  const others = scaled(scores.map(scoreOf))
+  return cells.map((_, nth) => ({ others: others[nth]!, cost: -weight * costs[nth]! }))
+}
+
+/** From 0 for the least to 1 for the greatest; all 0 where they are equal. */
+function scaled(values: readonly number[]): readonly number[] {
+  const least = Math.min(...values)
+  const range = Math.max(...values) - least
+  return values.map((value) => (range === 0 ? 0 : (value - least) / range))
+}
+
+/** The greatest wins. */
+export function scoreOf(parts: ScoreParts): number {
+  return Object.values(parts).reduce((total, part) => total + part, 0)
 }
 
 type Parts = (cells: readonly Cell[], random: () => number) => (cell: Cell) => ScoreParts

@@ -6,7 +6,10 @@ import { chooseCell } from './choose-cell.ts'
 import { sampleCell as cell, REQUEST } from './testing.ts'
 
 const NETWORK = { id: 'blue', name: 'blue', isEverywhere: true, cellIds: [] }
-const SOURCES = { now: () => 1_000, ranking: { policy: 'filter', random: () => 0.5 } } as const
+const SOURCES = {
+  now: () => 1_000,
+  ranking: { policy: 'filter', random: () => 0.5, prices: undefined },
+} as const
 
 test('chooseCell() prefers the cell with the most memory free per host', () => {
   const full = cell('full', { free: { vcpus: 8, memoryMb: 1_024, diskGb: 80 } })

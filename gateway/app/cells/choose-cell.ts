@@ -4,7 +4,7 @@ import type { Cell } from '../../cell-client/cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
-import { cellScores, type Ranking, type ScoreParts } from './cell-scores.ts'
+import { cellScores, type Ranking, scoreOf } from './cell-scores.ts'
 import { NARROWINGS } from './narrow-cells.ts'
 
 export interface CellChoice {
@@ -39,7 +39,7 @@ export function chooseCell(
   const scores = cellScores(passed, request, ranking)
     .map((parts, nth) => ({
       candidate: passed[nth]!.name,
-      score: sumOf(parts),
+      score: scoreOf(parts),
       parts: { ...parts },
     }))
     .toSorted((a, b) => b.score - a.score)
@@ -63,17 +63,14 @@ export function chooseCell(
 /** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */
 const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
 
-function sumOf(parts: ScoreParts): number {
-  return Object.values(parts).reduce((total, part) => total + part, 0)
-}
-
-/** As this gateway chooses: by its clock, and its scheduling policy. */
+/** As this gateway chooses: by its clock, its scheduling policy and its prices. */
 export function choiceSources({
   clock,
   random,
   schedulingPolicy: policy,
-}: Pick<ComputeDeps, 'clock' | 'random' | 'schedulingPolicy'>): ChoiceSources {
-  return { now: () => clock.now(), ranking: { policy, random } }
+  prices,
+}: Pick<ComputeDeps, 'clock' | 'random' | 'schedulingPolicy' | 'prices'>): ChoiceSources {
+  return { now: () => clock.now(), ranking: { policy, random, prices } }
 }
 
 interface Passed {

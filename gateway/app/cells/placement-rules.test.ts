@@ -7,7 +7,10 @@ import type { CellRequest } from './cell-filters.ts'
 import { chooseCell } from './choose-cell.ts'
 import { REQUEST, sampleCell } from './testing.ts'
 
-const SOURCES = { now: () => 1_000, ranking: { policy: 'filter', random: () => 0.5 } } as const
+const SOURCES = {
+  now: () => 1_000,
+  ranking: { policy: 'filter', random: () => 0.5, prices: undefined },
+} as const
 const DEDICATED: Taint = { key: 'dedicated', value: 'research', effect: 'NoSchedule' }
 
 const under = (rules: Partial<PlacementRules>, change: Partial<CellRequest> = {}): CellRequest => ({

@@ -19,11 +19,13 @@ import {
 import { idOf } from '../federation/named.ts'
 import { oncePerKey } from '../once-per-key.ts'
 import type { Caller } from '../request-context.ts'
+import type { Prices } from '../usage/prices.ts'
 import type { KnownPolicies } from './known-policies.ts'
 
 export interface PolicyDeps {
   readonly db: Transactional
   readonly placementPolicies: KnownPolicies
+  readonly prices: Prices | undefined
 }
 
 /** What to decide again; the rest stays. */
@@ -70,6 +72,7 @@ export async function createPolicy(
   { name, ...change }: PolicyChange & { readonly name: string },
   key: IdempotencyKey | null,
 ): Promise<string> {
+  refuseWithoutPrices(deps, change)
   const content = await contentOf(deps.db, caller, { ...NEW, name }, change)
   const fresh = newId<string>()
   const { policyId } = await oncePerKey(deps.db, key, async (tx) => {
@@ -87,6 +90,7 @@ export async function changePolicy(
   policy: PlacementPolicy,
   change: PolicyChange,
 ): Promise<void> {
+  refuseWithoutPrices(deps, change)
   const content = await contentOf(deps.db, caller, policy, change)
   await deps.db.transaction((tx) =>
     withOwnNames(tx, policy.id, content, async () => {
@@ -129,13 +133,27 @@ function given({
   preference,
   spread,
   limits,
+  costWeight,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
     ...(preference !== undefined && { preference }),
     ...(spread !== undefined && { spread }),
     ...(limits !== undefined && { limits }),
+    ...(costWeight !== undefined && { costWeight }),
   }
+}
+
+/** Throws `invalid`: without prices a cost weight has no effect. */
+function refuseWithoutPrices(
+  { prices }: PolicyDeps,
+  { rules: { costWeight = 0 } }: PolicyChange,
+): void {
+  if (costWeight === 0 || prices !== undefined) return
+  throw new Failure(
+    'invalid',
+    `cost_weight ${costWeight} has no effect: this gateway has no prices. Set GATEWAY_PRICES_FILE first.`,
+  )
 }
 
 /** Throws `invalid`: an entry with a misspelt name would select no cell. */

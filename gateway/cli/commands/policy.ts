@@ -5,7 +5,13 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { limit, selector, spread, toleration } from '../placement-policies/option-values.ts'
+import {
+  costWeight,
+  limit,
+  selector,
+  spread,
+  toleration,
+} from '../placement-policies/option-values.ts'
 import type { PolicyOptions } from '../placement-policies/policies.ts'
 
 export function addPolicyCommands(program: Command, operator: Operator): void {
@@ -101,4 +107,9 @@ function withRules(command: Command): Command {
       limit,
     )
     .option('--no-limit', 'Remove the limits in cells')
+    .option(
+      '--cost-weight <number>',
+      'How much low prices count, against 1 for the usual choice; 0: not at all',
+      costWeight,
+    )
 }

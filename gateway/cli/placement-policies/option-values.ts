@@ -71,6 +71,15 @@ export function limit(text: string, before?: unknown): Schemas['CellLimits'] {
   return { ...others, [name]: Number(amount) }
 }
 
+const COST_WEIGHT_MAX = 1_000
+
+/** Reads a cost weight. Throws an `InvalidArgumentError`. */
+export function costWeight(text: string): number {
+  const value = Number(text)
+  if (text !== '' && value >= 0 && value <= COST_WEIGHT_MAX) return value
+  throw new InvalidArgumentError(`Give a number from 0 to ${COST_WEIGHT_MAX}.`)
+}
+
 function isEffect(text: string | undefined): text is Effect {
   return text !== undefined && EFFECTS.includes(text)
 }

@@ -19,6 +19,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly selectable?: boolean
   readonly tolerate?: readonly components['schemas']['Toleration'][] | false
   readonly limit?: components['schemas']['CellLimits'] | false
+  readonly costWeight?: number
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -33,6 +34,7 @@ const LISTING: Listing<Policy> = {
     { head: 'PREFERS', of: ({ preference }) => preference.map(selectorText).join(' ') },
     { head: 'SPREADS', of: ({ spread }) => spread && spreadText(spread) },
     { head: 'LIMITS', of: ({ limits }) => limits && limitsText(limits) },
+    { head: 'COST WEIGHT', of: ({ cost_weight }) => cost_weight, isWide: true },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
   ],
@@ -98,8 +100,18 @@ export async function deletePolicy(
 }
 
 function changeOf(options: PolicyOptions): Change {
-  const { name, description, project, flavor, selectable, tolerate, prefer, spread, limit } =
-    options
+  const {
+    name,
+    description,
+    project,
+    flavor,
+    selectable,
+    tolerate,
+    prefer,
+    spread,
+    limit,
+    costWeight,
+  } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
     description,
@@ -111,6 +123,7 @@ function changeOf(options: PolicyOptions): Change {
     preference: listOf(prefer),
     spread: spread === false ? null : spread,
     limits: limit === false ? null : limit,
+    cost_weight: costWeight,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -23,6 +23,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
       vcpus: rules.limits.vcpus,
       memory_mb: rules.limits.memoryMb,
     },
+    cost_weight: rules.costWeight,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

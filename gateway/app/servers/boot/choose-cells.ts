@@ -16,7 +16,7 @@ import type { ComputeDeps } from '../../compute.ts'
 import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
 import { withServer } from '../../placement-policies/spread.ts'
 
-type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random' | 'schedulingPolicy'>
+type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random' | 'schedulingPolicy' | 'prices'>
 
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
