@@ -287,6 +287,7 @@ export function computeOptions(
   config: GatewayConfig,
   { db, nats, log, images, networks }: ComputeParts,
 ): ComputeDepsOptions {
+  const { reclaimIntervalS, forcesConfigDrive, schedulingPolicy, prices, cellDeadlineMs } = config
   return {
     db,
     nats,
@@ -296,11 +297,7 @@ export function computeOptions(
     network: embeddedNetwork(networks),
     imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
     images: embeddedImages(images),
-    reclaimIntervalS: config.reclaimIntervalS,
-    forcesConfigDrive: config.forcesConfigDrive,
-    schedulingPolicy: config.schedulingPolicy,
-    prices: config.prices,
-    cellDeadlineMs: config.cellDeadlineMs,
+    ...{ reclaimIntervalS, forcesConfigDrive, schedulingPolicy, prices, cellDeadlineMs },
   }
 }
 

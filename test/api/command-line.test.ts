@@ -226,45 +226,6 @@ describe('the weir command', () => {
     expect(await admin.run('why --flavor m1.tiny')).toMatchObject({ code: 2 })
   })
 
-  test('manages placement policies, and labels and taints of cells', async () => {
-    const update = 'cell update south --label site=cloud --taint dedicated=lab:NoSchedule'
-    expect(await admin.json(update)).toMatchObject({
-      labels: { site: 'cloud' },
-      taints: [{ key: 'dedicated', value: 'lab', effect: 'NoSchedule' }],
-    })
-    const create =
-      'policy create lab --project demo --tolerate dedicated=lab other:PreferNoSchedule'
-    expect(await admin.json(create)).toMatchObject({
-      name: 'lab',
-      tolerations: [
-        { key: 'dedicated', value: 'lab', effect: null },
-        { key: 'other', value: null, effect: 'PreferNoSchedule' },
-      ],
-    })
-    const [, row] = (await admin.run('policy list')).out.split('\n')
-    expect(row).toMatch(/^lab +project \w{32} +dedicated=lab other:PreferNoSchedule/)
-    const dry = await admin.run('why --flavor m1.tiny --image tiny --project demo')
-    expect(dry.out).toContain('Placement policy lab applied: it applies to the project.\n')
-    expect(await admin.json('policy update lab --no-project --default')).toMatchObject({
-      projects: [],
-      is_default: true,
-    })
-    expect(await admin.json('policy update lab --prefer north,site=cloud *')).toMatchObject({
-      preference: [
-        { cells: ['north'], labels: { site: 'cloud' } },
-        { cells: [], labels: {} },
-      ],
-    })
-    expect(await admin.run('policy update lab')).toMatchObject({ code: 2 })
-    expect(await admin.run('policy show none')).toMatchObject({ code: 3 })
-    expect(await admin.run('policy create lab2 --tolerate x:Never')).toMatchObject({ code: 2 })
-    expect((await admin.run('policy delete lab')).err).toBe('Placement policy lab is deleted.\n')
-    expect(await admin.json('cell update south --no-label --no-taint')).toMatchObject({
-      labels: {},
-      taints: [],
-    })
-  })
-
   test('lists events and follows new ones', async () => {
     const demo = cloud.as('demo')
     const id = await createServer(cloud, demo, { name: 'watched' })

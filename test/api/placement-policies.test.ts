@@ -10,6 +10,7 @@ import {
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 const POLICIES = '/federation/v1/placement-policies'
 const CELLS = '/federation/v1/cells'
@@ -183,4 +184,43 @@ test('the own site is filled first, and what it cannot take overflows into the c
     400,
     'There is no cell nowhere. There are: north, south.',
   ])
+})
+
+test('the command line manages placement policies, and labels and taints of cells', async () => {
+  const operator = new WeirCommand(cloud, 'admin')
+  const update = 'cell update south --label site=cloud --taint dedicated=lab:NoSchedule'
+  expect(await operator.json(update)).toMatchObject({
+    labels: { site: 'cloud' },
+    taints: [{ key: 'dedicated', value: 'lab', effect: 'NoSchedule' }],
+  })
+  const create = 'policy create lab --project demo --tolerate dedicated=lab other:PreferNoSchedule'
+  expect(await operator.json(create)).toMatchObject({
+    name: 'lab',
+    tolerations: [
+      { key: 'dedicated', value: 'lab', effect: null },
+      { key: 'other', value: null, effect: 'PreferNoSchedule' },
+    ],
+  })
+  const [, row] = (await operator.run('policy list')).out.split('\n')
+  expect(row).toMatch(/^lab +project \w{32} +dedicated=lab other:PreferNoSchedule/)
+  const dry = await operator.run('why --flavor m1.tiny --image tiny --project demo')
+  expect(dry.out).toContain('Placement policy lab applied: it applies to the project.\n')
+  expect(await operator.json('policy update lab --no-project --default')).toMatchObject({
+    projects: [],
+    is_default: true,
+  })
+  expect(await operator.json('policy update lab --prefer north,site=cloud *')).toMatchObject({
+    preference: [
+      { cells: ['north'], labels: { site: 'cloud' } },
+      { cells: [], labels: {} },
+    ],
+  })
+  expect(await operator.run('policy update lab')).toMatchObject({ code: 2 })
+  expect(await operator.run('policy show none')).toMatchObject({ code: 3 })
+  expect(await operator.run('policy create lab2 --tolerate x:Never')).toMatchObject({ code: 2 })
+  expect((await operator.run('policy delete lab')).err).toBe('Placement policy lab is deleted.\n')
+  expect(await operator.json('cell update south --no-label --no-taint')).toMatchObject({
+    labels: {},
+    taints: [],
+  })
 })

@@ -128,15 +128,6 @@ const USAGE = pageScript('docs/how-to/usage.md', {
   './weir usage --by cell': { shows: /^CELL .* EUR$/m },
 })
 
-const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {
-  './weir cell list -o wide': { shows: / dedicated=research:NoSchedule / },
-  './weir policy list': { shows: /^research +project / },
-  './weir why analysis': { shows: /Placement policy research applied/ },
-  './weir why --flavor m1.tiny --image tiny --project demo': {
-    shows: /Placement policy research applied/,
-  },
-})
-
 const TRACING = pageScript('docs/how-to/tracing.md', {
   "./weir up --set OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 --set GATEWAY_TRACE_SAMPLE_RATIO=0.1 --set 'GATEWAY_TRACE_URL=http://127.0.0.1:16686/trace/{trace_id}'":
     { shows: /is up/ },
@@ -390,14 +381,13 @@ afterAll(async () => {
 
 const noClient = whyNoOpenstack()
 const isSkipped = (script: PageScript) =>
-  !isFullRun || (noClient !== undefined && [TROUBLESHOOTING, PLACEMENT_POLICIES].includes(script))
+  !isFullRun || (noClient !== undefined && script === TROUBLESHOOTING)
 
 for (const script of [
   PRODUCTION,
   MONITORING,
   NOTIFICATIONS,
   USAGE,
-  PLACEMENT_POLICIES,
   TRACING,
   JOIN,
   CASCADE,

@@ -13,7 +13,7 @@ import { whyNoGuests } from '#test/real/requirements.ts'
 import { pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 
-// Goal: the commands of the tutorial, and of the pages about a Keystone and about machines, work as they are written.
+// Goal: the commands of the tutorial, and of the pages about policies, a Keystone and machines, work as they are written.
 
 const PAGE_MS = 1_800_000
 const MAC = '52:54:00:12:34:56'
@@ -121,6 +121,15 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
   './weir why SERVER': { typed: './weir why first', shows: /north/ },
 })
 
+const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {
+  './weir cell list -o wide': { shows: / dedicated=research:NoSchedule / },
+  './weir policy list': { shows: /^research +project / },
+  './weir why analysis': { shows: /Placement policy research applied/ },
+  './weir why --flavor m1.tiny --image tiny --project demo': {
+    shows: /Placement policy research applied/,
+  },
+})
+
 // Its one command is a test.
 pageScript('docs/how-to/ironic.md')
 // It has no command; test/clients/ui.test.ts opens the page in a browser.
@@ -154,6 +163,17 @@ describe('a page can be typed', () => {
       expect(TUTORIAL.steps.length).toBeGreaterThan(15)
 
       await reader.type(TUTORIAL)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noClient !== undefined)(
+    PLACEMENT_POLICIES.page,
+    async () => {
+      machine = owned.use(new Machine())
+      expect(await machine.type('./weir up --driver fake --hosts 1')).toMatchObject({ code: 0 })
+
+      await new Reader({ machine }, {}).type(PLACEMENT_POLICIES)
     },
     PAGE_MS,
   )

@@ -5,9 +5,9 @@ import {
   createPolicy,
   deletePolicy,
   findPolicy,
+  listPolicies,
   type PolicyChange,
 } from '../../app/placement-policies/placement-policies.ts'
-import { listPlacementPolicies as list } from '../../db/placement-policies.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
 import { placementPolicyTag, placementPolicyView } from '../../views/federation/placement-policy.ts'
@@ -20,7 +20,7 @@ type Spread = components['schemas']['Spread']
 export const listPlacementPolicies: Handler<operations['listPlacementPolicies']> = async ({
   app,
 }) => {
-  const policies = await list(app.db)
+  const policies = await listPolicies(app.compute)
   return { body: { placement_policies: policies.map(placementPolicyView) } }
 }
 

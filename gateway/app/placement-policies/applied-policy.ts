@@ -50,12 +50,13 @@ export function policyHint(
   policies: readonly PlacementPolicy[],
   { policy }: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const [hint] = [policy].flat()
-  if (hint === undefined || hint === '') return undefined
-  if (policies.some(({ name, isSelectable }) => isSelectable && name === hint)) return String(hint)
+  const [given] = [policy].flat()
+  if (given === undefined || given === '') return undefined
+  const hint = typeof given === 'string' ? given : JSON.stringify(given)
+  if (policies.some(({ name, isSelectable }) => isSelectable && name === hint)) return hint
   const names = policies.filter(({ isSelectable }) => isSelectable).map(({ name }) => name)
   throw new Failure(
     'invalid',
-    `Scheduler hint 'policy': there is no placement policy '${String(hint)}' that users may choose. They may choose: ${names.join(', ') || 'none'}.`,
+    `Scheduler hint 'policy': there is no placement policy '${hint}' that users may choose. They may choose: ${names.join(', ') || 'none'}.`,
   )
 }

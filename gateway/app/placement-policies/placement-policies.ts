@@ -50,6 +50,11 @@ const NEW: Omit<PolicyContent, 'name'> = {
   rules: NO_RULES,
 }
 
+/** By name. */
+export function listPolicies({ db }: Pick<PolicyDeps, 'db'>): Promise<readonly PlacementPolicy[]> {
+  return listPlacementPolicies(db)
+}
+
 /** The policy of this id or name. Throws `not-found`, saying which there are. */
 export async function findPolicy(db: Executor, idOrName: string): Promise<PlacementPolicy> {
   const all = await listPlacementPolicies(db)
