@@ -283,6 +283,15 @@ test('a connection that stops responding is given up', async () => {
   expect(before.flat()).not.toContainEqual((await patient.rows(id, {}))[0])
 })
 
+test('the database rolls back a transaction of which it hears nothing more', async () => {
+  const limit = statement({
+    toSQL: () => ({ sql: 'select @@session.idle_transaction_timeout as seconds', params: [] }),
+  })
+
+  expect(await db.rows(limit, {})).toEqual([{ seconds: 10 }])
+  expect(await db.transaction((tx) => tx.rows(limit, {}))).toEqual([{ seconds: 10 }])
+})
+
 test('a database that is away is unavailable, whichever way it is asked', async () => {
   relay.set('refuse')
 

@@ -14,6 +14,11 @@ export interface PoolOptions {
 const CONNECT_TIMEOUT_MS = 5_000
 /** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
 const RESPONSE_TIMEOUT_MS = 20_000
+/**
+ * A transaction of which the database hears nothing more for so long is rolled back: the locks of a program that is cut
+ * off, or whose machine is lost, would last as long as the database keeps its connections, for hours.
+ */
+const IDLE_TRANSACTION_S = 10
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
@@ -41,7 +46,9 @@ export function openPool(options: PoolOptions, autocommit: boolean): Pool {
     connection.query(
       "SET SESSION sql_mode = concat('STRICT_TRANS_TABLES,', replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''))",
     )
-    connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
+    connection.query(
+      `SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}, idle_transaction_timeout = ${IDLE_TRANSACTION_S}`,
+    )
   })
   destroyStalledConnections(pool, options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS)
   return pool
