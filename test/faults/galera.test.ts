@@ -9,6 +9,7 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { createLogger } from '#common/log.ts'
+import { createImage } from '#gateway/app/images/create-image.ts'
 import { deleteNetwork } from '#gateway/app/networks/change-networks.ts'
 import {
   createSecurityGroup,
@@ -18,16 +19,11 @@ import { FreeAddresses } from '#gateway/app/networks/free-addresses.ts'
 import type { Networks } from '#gateway/app/networks/list-networks.ts'
 import { createSecurityGroupRule } from '#gateway/app/networks/security-group-rules.ts'
 import { PortKeys } from '#gateway/app/networks/tunnel-keys.ts'
-import {
-  deleteServerGroup,
-  insertGroupMembers,
-  insertServerGroup,
-  lockServerGroup,
-} from '#gateway/db/server-groups.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { IdentityNodes, poolAndRouterRaces, type Race } from './galera/parents.ts'
+import { groupAndImageRaces, imagesOn } from './galera/resources.ts'
 
 // Goal: on a cluster of databases, whose nodes do not share locks, no row is doubled, lost or left without its parent, even
 // while two nodes accept writes, as they do when the clients switch from one node to the other.
@@ -130,37 +126,10 @@ const RACING: Readonly<Record<string, Race>> = {
     orphans:
       'select * from port_security_groups where security_group_id not in (select id from security_groups)',
   },
-  'a member of a server group': {
-    parent: async () => {
-      const id = randomUUID()
-      await nodes[0].transaction((tx) =>
-        insertServerGroup(tx, {
-          id,
-          projectId: owner.projectId,
-          userId: 'u',
-          name: 'g',
-          policy: 'affinity',
-          maxPerHost: null,
-        }),
-      )
-      return id
-    },
-    child: (id) =>
-      nodes[0].transaction(async (tx) => {
-        if ((await lockServerGroup(tx, id)) === undefined) return
-        await insertGroupMembers(tx, id, 'u', [randomUUID()])
-      }),
-    remove: (id) =>
-      nodes[1].transaction(async (tx) => {
-        const found = await lockServerGroup(tx, id)
-        if (found?.members.length === 0) await deleteServerGroup(tx, id)
-      }),
-    orphans:
-      'select server_id from server_group_members where group_id not in (select id from server_groups)',
-  },
 }
 
 const OTHERS = [
+  'a member of a server group',
   'a user of a domain',
   'a group of a domain',
   'a project of a project',
@@ -173,6 +142,9 @@ const OTHERS = [
   'a role that another implies',
   'a subnet of a subnet pool',
   'an interface of a router',
+  'a host of an aggregate',
+  'a member of an image',
+  'a tag of an image',
 ]
 
 test.each([...Object.keys(RACING), ...OTHERS])(
@@ -199,7 +171,12 @@ test.each([...Object.keys(RACING), ...OTHERS])(
 
 function raceOf(name: string): Race {
   const on = { networks: [networksOn(0), networksOn(1)] as const, owner }
-  const race = { ...RACING, ...poolAndRouterRaces(on), ...identities.races() }[name]
+  const race = {
+    ...RACING,
+    ...poolAndRouterRaces(on),
+    ...groupAndImageRaces(nodes),
+    ...identities.races(),
+  }[name]
   if (race === undefined) throw new Error(`There is no race for ${name}`)
   return race
 }
@@ -211,6 +188,23 @@ async function rowsOn(node: 0 | 1): Promise<void> {
     await tx.orm.execute(sql`select 1 from networks limit 1`)
   })
 }
+
+test('a project gets no more images than its limit, whichever node counts them', async () => {
+  for (let race = 0; race < RACES; race += 1) {
+    const projectId = await raceOf('a role in a project').parent()
+    await rowsOn(1)
+    const results = await Promise.allSettled(
+      nodes.map((node) =>
+        createImage(imagesOn(node, 1), { projectId, isAdmin: false }, { name: 'i' }),
+      ),
+    )
+
+    const failed = results.filter((each) => each.status === 'rejected')
+    expect(failed).toEqual([
+      { status: 'rejected', reason: expect.objectContaining({ kind: 'over-quota' }) },
+    ])
+  }
+})
 
 test('processes that migrate on different nodes at once migrate once', async () => {
   const urls = galera.rootUrls.map((url) => `${url}migrated`)
