@@ -4,7 +4,7 @@ import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { FIRST_GENERATION, stampGeneration } from '#common/bus/site-generation.ts'
 import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
+import type { Database } from '#common/db/database.ts'
 import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { busMetrics } from '#common/metrics/bus-metrics.ts'
@@ -17,7 +17,6 @@ import { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
-import { takeDeleteKey } from './app/delete-once.ts'
 import { EventTail } from './app/events/event-tail.ts'
 import { AllGateways } from './app/federation/all-gateways.ts'
 import { ownHealth } from './app/federation/own-health.ts'
@@ -33,6 +32,7 @@ import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/list-networks.ts'
 import { PortKeys } from './app/networks/tunnel-keys.ts'
 import { type ComputeDepsOptions, openCompute, type RunningCompute } from './app/open-compute.ts'
+import { Reach, type ReachWatch } from './app/reach.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/boot/embedded-images.ts'
@@ -55,6 +55,7 @@ import { createMetrics, type Metrics } from './metrics/gateway-metrics.ts'
 import { observeAdmission } from './metrics/observe-admission.ts'
 import { observeImageStore } from './metrics/observe-image-store.ts'
 import { openAccess } from './open-access.ts'
+import { openDatabase, watchReach } from './open-database.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
 import { eventForProject } from './views/federation/event.ts'
 
@@ -90,20 +91,9 @@ export interface Gateway extends AsyncDisposable {
   readonly requestLimiter: RequestLimiter | undefined
   readonly requestSlots: RequestSlots
   readonly admission: Admission
+  readonly reach: ReachWatch
   /** Undefined where the site has no name, and is the only one. */
   readonly site: SiteWatch | undefined
-}
-
-/** The global database, in which transactions leave a mark of their commit. */
-export function openDatabase(config: GatewayConfig, connectionsMax: number): Database {
-  const { databaseUrl: url, databaseRetryMs: retryMs } = config
-  return new Database({
-    url,
-    connectionsMax,
-    retryMs,
-    marksCommits: true,
-    beforeCommit: takeDeleteKey,
-  })
 }
 
 /**
@@ -119,24 +109,21 @@ export async function createGateway(
   const log = createLogger('gateway', config.logLevel)
   const metrics = parts.use(createMetrics(config.processName))
   const db = parts.use(openDatabase(config, config.databaseConnections))
-  const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
-  const identity = parts.use(
-    createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
-  )
+  const identity = parts.use(openIdentity(config, db, log))
 
   const images = await openImages(parts, config, { db, log, isolated, registry: metrics.registry })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const events = parts.use(openEvents(config, db, log))
   const webhooks = openWebhooks(parts, config, db, log)
+  const reach = new Reach()
   const { nats, compute } = await openBus(parts, config, { log, generation }, (nats) =>
     openCompute({
       ...computeOptions(config, { db, nats, log, images, networks }),
-      dueTimes: config.dueTimes,
-      processName: config.processName,
-      retention: config.retention,
+      ...coreOptions(config),
       onNumbered: () => wake([events, webhooks]),
       isolated,
+      reach,
     }),
   )
   // Stopped first: those who have given it something wait for it.
@@ -148,6 +135,7 @@ export async function createGateway(
   observe(metrics, config, { db, nats, admission, certificate })
   const gateways = parts.use(openHealth(config, { db, nats, log, certificate, compute }))
   const verifier = openVerifier(parts, config) ?? identity
+  const watch = watchReach(parts, config, { reach, db, nats, log, compute })
   const site = await openSite(parts, config, { db, log, compute, generation })
 
   const owned = parts.move()
@@ -176,9 +164,14 @@ export async function createGateway(
     requestSampling: requestSampling(config),
     ...requestLimits(config),
     admission,
+    reach: watch,
     site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function coreOptions({ dueTimes, processName, retention }: GatewayConfig) {
+  return { dueTimes, processName, retention }
 }
 
 /** What looks for new events when it is told. */
@@ -204,6 +197,11 @@ function requestSampling({ trustedProxies: proxies, traces }: GatewayConfig): Re
     ratio: traces.sampleRatio,
     chance: Math.random,
   }
+}
+
+function openIdentity(config: GatewayConfig, db: Database, log: Logger): Identity {
+  const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
+  return createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute })
 }
 
 function openEvents(config: GatewayConfig, db: Database, log: Logger): EventTail {

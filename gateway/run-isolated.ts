@@ -14,9 +14,10 @@ import type { IsolatedRow } from './app/reconcilers/row-reconciler.ts'
 import { rowIsolated } from './app/reconcilers/row-reconcilers.ts'
 import { COMPUTE_SAGAS } from './app/sagas/compute-sagas.ts'
 import { configFromEnv, type GatewayConfig } from './config.ts'
-import { busOptions, computeOptions, imagesOf, openDatabase, openNetworks } from './context.ts'
+import { busOptions, computeOptions, imagesOf, openNetworks } from './context.ts'
 import { runningAmong } from './db/running-operations.ts'
 import { readActiveSite } from './db/sites.ts'
+import { openDatabase } from './open-database.ts'
 
 /** One task after another comes, and few at a time. */
 const CONNECTIONS_MAX = 8

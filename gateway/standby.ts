@@ -11,12 +11,13 @@ import { announcementOf } from './app/site/announcement.ts'
 import { latestPromotion, SITE_PATH } from './app/site/ask-sites.ts'
 import { type Standing, standingOf } from './app/site/standing.ts'
 import type { GatewayConfig } from './config.ts'
-import { openDatabase } from './context.ts'
 import { listSites, readActiveSite, recordSuccessor, type Site } from './db/sites.ts'
 import { faultOf } from './http/faults.ts'
 import { normalPath } from './http/normal-path.ts'
+import { ROTATION_PATH } from './http/probes.ts'
 import { serviceAt } from './http/services.ts'
 import { listenWith } from './listen.ts'
+import { openDatabase } from './open-database.ts'
 
 /** How late a gateway begins to serve after its site was promoted. */
 const READ_MS = 250
@@ -92,6 +93,8 @@ const RETRY_AFTER_S = '5'
 
 function answer(request: Request, { reason }: OnStandby, site: object): Response {
   const path = normalPath(request)
+  if (path === ROTATION_PATH)
+    return Response.json({ status: 'not in rotation', reason }, { status: 404 })
   if (path === '/healthz') return Response.json({ status: 'ok' })
   if (path === '/version')
     return Response.json({ version: readRelease(), microversions: { min: MIN, max: MAX } })

@@ -44,6 +44,10 @@ export class ClusterConnections implements Connections {
     }
   }
 
+  giveUp(): void {
+    this.#writer?.giveUp()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#nodes[Symbol.asyncDispose]()
     await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])

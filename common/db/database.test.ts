@@ -292,6 +292,27 @@ test('the database rolls back a transaction of which it hears nothing more', asy
   expect(await db.transaction((tx) => tx.rows(limit, {}))).toEqual([{ seconds: 10 }])
 })
 
+test('work on a database that is given up ends at once, and is done again after that', async () => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 1, retryMs: 60_000 })
+  const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
+  await patient.rows(id, {})
+  relay.set('hold')
+  const begun = [
+    patient.rows(id, {}),
+    patient.rows(id, {}),
+    patient.transaction((tx) => tx.rows(id, {})),
+    patient.orm.select().from(things),
+  ].map(failureOf)
+
+  patient.giveUp()
+  for (const failure of await Promise.all([...begun, failureOf(patient.rows(id, {}))]))
+    expect(failure).toMatchObject({ name: 'Failure', kind: 'unavailable' })
+
+  relay.set('pass')
+  patient.resume()
+  expect(await patient.rows(id, {})).toHaveLength(1)
+})
+
 test('a database that is away is unavailable, whichever way it is asked', async () => {
   relay.set('refuse')
 

@@ -11,7 +11,12 @@ import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
 import type { PoolOptions } from './pool.ts'
 import { isAway, isCut, isRead, isWithoutEffect, NotReached, retried } from './retry.ts'
-import { type Connections, type ConnectionUse, ServerPools } from './server-pools.ts'
+import {
+  type ConnectionKind,
+  type Connections,
+  type ConnectionUse,
+  ServerPools,
+} from './server-pools.ts'
 import type { Statement } from './statement.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
@@ -85,6 +90,8 @@ export class Database implements Transactional, AsyncDisposable {
   readonly #marksCommits: boolean
   readonly #beforeCommit: DatabaseOptions['beforeCommit']
   readonly #listeners = new Set<() => void>()
+  #isGivenUp = false
+  #answeredAt = Number.NEGATIVE_INFINITY
   readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
   constructor(options: DatabaseOptions) {
@@ -100,6 +107,22 @@ export class Database implements Transactional, AsyncDisposable {
   /** Its connections at this moment. */
   get use(): ConnectionUse {
     return this.#connections.use
+  }
+
+  /** When it last carried something out, by `performance.now()`. */
+  get answeredAt(): number {
+    return this.#answeredAt
+  }
+
+  /** Ends at once what runs or waits here, and all work until `resume`, with `unavailable`: for a program whose work another one can do. */
+  giveUp(): void {
+    this.#isGivenUp = true
+    this.#connections.giveUp()
+  }
+
+  /** Afterwards work is done again. */
+  resume(): void {
+    this.#isGivenUp = false
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
@@ -126,14 +149,16 @@ export class Database implements Transactional, AsyncDisposable {
         () => {},
       )
     const mayRepeat = mayRepeatBlindly ? isAway : isWithoutEffect
-    return retried(() => this.#onConnection(work), this.#retryMs, mayRepeat)
+    return this.#retried(() => this.#onConnection(work), mayRepeat)
   }
 
   /** Runs work on a connection that it has for itself meanwhile. */
   async #onConnection<T>(work: (connection: PoolConnection) => Promise<T>): Promise<T> {
-    const connection = await this.#connections.connect('autocommit')
+    const connection = await this.#connect('autocommit')
     try {
-      return await work(connection)
+      const result = await work(connection)
+      this.#answeredAt = performance.now()
+      return result
     } finally {
       connection.release()
     }
@@ -151,7 +176,16 @@ export class Database implements Transactional, AsyncDisposable {
   ): Promise<T> {
     const tries = new TransactionTries<T>(this, this.#retryMs)
     const once = () => this.#once(work, whenCommitted)
-    return retried(() => tries.settle(once), this.#retryMs, isRepeatable)
+    return this.#retried(() => tries.settle(once), isRepeatable)
+  }
+
+  #retried<T>(work: () => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
+    return retried(work, this.#retryMs, (error) => !this.#isGivenUp && mayRepeat(error))
+  }
+
+  async #connect(kind: ConnectionKind): Promise<PoolConnection> {
+    if (this.#isGivenUp) throw new NotReached(new Error('The database is given up.'))
+    return this.#connections.connect(kind)
   }
 
   onCommit(listener: () => void): () => void {
@@ -164,7 +198,7 @@ export class Database implements Transactional, AsyncDisposable {
     whenCommitted: () => void,
   ): Promise<T> {
     const tx = new OpenTransaction({
-      connect: () => this.#connections.connect('transactions'),
+      connect: () => this.#connect('transactions'),
       commitTogether: (entry) => this.#groupCommit.commit(entry),
       marksCommits: this.#marksCommits,
       beforeCommit: this.#beforeCommit,
@@ -178,6 +212,7 @@ export class Database implements Transactional, AsyncDisposable {
       throw isCut(error) ? new NotReached(error) : error
     }
     const committed = () => {
+      this.#answeredAt = performance.now()
       tx.committed()
       whenCommitted()
       return result
@@ -195,7 +230,7 @@ export class Database implements Transactional, AsyncDisposable {
 
   /** All of them in one transaction, or none: then false. */
   async #together(transactions: readonly (readonly Bound[])[]): Promise<boolean> {
-    const connection = await this.#connections.connect('transactions')
+    const connection = await this.#connect('transactions')
     try {
       await executeCompound(connection, compound([...interleaveStatements(transactions), COMMIT]))
       connection.release()

@@ -19,6 +19,8 @@ export interface Connections extends AsyncDisposable {
   readonly use: ConnectionUse
   /** A connection of its own, to be released. Throws `NotReached` for a database that is away. */
   connect(kind: ConnectionKind): Promise<PoolConnection>
+  /** Ends at once what runs and what waits for a connection, as if the database had died. */
+  giveUp(): void
 }
 
 /** What a socket fails with whose server is given up. */
@@ -26,7 +28,7 @@ class GivenUp extends Error {
   readonly code = 'ECONNRESET'
 
   constructor() {
-    super('The database server has lost its place to another.')
+    super('The database server is given up.')
   }
 }
 
@@ -35,7 +37,7 @@ export class ServerPools implements Connections {
   readonly #pools: Readonly<Record<ConnectionKind, Pool>>
   readonly #open = new Set<PoolConnection>()
   readonly #busy = new Set<PoolConnection>()
-  #waiting = 0
+  readonly #waiting = new Set<(error: NotReached) => void>()
 
   constructor(options: PoolOptions) {
     this.#pools = {
@@ -55,24 +57,26 @@ export class ServerPools implements Connections {
   }
 
   get use(): ConnectionUse {
-    return { open: this.#open.size, busy: this.#busy.size, waiting: this.#waiting }
+    return { open: this.#open.size, busy: this.#busy.size, waiting: this.#waiting.size }
   }
 
   connect(kind: ConnectionKind): Promise<PoolConnection> {
-    this.#waiting += 1
     return new Promise((resolve, reject) => {
+      this.#waiting.add(reject)
       this.#pools[kind].getConnection((error, connection) => {
-        this.#waiting -= 1
-        if (error === null) {
+        const isAwaited = this.#waiting.delete(reject)
+        if (error !== null) reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
+        else if (isAwaited) {
           this.#busy.add(connection)
           resolve(connection)
-        } else reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
+        } else connection.release()
       })
     })
   }
 
-  /** Ends what runs at once, as if the server had died. */
   giveUp(): void {
+    for (const reject of this.#waiting) reject(new NotReached(new GivenUp()))
+    this.#waiting.clear()
     for (const connection of this.#open) socketOf(connection).destroy(new GivenUp())
   }
 

@@ -60,15 +60,19 @@ export async function startProxy(
 }
 
 /**
- * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive goes to another one; one
- * whose answer was lost does so where repeating it does no harm. The proxy gives a boot and a delete an idempotency key,
- * which makes them such requests.
+ * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive, or gave back because it
+ * is cut off, goes to another one; one whose answer was lost does so where repeating it does no harm. The proxy gives a
+ * boot and a delete an idempotency key, which makes them such requests. A gateway that is cut off gets no new requests
+ * unless all are.
  */
-export function proxyConfig({ host, port, gateways, tls }: ProxyOptions): string {
+export function proxyConfig({ gateways, ...listener }: ProxyOptions): string {
+  const { tls } = listener
   const verified = tls === undefined ? '' : ` ssl verify required ca-file ${tls.caFile}`
-  const servers = gateways.map(
-    (gateway, place) => `  server gateway-${place + 1} ${gateway}${verified}`,
-  )
+  return `${frontend(listener)}${backends(gateways, verified)}`
+}
+
+/** All before the backends. */
+function frontend({ host, port, tls }: Omit<ProxyOptions, 'gateways'>): string {
   // Consoles and events are WebSockets of HTTP/1.1.
   const certificate = tls === undefined ? '' : ` ssl crt ${tls.certificateFile} alpn http/1.1`
   return `global
@@ -92,26 +96,60 @@ defaults
   timeout tunnel 1h
   option redispatch 1
   retries 3
-  retry-on conn-failure empty-response response-timeout
   option http-server-close
+  option allbackups
 
 frontend weir
   bind ${host}:${port}${certificate}
   option forwardfor
+  # By it a gateway knows that it may give requests back. Where none serves, the client gets the answer of the last one.
+  http-request set-header Weir-Proxy-Repeats 425
+  http-response set-status 503 if { status 425 }
+  use_backend gateways-once if METH_POST !${IS_BOOT}
+  use_backend gateways-once if { method PATCH }
   default_backend gateways
 
-backend gateways
+`
+}
+
+/** Those of the requests that may be repeated, and of the others. */
+function backends(gateways: readonly string[], verified: string): string {
+  const places = gateways.map((gateway, place) => ({
+    name: `gateway-${place + 1}`,
+    to: `${gateway}${verified}`,
+  }))
+  const checked = places.flatMap(({ name, to }) => [
+    `  server ${name} ${to}`,
+    `  server ${name}-cut-off ${to} backup`,
+  ])
+  const tracking = places.flatMap(({ name, to }) => [
+    `  server ${name} ${to} track gateways/${name}`,
+    `  server ${name}-cut-off ${to} track gateways/${name}-cut-off backup`,
+  ])
+  return `backend gateways
   balance roundrobin
+  retry-on conn-failure empty-response response-timeout 425
   http-request set-header Idempotency-Key %[uuid()] if METH_POST ${IS_BOOT} !{ req.hdr(Idempotency-Key) -m found }
   http-request set-header Idempotency-Key %[uuid()] if METH_DELETE !{ req.hdr(Idempotency-Key) -m found }
-  http-request disable-l7-retry if METH_POST !${IS_BOOT}
-  http-request disable-l7-retry if { method PATCH }
-  # Not /readyz: while the databases choose a writer, requests wait at any gateway.
+  # A gateway that is cut off from its database or the bus answers 404, and keeps the requests that it has. Where all of
+  # them do, as while the databases choose a writer, requests wait at any that lives: the backup servers.
   option httpchk
-  http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host weir
+  http-check disable-on-404
+  http-check send meth GET uri-lf '%[srv_name,regsub(^.*-cut-off$,/healthz),regsub(^gateway-.*,/rotation)]' ver HTTP/1.1 hdr Host weir
   timeout check 2s
-  default-server check inter 500ms fastinter 100ms downinter 300ms fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down on-marked-down shutdown-sessions
-${servers.join('\n')}
+  # Three late answers, not fewer: the requests of a gateway that is down are cut off, and one under load may be slow.
+  default-server check inter 500ms fastinter 100ms downinter 300ms fall 3 rise 1 observe layer4 error-limit 1 on-error mark-down on-marked-down shutdown-sessions
+${checked.join('\n')}
+
+# Requests that may have been carried out if their answer is lost.
+backend gateways-once
+  balance roundrobin
+  retry-on conn-failure 425
+  # As the servers that are tracked.
+  option httpchk
+  http-check disable-on-404
+  default-server on-marked-down shutdown-sessions
+${tracking.join('\n')}
 `
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 import type { IdempotencyKey } from '../db/idempotency-keys.ts'
+import { noteKey } from './repeatable.ts'
 import type { RequestContext } from './request-context.ts'
 
 const KEY_LENGTH_MAX = 255
@@ -29,6 +30,7 @@ export function idempotencyKey(
 ): IdempotencyKey | null {
   if (header === undefined) return null
   refuseWrongLength(header)
+  noteKey()
   const { projectId, userId, microversion } = context
   return {
     projectId: projectId ?? userId,
@@ -48,6 +50,7 @@ export function deleteKey(
 ): IdempotencyKey | null {
   if (header === undefined) return null
   refuseWrongLength(header)
+  noteKey()
   return {
     projectId: projectId ?? userId,
     keyHash: hash(['DELETE', path, header]),

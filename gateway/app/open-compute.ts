@@ -23,6 +23,7 @@ import { OperationWatch } from './operations/operation-watch.ts'
 import { type KnownPeer, Peers } from './peers.ts'
 import { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { Retention } from './purge.ts'
+import type { Reach } from './reach.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { pushNetworks } from './reconcilers/push-networks.ts'
@@ -35,6 +36,7 @@ import { syncAggregates } from './reconcilers/sync-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { pollAfterCommits, watchWork } from './reconcilers/watch-work.ts'
+import { noteChange } from './repeatable.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { RequestSpecCache } from './sagas/request-spec-cache.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
@@ -71,6 +73,7 @@ export interface ComputeOptions extends ComputeDepsOptions {
   readonly retention: Retention
   /** Called when there are events that can be read. */
   readonly onNumbered: () => void
+  readonly reach: Reach
 }
 
 /** The compute core at work, until disposed. */
@@ -80,11 +83,13 @@ export interface RunningCompute extends Compute, AsyncDisposable {
   status(): readonly ReconcilerStatus[]
   /** The other gateways. */
   peers(): readonly KnownPeer[]
+  /** True while another gateway says that it reaches the database. */
+  anotherReachesDatabase(): boolean
 }
 
 /** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
 export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
-  const { db, nats, clock, log, processName, isolated } = options
+  const { db, nats, clock, log, processName, isolated, reach } = options
   await using parts = new AsyncDisposableStack()
   const deps = await openComputeDeps(parts, options)
   const operations = parts.use(openOperationWatch(options))
@@ -138,18 +143,17 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
   const onAway = takeOver(db, adoptWork, () => recovery.wake())
   const incarnation = sagas.lease.holder
-  const peers = parts.use(new Peers({ nats, clock, log, processName, incarnation, onAway }))
+  const peers = parts.use(new Peers({ nats, clock, log, processName, incarnation, reach, onAway }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
     peers: () => peers.known(),
-    status: () => [
-      ...[recovery, retries, numbering, ...woken, ...toHosts, networks, ...others].map((each) =>
-        each.status(),
-      ),
-      ...feeds.status(),
-    ],
+    anotherReachesDatabase: () => peers.anyReachesDatabase(),
+    status: () =>
+      [recovery, retries, numbering, ...woken, ...toHosts, networks, ...others]
+        .map((each) => each.status())
+        .concat(feeds.status()),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -173,13 +177,13 @@ export async function openComputeDeps(
     ),
   )
   const placementPolicies = parts.use(await KnownPolicies.open({ db, clock, log }))
-  const askCell = cellClient(nats, cells)
+  const askCell = cellClient(nats, cells, noteChange)
   return {
     db,
     cells,
     placementPolicies,
     askCell,
-    askHost: hostClient(nats),
+    askHost: hostClient(nats, noteChange),
     secrets,
     clock,
     log,

@@ -5,6 +5,7 @@ import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
 import { type AbsenceHandler, Peers } from './peers.ts'
+import { Reach } from './reach.ts'
 
 // Goal: a gateway that leaves the bus is noticed by the others at once, as often as it leaves, and no other is.
 
@@ -40,15 +41,25 @@ async function join(
   processName: string,
   watched = new Watched(),
   onAway: readonly AbsenceHandler[] = [],
+  reach = new Reach(),
 ) {
   const credentialsFile = await bus.gatewayCredentialsFile()
   const log = createLogger(processName, 'warn')
   const nats = await connectBus({ url: bus.url, name: processName, credentialsFile }, log)
   const incarnation = newId<string>()
   const peers = new Peers({
-    ...{ nats, clock: systemClock, log: watched.log, processName, incarnation, onAway },
+    ...{
+      nats,
+      clock: systemClock,
+      log: watched.log,
+      processName,
+      incarnation,
+      reach,
+      onAway,
+    },
   })
   return {
+    peers,
     [Symbol.asyncDispose]: async () => {
       await nats.close()
       await peers[Symbol.asyncDispose]()
@@ -81,4 +92,22 @@ test('a gateway whose connection ends is away, each time it does, and no other i
     }
     await seen.has(...expected)
   }
+})
+
+test('a gateway that alone does not reach the database is away from its work, and not from the bus', async () => {
+  const seen = new Watched()
+  const missing = new Reach()
+  missing.noted('database', true)
+  for (let nth = 0; nth < 3; nth += 1) missing.noted('database', false)
+  await using watching = await join('watching', seen, [seen.act('take over', 0)])
+  await using cutOff = await join('cut off', new Watched(), [], missing)
+
+  await seen.has(
+    'cut off: gateway joined the bus',
+    'cut off: gateway does not reach the database',
+    'cut off: take over',
+  )
+  expect(watching.peers.known()).toEqual([{ name: 'cut off', leftMs: undefined }])
+  await expect.poll(() => cutOff.peers.anyReachesDatabase()).toBe(true)
+  expect(watching.peers.anyReachesDatabase()).toBe(false)
 })

@@ -2,6 +2,7 @@ import { type NatsConnection, RequestError } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { aliveSubject, peersSubject } from '#openapi/wire.ts'
+import type { Reach } from './reach.ts'
 
 export interface PeersOptions {
   readonly nats: NatsConnection
@@ -10,7 +11,8 @@ export interface PeersOptions {
   /** The name of this process among the gateways, and an id that differs after each start. */
   readonly processName: string
   readonly incarnation: string
-  /** What is done about a gateway that has been away from the bus for so long, each once. */
+  readonly reach: Reach
+  /** What is done about a gateway that has been away from the bus for so long, each once; also about one that alone does not reach the database. */
   readonly onAway: readonly AbsenceHandler[]
 }
 
@@ -27,8 +29,17 @@ const INTRODUCE_MS = 1_000
 /** How often each gateway asks each other one whether it is there. */
 const ASK_MS = 50
 const ANSWER_LIMIT_MS = 1_000
-/** One that introduces itself no more and answers nothing, but is on the bus: its leases run out. */
+/** One that introduces itself no more and answers nothing, but is on the bus. */
 const FORGET_MS = 30_000
+
+/** What one answers that is asked whether it is there; '' where it is not certain, and of a former release. */
+const ANSWERS = { reaches: 'database', misses: 'no-database' } as const
+/** The others may find the database again within moments. */
+const MISSING_MS = 1_500
+/** An older answer may be overtaken: the database may have gone for all. */
+const FRESH_MS = 500
+/** The bus keeps the connection of one that is cut off, as long as there is something to send it. */
+const SILENT_MS = 5_000
 
 /** Another gateway. */
 export interface KnownPeer {
@@ -45,6 +56,12 @@ interface Peer {
   announcedAt: number
   /** Since when the bus has known no such gateway. */
   awaySince: number | undefined
+  /** Since when this gateway has reached the database, and that one has said that it does not. */
+  missingSince: number | undefined
+  /** Since when it has not answered. */
+  silentSince: number | undefined
+  /** When it said last that it reaches the database. */
+  reachedAt: number
   /** How many of `onAway` have been done. */
   acted: number
   isAsking: boolean
@@ -52,8 +69,9 @@ interface Peer {
 
 /**
  * The other gateways. The bus answers at once for one whose connection has ended, so that its work is taken over in a tenth
- * of a second instead of after the time of its leases. One that hangs keeps its connection: its leases run out. Everything done
- * here must be harmless to a gateway that is at work and has only lost the bus.
+ * of a second instead of after the time of its leases. One that hangs or is cut off keeps its connection for longer, and is
+ * silent; one that is cut off from the database says so. Everything done here must be harmless to a gateway that is at work
+ * and has only lost the bus.
  */
 export class Peers implements AsyncDisposable {
   readonly #options: PeersOptions
@@ -69,7 +87,9 @@ export class Peers implements AsyncDisposable {
     this.#options = options
     const { nats, incarnation } = options
     const subscriptions = [
-      nats.subscribe(aliveSubject(incarnation), { callback: (_, ask) => void ask.respond() }),
+      nats.subscribe(aliveSubject(incarnation), {
+        callback: (_, ask) => void ask.respond(this.#answer()),
+      }),
       nats.subscribe(peersSubject(), {
         callback: (error, message) => {
           if (error === null) this.#receive(message.string())
@@ -93,10 +113,22 @@ export class Peers implements AsyncDisposable {
     return [...present, ...[...this.#left].map(([name, at]) => ({ name, leftMs: now - at }))]
   }
 
+  /** True while another gateway says that it reaches the database. */
+  anyReachesDatabase(): boolean {
+    const since = this.#options.clock.elapsed() - FRESH_MS
+    return [...this.#peers.values()].some(({ reachedAt }) => reachedAt >= since)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#loop
     this.#endSubscriptions()
+  }
+
+  #answer(): string {
+    const { reach } = this.#options
+    if (reach.isWell('database')) return ANSWERS.reaches
+    return reach.reaches('database') ? '' : ANSWERS.misses
   }
 
   #receive(introduction: string): void {
@@ -110,8 +142,19 @@ export class Peers implements AsyncDisposable {
       known.announcedAt = announcedAt
       return
     }
-    const fresh = { awaySince: undefined, acted: 0, isAsking: false }
-    this.#peers.set(name, { incarnation, announcedAt, ...fresh })
+    const fresh = {
+      awaySince: undefined,
+      missingSince: undefined,
+      silentSince: undefined,
+    }
+    this.#peers.set(name, {
+      incarnation,
+      announcedAt,
+      reachedAt: -Infinity,
+      acted: 0,
+      isAsking: false,
+      ...fresh,
+    })
     this.#options.log.info({ gateway: name }, 'gateway joined the bus')
   }
 
@@ -136,27 +179,56 @@ export class Peers implements AsyncDisposable {
     const { nats, clock } = this.#options
     peer.isAsking = true
     try {
-      await nats.request(aliveSubject(peer.incarnation), '', { timeout: ANSWER_LIMIT_MS })
+      const subject = aliveSubject(peer.incarnation)
+      const answer = await nats.request(subject, '', { timeout: ANSWER_LIMIT_MS })
       peer.awaySince = undefined
-      peer.acted = 0
+      await this.#answered(name, peer, answer.string())
     } catch (error) {
       const isAway = error instanceof RequestError && error.isNoResponders()
       if (isAway) await this.#away(name, peer)
       else if (clock.elapsed() - peer.announcedAt > FORGET_MS) this.#forget(name, peer)
+      else await this.#silent(name, peer)
     } finally {
       peer.isAsking = false
     }
   }
 
+  async #answered(name: string, peer: Peer, answer: string): Promise<void> {
+    const { clock, reach } = this.#options
+    peer.silentSince = undefined
+    if (answer === ANSWERS.reaches) peer.reachedAt = clock.elapsed()
+    if (answer === ANSWERS.misses && reach.isWell('database')) {
+      peer.missingSince ??= clock.elapsed()
+      const since = peer.missingSince + MISSING_MS
+      await this.#takeOver(name, peer, since, 'gateway does not reach the database')
+    } else {
+      peer.missingSince = undefined
+      peer.acted = 0
+    }
+  }
+
   async #away(name: string, peer: Peer): Promise<void> {
+    peer.awaySince ??= this.#options.clock.elapsed()
+    if (peer.acted === this.#options.onAway.length) this.#forget(name, peer)
+    else await this.#takeOver(name, peer, peer.awaySince, 'gateway left the bus')
+  }
+
+  /** One that hangs, or is cut off from the bus: unless this gateway is. */
+  async #silent(name: string, peer: Peer): Promise<void> {
+    const { clock, reach } = this.#options
+    peer.silentSince = reach.reaches('bus') ? (peer.silentSince ?? clock.elapsed()) : undefined
+    if (peer.silentSince === undefined) return
+    await this.#takeOver(name, peer, peer.silentSince + SILENT_MS, 'gateway does not answer')
+  }
+
+  /** Does what is due about a gateway that has been unable to work since then. */
+  async #takeOver(name: string, peer: Peer, since: number, why: string): Promise<void> {
     const { clock, log, onAway } = this.#options
-    const now = clock.elapsed()
-    peer.awaySince ??= now
+    const awayMs = clock.elapsed() - since
     const due = onAway[peer.acted]
-    if (due === undefined) this.#forget(name, peer)
-    if (due === undefined || now - peer.awaySince < due.afterMs) return
+    if (due === undefined || awayMs < due.afterMs) return
     peer.acted += 1
-    log.info({ gateway: name, away_ms: Math.round(now - peer.awaySince) }, 'gateway left the bus')
+    log.info({ gateway: name, away_ms: Math.round(awayMs) }, why)
     await due.act({ processName: name, incarnation: peer.incarnation }).catch((error: unknown) => {
       log.warn({ gateway: name, ...errorFields(error) }, 'work of a gateway left to its leases')
     })

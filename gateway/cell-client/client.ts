@@ -39,9 +39,13 @@ export interface CellHeartbeats {
  * Sends a request to a process of the cell that has reported lately, or to any process if there is none or that one has
  * ended, and repeats it, also to another process, while no answer comes. `unavailable` for a cell that is unreachable (then nothing is sent), does not answer in time, or gives an
  * answer outside the contract: the request may or may not have been carried out. Any other failure is the cell's own;
- * `unsupported`: its release does not know the operation.
+ * `unsupported`: its release does not know the operation. `onAsk` is called before a request is sent.
  */
-export function cellClient(nats: NatsConnection, cells: CellHeartbeats): AskCell {
+export function cellClient(
+  nats: NatsConnection,
+  cells: CellHeartbeats,
+  onAsk: () => void,
+): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
     // The bus would not report that no process answers: a cell is in an account of its own.
@@ -49,6 +53,7 @@ export function cellClient(nats: NatsConnection, cells: CellHeartbeats): AskCell
       throw new Failure('unavailable', `${whom} did not answer.`, {
         detail: 'no heartbeats of the cell arrive',
       })
+    onAsk()
     const again = () => recipientOf(cells, cell.id, operation)
     const answer = await ask(nats, { ...again(), again, payload, work, timeoutMs, whom })
     try {

@@ -25,9 +25,10 @@ export type AskHost = <O extends DirectOperation>(
 /** Longer than a host waits for a guest to print, or to take keystrokes. */
 const TIMEOUT_MS = 15_000
 
-/** A host that does not answer in time, is not there, or answers outside the contract is `unavailable`. */
-export function hostClient(nats: NatsConnection): AskHost {
+/** A host that does not answer in time, is not there, or answers outside the contract is `unavailable`. `onAsk` is called before a request is sent. */
+export function hostClient(nats: NatsConnection, onAsk: () => void): AskHost {
   return async (cell, host, operation, payload, work) => {
+    onAsk()
     const whom = `A host of cell ${cell.name}`
     const subject = directSubject(cell.id, host, operation)
     const answer = await ask(nats, { subject, payload, work, timeoutMs: TIMEOUT_MS, whom })

@@ -9,11 +9,13 @@ import { deleteOnce } from '../app/delete-once.ts'
 import { deleteKey } from '../app/idempotency-key.ts'
 import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
+import { tracked } from '../app/repeatable.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import { TooManyRequests } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
 import { audited, READING } from './audited.ts'
 import { authenticate } from './authenticate.ts'
+import { givenBack } from './given-back.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { NOVA_BODY, readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
@@ -81,12 +83,14 @@ export function serveEndpoint(
   return async (c) => {
     const startedAt = performance.now()
     const exchange = openExchange(c, gateway, linksOf)
-    let response: Response
-    try {
-      response = await runStages(endpoint, gateway, exchange)
-    } catch (error) {
-      response = failureResponse(error, service, exchange, gateway)
-    }
+    let response = await tracked(method, async (mayRepeat) => {
+      try {
+        return await runStages(endpoint, gateway, exchange)
+      } catch (error) {
+        const refused = failureResponse(error, service, exchange, gateway)
+        return mayRepeat() ? givenBack(error, refused, exchange, gateway) : refused
+      }
+    })
     try {
       await audited(gateway.audit, endpoint, exchange, response.status)
     } catch (error) {

@@ -9,6 +9,9 @@ import { busUnreadiness, databaseUnreadiness, unreadiness } from '../app/unreadi
 import type { Gateway } from '../context.ts'
 import type { HeaderReader } from './http-input.ts'
 
+/** 404 while another gateway should get the requests, as HAProxy expects it of a server that gets no new ones. */
+export const ROTATION_PATH = '/rotation'
+
 /**
  * The paths that supervisors and monitoring read; none names a user's resource. `/metrics`, the state of this process, and
  * `/metrics/federation`, that of the whole, are for operators: they are read with the token of the settings, as monitoring sends it, or with that of an
@@ -21,6 +24,12 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
     return why === undefined
       ? c.json({ status: 'ready' })
       : c.json({ status: 'not ready', reason: why }, 503, { 'Retry-After': '1' })
+  })
+  app.get(ROTATION_PATH, (c) => {
+    const { missing } = gateway.reach
+    return missing === undefined
+      ? c.json({ status: 'in rotation' })
+      : c.json({ status: 'not in rotation', reason: `the ${missing} is not reached` }, 404)
   })
   app.get(SITE_PATH, (c) =>
     c.json({

@@ -12,6 +12,7 @@ import { Secrets } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import { openCompute, type RunningCompute } from '#gateway/app/open-compute.ts'
+import { Reach } from '#gateway/app/reach.ts'
 import type { ServerImages } from '#gateway/app/servers/boot/server-images.ts'
 import type { NicsPlan, ServerNetwork } from '#gateway/app/servers/boot/server-network.ts'
 import type { PlannedServer, ServerOrder } from '#gateway/app/servers/list/server-order.ts'
@@ -112,6 +113,7 @@ export class CoreEnv implements AsyncDisposable {
       network: NO_NETWORK,
       imageTicket: () => 'ticket',
       onNumbered: () => {},
+      reach: new Reach(),
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       reclaimIntervalS: 0,

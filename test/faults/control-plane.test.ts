@@ -14,9 +14,10 @@ const BOOTS = 20
 const OTHERS = 2
 /**
  * With a gateway the connections are lost of requests that it is answering. The proxy repeats those that may be repeated,
- * boots and deletes among them. A client that loses another request cannot know whether it was carried out.
+ * boots and deletes among them. A client that loses another request cannot know whether it was carried out. The proxy does
+ * not have the content of an upload any more, which a gateway that is cut off refuses with 503.
  */
-const LOST = /SocketError|answered 502/
+const LOST = /SocketError|answered 502|image: 503/
 /** One of each kind of write when the gateway ends, and one when the proxy gives it up. */
 const LOST_MAX = 8
 
@@ -96,6 +97,14 @@ const stop =
     return () => process().start()
   }
 
+/** A gateway that runs on, and whose messages to and from the database or the bus are lost. */
+const cutOff =
+  (setting: 'GATEWAY_DATABASE_URL' | 'GATEWAY_NATS_URL'): Fault =>
+  async () => {
+    gateway().freeze(setting)
+    return async () => gateway().thaw()
+  }
+
 const both =
   (one: Fault, other: Fault): Fault =>
   async () => {
@@ -110,6 +119,7 @@ const SHORT: Readonly<Record<string, Fault>> = {
   'a server of the bus is killed': killBusServer,
   'a gateway is killed': kill(gateway),
   'a process of a cell is killed': kill(cellProcess),
+  'a gateway is cut off from the databases alone': cutOff('GATEWAY_DATABASE_URL'),
 }
 
 const LONG: Readonly<Record<string, Fault>> = {
@@ -146,6 +156,7 @@ const LONG: Readonly<Record<string, Fault>> = {
       await plane.bus.waitForRoutes(2, OTHERS)
     }
   },
+  'a gateway is cut off from the bus alone': cutOff('GATEWAY_NATS_URL'),
   'a gateway is frozen': suspend(gateway),
   'a gateway is stopped': stop(gateway),
   'a process of a cell is frozen': suspend(cellProcess),

@@ -97,9 +97,11 @@ export class CloudProcess implements AsyncDisposable {
     this.#signal('SIGCONT')
   }
 
-  /** From now on no message to or from it arrives, until `thaw`; it does not notice. */
-  freeze(): void {
-    for (const wire of this.#relays()) wire.set('hold')
+  /** From now on no message to or from it arrives, or none of one setting's addresses, until `thaw`; it does not notice. */
+  freeze(setting?: string): void {
+    const cut = setting === undefined ? this.#relays() : this.#wires.get(setting)
+    if (cut === undefined) throw new Error(`${this.name} has no wire ${setting}`)
+    for (const wire of cut) wire.set('hold')
   }
 
   thaw(): void {

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { freePort } from '../process/free-port.ts'
+import { stopProcess } from '../process/stop-process.ts'
+import { startProxy } from './haproxy.ts'
+
+// Goal: the proxy sends requests to gateways that can serve them, and repeats those that a gateway gives back, wherever
+// there is another gateway; where there is none, clients get what the gateways say.
+
+/** What it answers to requests, and whether it wants more of them. */
+interface Script {
+  rotation: 200 | 404
+  /** 'lost': the request arrives, and its answer is lost. */
+  answers: 200 | 425 | 'lost'
+}
+
+/** A gateway that answers as the test says. */
+class ScriptedGateway implements AsyncDisposable {
+  readonly script: Script = { rotation: 200, answers: 200 }
+  readonly #name: string
+  readonly #server: Server
+  /** `METHOD HEADER` of each request, with the header by which the proxy says that it repeats requests. */
+  requests: string[] = []
+
+  constructor(name: string) {
+    this.#name = name
+    this.#server = createServer((request, response) => this.#answer(request, response))
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    if (request.url === '/healthz') response.end()
+    else if (request.url === '/rotation') response.writeHead(this.script.rotation).end()
+    else {
+      this.requests.push(`${request.method} ${String(request.headers['weir-proxy-repeats'])}`)
+      if (this.script.answers === 'lost') request.socket.destroy()
+      else response.writeHead(this.script.answers, { 'Retry-After': '5' }).end(this.#name)
+    }
+  }
+}
+
+const one = new ScriptedGateway('one')
+const other = new ScriptedGateway('other')
+const both = [one, other]
+const parts = new AsyncDisposableStack()
+let proxy: string
+
+beforeAll(async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'weir-haproxy-'))
+  parts.defer(() => rmSync(directory, { recursive: true, force: true }))
+  const gateways = [await one.listen(), await other.listen()]
+  for (const gateway of both) parts.use(gateway)
+  const port = await freePort()
+  const options = { host: '127.0.0.1', port, gateways }
+  const identity = await startProxy(directory, options, 'with-parent')
+  parts.defer(() => stopProcess(identity))
+  proxy = `http://127.0.0.1:${port}`
+})
+
+afterAll(() => parts.disposeAsync())
+
+async function ask(method = 'GET') {
+  const sent = method === 'POST' ? { method, body: '{}' } : { method }
+  const answer = await fetch(`${proxy}/compute/v2.1/os-keypairs`, sent)
+  const retryAfter = answer.headers.get('retry-after')
+  return { status: answer.status, retryAfter, by: await answer.text() }
+}
+
+/** Who answers eight requests in a row. */
+async function askedNow(): Promise<string> {
+  const names = []
+  for (let nth = 0; nth < 8; nth += 1) names.push((await ask()).by)
+  return [...new Set(names)].toSorted().join(' ')
+}
+
+beforeEach(async () => {
+  for (const gateway of both) Object.assign(gateway.script, { rotation: 200, answers: 200 })
+  await expect.poll(askedNow).toBe('one other')
+  for (const gateway of both) gateway.requests = []
+})
+
+test('a gateway out of rotation gets no requests until it is back', async () => {
+  one.script.rotation = 404
+  await expect.poll(askedNow).toBe('other')
+
+  one.script.rotation = 200
+  await expect.poll(askedNow).toBe('one other')
+})
+
+test('where all gateways are out of rotation, all of them get requests', async () => {
+  one.script.rotation = 404
+  await expect.poll(askedNow).toBe('other')
+  other.script.rotation = 404
+
+  await expect.poll(askedNow).toBe('one other')
+})
+
+test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
+  'a %s that a gateway gives back is served by another one',
+  async (method) => {
+    one.script.answers = 425
+
+    for (let nth = 0; nth < 4; nth += 1) expect(await ask(method)).toMatchObject({ by: 'other' })
+    expect(one.requests).toContain(`${method} 425`)
+  },
+)
+
+test('a request that all gateways give back is answered 503 in the words of the last one', async () => {
+  for (const gateway of both) gateway.script.answers = 425
+
+  expect(await ask('POST')).toEqual({
+    status: 503,
+    retryAfter: '5',
+    by: expect.stringMatching(/o/),
+  })
+  expect(Math.min(...both.map(({ requests }) => requests.length))).toBeGreaterThan(0)
+})
+
+test('a request whose answer is lost is repeated unless it may change something twice', async () => {
+  one.script.answers = 'lost'
+
+  for (const method of ['GET', 'DELETE', 'GET', 'DELETE'])
+    expect(await ask(method)).toMatchObject({ status: 200, by: 'other' })
+  const statusOf = () =>
+    ask('POST').then(
+      ({ status }) => status,
+      () => 'the connection ends',
+    )
+  const posts = [await statusOf(), await statusOf()]
+  expect(new Set(posts)).toEqual(new Set([200, 'the connection ends']))
+})
