@@ -1,3 +1,4 @@
+import { databaseUrls } from '#common/db/database-url.ts'
 import { Failure } from '#common/errors.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import { type DeploymentState, launchedCells } from './state.ts'
@@ -19,11 +20,24 @@ export interface UpOptions {
   readonly images?: string
   /** Of this machine, for cells and clients of others. */
   readonly address?: string
+  /** Of database servers that exist, with an account that may create databases and accounts. */
+  readonly database?: string
+  /** Of NATS servers that exist, with commas between them. */
+  readonly bus?: string
+  /** The directory with the keys of that bus. */
+  readonly busKeys?: string
+  /** Where that bus takes leaf nodes. */
+  readonly busLeaf?: string
 }
 
 /** The settings that the options name, `NAME=VALUE` each. */
 export function assignmentsOf({ set = [], images }: UpOptions): readonly string[] {
   return images === undefined ? set : [...set, `GATEWAY_IMAGES=${images}`]
+}
+
+/** `HOST:PORT` of each server of a database URL, without its account. */
+export function serversIn(databaseUrl: string): readonly string[] {
+  return databaseUrls(databaseUrl).map((url) => new URL(url).host)
 }
 
 type Value = string | number | undefined
@@ -39,6 +53,13 @@ export function assertSame(options: UpOptions, state: DeploymentState): void {
     ['--port', options.port, state.gateways[0]?.port],
     // One that has none gets it.
     ['--address', options.address, state.exposed?.address ?? options.address],
+    [
+      '--database',
+      options.database && serversIn(options.database).join(),
+      state.elsewhere?.databases?.join() ?? 'a private server',
+    ],
+    ['--bus', options.bus, state.elsewhere?.bus?.url ?? 'a private server'],
+    ['--bus-leaf', options.busLeaf, state.elsewhere?.bus?.leafUrl ?? 'none'],
   ]
   for (const [name, asked, is] of differences)
     if (asked !== undefined && asked !== is)

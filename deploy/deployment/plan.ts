@@ -22,6 +22,11 @@ function isJoinedByOvn(driver: ChosenDriver, network: UpOptions['network']): boo
   return canBeJoinedByOvn(driver) && driver.name !== 'baremetal'
 }
 
+/** The names that the cells of a new deployment get. */
+export function plannedCellNames({ cells = DEFAULTS.cells }: UpOptions): readonly string[] {
+  return Array.from({ length: cells }, (_, index) => CELL_NAMES[index] ?? `cell${index + 1}`)
+}
+
 /** A new deployment on paper: ids, names, keys and wanted ports are chosen; nothing is started. */
 export async function planDeployment(
   options: UpOptions,
@@ -31,8 +36,7 @@ export async function planDeployment(
   const hosts = options.hosts ?? HOSTS_PER_CELL[driver.name]
   const isJoined = isJoinedByOvn(driver, options.network)
   const cells: CellRecord[] = []
-  for (let index = 0; index < (options.cells ?? DEFAULTS.cells); index += 1)
-    cells.push(await planCell(CELL_NAMES[index] ?? `cell${index + 1}`, hosts, gatewayKey))
+  for (const name of plannedCellNames(options)) cells.push(await planCell(name, hosts, gatewayKey))
   return {
     version: 1,
     driver,

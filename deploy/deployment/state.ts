@@ -20,6 +20,8 @@ export interface DeploymentState {
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]
+  /** The services that somebody else runs; absent: all are private. */
+  readonly elsewhere?: ServicesElsewhere
   /** Where cells and clients of other machines are served; absent: nowhere. */
   readonly exposed?: ExposedAddress
   /** Set for a cell of a deployment elsewhere, which has no gateway here. */
@@ -34,6 +36,17 @@ export interface DeploymentState {
   readonly settings?: ProgramSettings
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
+}
+
+export interface ServicesElsewhere {
+  /** `HOST:PORT` of each database server; the URL with its account is a secret. */
+  readonly databases?: readonly string[]
+  readonly bus?: {
+    /** Of each server, with commas between them. */
+    readonly url: string
+    /** Where it takes leaf nodes; absent: nowhere that joined cells could be led to. */
+    readonly leafUrl?: string
+  }
 }
 
 /** An address of this machine, and the port of HTTPS there. */

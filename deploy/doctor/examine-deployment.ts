@@ -1,13 +1,13 @@
-import { createConnection } from 'mysql2/promise'
 import { request } from 'undici'
+import { openNode } from '#common/db/open-node.ts'
 import { errorChain } from '#common/errors.ts'
+import { withDeadline } from '#common/with-deadline.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
-import { runningMariadb } from '../mariadb.ts'
 import { connectSystem } from '../nats/connect-system.ts'
-import { runningNats } from '../nats.ts'
 import { processStates } from '../status/process-states.ts'
 import { describeEndedProcesses, supervisionOf } from '../supervisor/supervision.ts'
+import { busOf, databaseServersOf, writerOf } from '../up/services.ts'
 import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
@@ -18,21 +18,30 @@ export async function examineDeployment(
   layout: Layout,
   state: DeploymentState,
 ): Promise<readonly Finding[]> {
-  const mariadb = runningMariadb(layout.mariadb)
-  const nats = runningNats(layout.nats)
+  const databases = databaseServersOf(layout, state)
+  const bus = busOf(layout, state)
+  const { elsewhere } = state
   const probes: Promise<Finding>[] = state.gateways.map(({ name, port }) =>
     answers(`${name} at port ${port}`, () => askReady(port)),
   )
-  if (mariadb !== undefined)
+  if (databases !== undefined)
     probes.push(
-      answers('MariaDB', () => openAndClose(mariadb.rootUrl())),
-      examineStuck(state, (database) => mariadb.rootUrl(database)),
+      answers(named('MariaDB', elsewhere?.databases?.join(', ')), () =>
+        withDeadline(CONNECT_LIMIT_MS, writerOf(databases).then(openAndClose)),
+      ),
+      examineStuck(state, (database) => databases.rootUrl(database)),
     )
-  if (nats !== undefined)
+  if (bus !== undefined)
     probes.push(
-      answers('NATS', async () => (await connectSystem(nats.url, nats.keys.systemSeed)).close()),
+      answers(named('NATS', elsewhere?.bus?.url), async () =>
+        (await connectSystem(bus.url, bus.keys.systemSeed)).close(),
+      ),
     )
   return [await processes(layout, state), ...supervision(layout), ...(await Promise.all(probes))]
+}
+
+function named(service: string, servers: string | undefined): string {
+  return servers === undefined ? service : `${service} at ${servers}`
 }
 
 async function processes(layout: Layout, state: DeploymentState): Promise<Finding> {
@@ -74,7 +83,7 @@ async function askReady(port: number): Promise<void> {
   if (statusCode !== 200) throw new Error(`/readyz says ${statusCode}: ${text.slice(0, 200)}`)
 }
 
-async function openAndClose(uri: string): Promise<void> {
-  const connection = await createConnection({ uri, connectTimeout: CONNECT_LIMIT_MS })
+async function openAndClose(url: string): Promise<void> {
+  const connection = await openNode(url, CONNECT_LIMIT_MS)
   await connection.end()
 }

@@ -6,12 +6,12 @@ import { lockDeployment } from '../deployment/lock.ts'
 import { type CellRecord, type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { dropDatabaseUser } from '../mariadb/database-user.ts'
-import { runningMariadb } from '../mariadb.ts'
 import { loginFiles } from '../nested/cloud-login.ts'
 import { stopCellNetwork } from '../ovn/deployment-network.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { cellSecrets } from '../up/prepare-bus.ts'
 import { cellDatabase, databaseFiles } from '../up/prepare-databases.ts'
+import { databaseServersOf, writerOf } from '../up/services.ts'
 
 /**
  * Afterwards nothing of a cell that has left runs here or is kept, so that another may have its name: no credentials, login,
@@ -24,8 +24,13 @@ export async function forgetCell(
   { keepsDisks = false }: { readonly keepsDisks?: boolean } = {},
 ): Promise<void> {
   await takeOut(layout, id, async (cell) => {
-    const mariadb = runningMariadb(layout.mariadb)
-    if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
+    const databases = databaseServersOf(layout, loadState(layout) ?? {})
+    if (databases !== undefined)
+      await dropDatabaseUser(
+        await writerOf(databases),
+        cellDatabase(cell.name),
+        databases.loginsFrom,
+      )
     for (const file of [
       ...loginFiles(layout, cell.name),
       ...cellSecrets(layout, cell),

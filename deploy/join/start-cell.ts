@@ -16,6 +16,7 @@ import { type Nats, startNats } from '../nats.ts'
 import { issueCellCredentials } from '../up/prepare-bus.ts'
 import { cellDatabase, prepareCellDatabases } from '../up/prepare-databases.ts'
 import { cellPrograms, computePrograms } from '../up/programs.ts'
+import { privateDatabases } from '../up/services.ts'
 import { type StartPrograms, startPrograms } from '../up/start-programs.ts'
 import { untilReady } from '../up/wait-ready.ts'
 import { openDatabase } from '../upkeep/open-database.ts'
@@ -32,7 +33,7 @@ export async function startCell(
   progress('Starting MariaDB and NATS ...')
   const [databases, nats, credentials] = await Promise.all([
     startMariadb(layout.mariadb, 'detached').then((mariadb) =>
-      prepareCellDatabases(layout, mariadb, state),
+      prepareCellDatabases(layout, privateDatabases(mariadb), state),
     ),
     startNats(layout.nats, 'detached', { uplink: uplinkOf(layout, cell) }),
     issueCellCredentials(layout, state),
@@ -43,7 +44,12 @@ export async function startCell(
     port: nats.leafPort,
     credential: { file: uplinkCredentialsFile(layout), gatewayUrl },
   }
-  const wiring = { nats, uplink, credentials: { of: credentials }, databases: { cells: databases } }
+  const wiring = {
+    bus: nats,
+    uplink,
+    credentials: { of: credentials },
+    databases: { cells: databases },
+  }
   progress('Starting the cell and its computes ...')
   const startServers = async () => start(layout, state, await cellPrograms(layout, state, wiring))
   const [started, { settings, guests }] = await Promise.all([

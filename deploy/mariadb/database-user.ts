@@ -4,11 +4,15 @@ import { connectionTo } from '#common/db/connection-options.ts'
 const LOOPBACK = '127.0.0.1'
 
 /** Afterwards neither the database nor its account is there. */
-export async function dropDatabaseUser(rootUrl: string, database: string): Promise<void> {
+export async function dropDatabaseUser(
+  rootUrl: string,
+  database: string,
+  host = LOOPBACK,
+): Promise<void> {
   const connection = await createConnection(connectionTo(rootUrl))
   try {
     await connection.query(`DROP DATABASE IF EXISTS \`${database}\``)
-    await connection.query(`DROP USER IF EXISTS \`${database}\`@'127.0.0.1'`)
+    await connection.query(`DROP USER IF EXISTS \`${database}\`@'${host}'`)
   } finally {
     await connection.end()
   }

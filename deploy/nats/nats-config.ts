@@ -16,7 +16,7 @@ import { keyPair, type NatsKeys } from './nats-keys.ts'
 /** Accounts one server keeps on disk: cells, the system's and the gateways'. */
 const ACCOUNTS_MAX = 100_000
 /** The largest wire message: a build request with the longest user data and personality Nova allows, with room. */
-const PAYLOAD_MAX_BYTES = 4 * 1024 * 1024
+export const PAYLOAD_MAX_BYTES = 4 * 1024 * 1024
 
 /** Between two tries to reach the server above. */
 const REDIAL_S = 1

@@ -11,8 +11,7 @@ import {
   existingState,
   saveState,
 } from '../deployment/state.ts'
-import { keyPair } from '../nats/nats-keys.ts'
-import { startNats } from '../nats.ts'
+import { keyPair, natsKeys } from '../nats/nats-keys.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from '../up/exposed.ts'
 import { bringUp } from '../up/up.ts'
@@ -72,8 +71,9 @@ async function plan(
   name: string,
   cloud: CloudRecord,
 ): Promise<CellRecord> {
-  const { keys } = await startNats(layout.nats, 'detached')
-  const cell = await planCell(name, 1, keyPair(keys.gatewaySeed).getPublicKey())
+  // Made with the deployment, whoever runs its bus.
+  const { gatewaySeed } = natsKeys(layout.nats)
+  const cell = await planCell(name, 1, keyPair(gatewaySeed).getPublicKey())
   const planned = { ...cell, cloud }
   saveState(layout, { ...state, cells: [...state.cells, planned] })
   return planned

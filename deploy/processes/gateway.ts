@@ -14,7 +14,8 @@ export interface GatewayFiles {
   readonly natsUrl: string
   readonly natsCredentialsFile: string
   readonly natsAccountSeedFile: string
-  readonly natsLeafUrl: string
+  /** Undefined: no cell joins by the bus. */
+  readonly natsLeafUrl: string | undefined
   readonly natsOperatorSeedFile: string
   readonly natsSystemCredentialsFile: string
   readonly natsSystemSeedFile: string
@@ -48,7 +49,7 @@ export function gatewayProgram(
         GATEWAY_NATS_URL: files.natsUrl,
         GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
         GATEWAY_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
-        GATEWAY_NATS_LEAF_URL: files.natsLeafUrl,
+        ...(files.natsLeafUrl !== undefined && { GATEWAY_NATS_LEAF_URL: files.natsLeafUrl }),
         GATEWAY_NATS_OPERATOR_SEED_FILE: files.natsOperatorSeedFile,
         GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: files.natsSystemCredentialsFile,
         GATEWAY_NATS_SYSTEM_SEED_FILE: files.natsSystemSeedFile,

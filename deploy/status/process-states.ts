@@ -50,9 +50,12 @@ export async function processStates(
     ...state.cells.map(({ name }) => `cell-${name}`),
     ...hosts.map((name) => `compute-${name}`),
   ]
+  const { databases, bus } = state.elsewhere ?? {}
   const services = [
-    expected('mariadb', runningMariadb(layout.mariadb)?.process.pid),
-    expected('nats', runningNats(layout.nats)?.process.pid),
+    ...(databases === undefined
+      ? [expected('mariadb', runningMariadb(layout.mariadb)?.process.pid)]
+      : []),
+    ...(bus === undefined ? [expected('nats', runningNats(layout.nats)?.process.pid)] : []),
   ]
   const wanted = [
     ...(state.host === undefined ? services : []),

@@ -22,7 +22,7 @@ import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState } from '../deployment/state.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import { keyPair } from '../nats/nats-keys.ts'
-import type { Nats } from '../nats.ts'
+import type { Bus } from './services.ts'
 
 /** Paths of credentials files: for gateways, and by id for cells and hosts. */
 export interface BusCredentials {
@@ -35,10 +35,10 @@ export interface BusCredentials {
 /** Afterwards every program has its credentials file (0600), with a credential that half of its life is left of. */
 export async function prepareBus(
   layout: Layout,
-  nats: Nats,
+  bus: Pick<Bus, 'keys'>,
   state: DeploymentState,
 ): Promise<BusCredentials> {
-  const { gatewaySeed, systemSeed } = nats.keys
+  const { gatewaySeed, systemSeed } = bus.keys
   const lifetimeS = lifetimeOf(state)
   const keep = (name: string, seed: string, permissions: BusRights) =>
     keepCredentials(layout, { name, seed, permissions, lifetimeS })
@@ -125,11 +125,11 @@ export function cellSecrets(
  * Afterwards NATS knows the gateways' account and that of every cell in the global database. It keeps them over
  * restarts; doing it again costs little and heals a lost disk.
  */
-export async function keepAccounts(nats: Pick<Nats, 'url' | 'keys'>, db: Executor): Promise<void> {
-  const system = await connectSystem(nats.url, nats.keys.systemSeed)
+export async function keepAccounts(bus: Pick<Bus, 'url' | 'keys'>, db: Executor): Promise<void> {
+  const system = await connectSystem(bus.url, bus.keys.systemSeed)
   try {
-    const operator = { system, operatorSeed: nats.keys.operatorSeed }
-    const gatewayKey = keyPair(nats.keys.gatewaySeed).getPublicKey()
+    const operator = { system, operatorSeed: bus.keys.operatorSeed }
+    const gatewayKey = keyPair(bus.keys.gatewaySeed).getPublicKey()
     await new AccountPublisher(operator, gatewayKey, () => listKeptAccounts(db)).keep()
   } finally {
     await system.close()

@@ -8,9 +8,10 @@ import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { databaseUser } from '../mariadb/database-user.ts'
-import type { Mariadb } from '../mariadb.ts'
 import { projectRoot } from '../paths.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
+import { explained } from './check-databases.ts'
+import { type Databases, writerOf } from './services.ts'
 
 const PASSWORD_BYTES = 24
 
@@ -24,23 +25,23 @@ export interface DatabaseFiles {
 /** Afterwards the global database and every cell's are migrated, each with an account that opens it alone. */
 export async function prepareDatabases(
   layout: Layout,
-  mariadb: Mariadb,
+  databases: Databases,
   state: DeploymentState,
 ): Promise<DatabaseFiles> {
-  const gateway = await prepare(layout, mariadb, { database: 'weir', component: 'gateway' })
-  return { gateway, cells: await prepareCellDatabases(layout, mariadb, state) }
+  const gateway = await prepare(layout, databases, { database: 'weir', component: 'gateway' })
+  return { gateway, cells: await prepareCellDatabases(layout, databases, state) }
 }
 
 /** Those of the cells alone, by cell id. */
 export async function prepareCellDatabases(
   layout: Layout,
-  mariadb: Mariadb,
+  databases: Databases,
   state: DeploymentState,
 ): Promise<ReadonlyMap<string, string>> {
   const cells = new Map<string, string>()
   for (const { id, name } of state.cells) {
     const database = cellDatabase(name)
-    cells.set(id, await prepare(layout, mariadb, { database, component: 'cells' }))
+    cells.set(id, await prepare(layout, databases, { database, component: 'cells' }))
   }
   return cells
 }
@@ -61,15 +62,15 @@ interface Wanted {
   readonly component: 'gateway' | 'cells'
 }
 
-async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promise<string> {
+async function prepare(layout: Layout, databases: Databases, wanted: Wanted): Promise<string> {
   const { database, component } = wanted
   const passwordFile = await secretFile(layout, `${database}.password`, () =>
     randomBytes(PASSWORD_BYTES).toString('hex'),
   )
   const password = readFileSync(passwordFile, 'utf8')
-  await databaseUser(mariadb.rootUrl(), database, password)
-  const url = `mysql://${database}:${password}@127.0.0.1:${mariadb.port}/${database}`
-  // Rewritten each time: MariaDB may have had to take another port.
+  await makeAccount(databases, database, password)
+  const url = databases.ownUrl(database, password)
+  // Rewritten each time: a private MariaDB may have had to take another port.
   const urlFile = join(layout.secrets, `${database}.url`)
   writeFileAtomically(urlFile, url)
   await migrateDatabase(url, join(projectRoot, component, 'db', 'migrations')).catch(
@@ -82,4 +83,16 @@ async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promis
     },
   )
   return urlFile
+}
+
+async function makeAccount(
+  databases: Databases,
+  database: string,
+  password: string,
+): Promise<void> {
+  try {
+    await databaseUser(await writerOf(databases), database, password, databases.loginsFrom)
+  } catch (error) {
+    throw explained(error, databases.rootUrl())
+  }
 }

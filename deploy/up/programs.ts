@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import type { UplinkSettings } from '#cells/uplink.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
-import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
+import type {
+  CellRecord,
+  DeploymentState,
+  HostRecord,
+  ServicesElsewhere,
+} from '../deployment/state.ts'
 import { certificateFile } from '../join/uplink.ts'
 import { metricsTokenFile } from '../monitoring/write-monitoring.ts'
 import { accountSeedFile } from '../nats/nats-keys.ts'
-import type { Nats } from '../nats.ts'
 import { cloudSettings } from '../nested/cloud-login.ts'
 import type { DeploymentNetwork } from '../ovn/deployment-network.ts'
 import { cellProgram } from '../processes/cell.ts'
@@ -18,12 +22,13 @@ import type { Program } from '../processes/program.ts'
 import { endpointsOf } from './exposed.ts'
 import { type BusCredentials, cellSeedFile } from './prepare-bus.ts'
 import type { DatabaseFiles } from './prepare-databases.ts'
+import type { Bus } from './services.ts'
 
 const KEY_BYTES = 32
 
 /** The addresses and secrets of a deployment's programs, besides the settings of the state. */
 export interface Wiring {
-  readonly nats: Nats
+  readonly bus: Bus
   readonly credentials: BusCredentials
   readonly databases: DatabaseFiles
   /** Undefined where hosts have bridges of their own. */
@@ -31,7 +36,8 @@ export interface Wiring {
 }
 
 /** The same for a deployment without gateways. */
-export interface CellWiring extends Pick<Wiring, 'nats'> {
+export interface CellWiring {
+  readonly bus: Pick<Bus, 'url'>
   /** Of a cell that has joined a deployment elsewhere. */
   readonly uplink?: UplinkSettings
   readonly credentials: Pick<BusCredentials, 'of'>
@@ -45,25 +51,25 @@ export async function serverPrograms(
   state: DeploymentState,
   wiring: Wiring,
 ): Promise<readonly Program[]> {
-  const { nats, credentials, databases } = wiring
+  const { bus, credentials, databases } = wiring
   const secretKeyFile = await gatewayKeyFile(layout)
   const tokenFile = await metricsTokenFile(layout)
   const gateways = state.gateways.map((gateway, nth) =>
     gatewayProgram(state, gateway, {
       tls: nth === 0 ? tlsFiles(layout, state) : undefined,
       databaseUrlFile: databases.gateway,
-      natsUrl: nats.url,
+      natsUrl: bus.url,
       natsCredentialsFile: credentials.gateway,
       natsAccountSeedFile: accountSeedFile(layout.nats, 'gateway'),
-      natsLeafUrl: `nats://127.0.0.1:${nats.leafPort}`,
-      natsOperatorSeedFile: nats.operatorSeedFile,
+      natsLeafUrl: bus.leafUrl,
+      natsOperatorSeedFile: bus.operatorSeedFile,
       natsSystemCredentialsFile: credentials.operator,
       natsSystemSeedFile: accountSeedFile(layout.nats, 'system'),
       secretKeyFile,
       imageDirectory: layout.images,
       metricsTokenFile: tokenFile,
       metricsTargets: layout.targets,
-      serviceLogs: nth === 0 ? serviceLogs(layout) : undefined,
+      serviceLogs: nth === 0 ? serviceLogs(layout, state.elsewhere) : undefined,
     }),
   )
   return [...gateways, ...(await cellPrograms(layout, state, wiring))]
@@ -73,7 +79,7 @@ export async function serverPrograms(
 export async function cellPrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials, databases, uplink, network }: CellWiring,
+  { bus, credentials, databases, uplink, network }: CellWiring,
 ): Promise<readonly Program[]> {
   const ca = certificateFile(layout)
   return Promise.all(
@@ -83,7 +89,7 @@ export async function cellPrograms(
         {
           databaseUrlFile: given(databases.cells, cell.id),
           secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
-          natsUrl: nats.url,
+          natsUrl: bus.url,
           natsCredentialsFile: given(credentials.of, cell.id),
           natsAccountSeedFile: cellSeedFile(layout, cell),
           imageUrls: imageUrls(state, nth),
@@ -100,15 +106,23 @@ export async function cellPrograms(
   )
 }
 
-function serviceLogs(layout: Layout): readonly string[] {
-  return [join(layout.nats, 'nats.log'), join(layout.mariadb, 'mariadb.log')]
+/** Of the services that are private. */
+function serviceLogs(
+  layout: Layout,
+  { bus, databases }: ServicesElsewhere = {},
+): readonly string[] | undefined {
+  const logs = [
+    ...(bus === undefined ? [join(layout.nats, 'nats.log')] : []),
+    ...(databases === undefined ? [join(layout.mariadb, 'mariadb.log')] : []),
+  ]
+  return logs.length === 0 ? undefined : logs
 }
 
 /** A compute for every host, with the settings of its driver by host id. */
 export function computePrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials }: Pick<CellWiring, 'nats' | 'credentials'>,
+  { bus, credentials }: Pick<CellWiring, 'bus' | 'credentials'>,
   driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>,
 ): readonly Program[] {
   const ca = certificateFile(layout)
@@ -117,7 +131,7 @@ export function computePrograms(
       cell,
       host,
       {
-        natsUrl: nats.url,
+        natsUrl: bus.url,
         natsCredentialsFile: given(credentials.of, host.id),
         natsAccountSeedFile: cellSeedFile(layout, cell),
         imageUrl: imageUrls(state, nth),

@@ -22,14 +22,13 @@ import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
-import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { writeMonitoring } from '../monitoring/write-monitoring.ts'
 import { keyPair } from '../nats/nats-keys.ts'
-import { type Nats, startNats } from '../nats.ts'
 import { keepHostRoute, startNetwork } from '../ovn/deployment-network.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
+import { elsewhereOf, forgetElsewhere } from './elsewhere.ts'
 import { enrolMachines } from './enrol-machines.ts'
 import { assertPortFree, endpointOf, keepCertificate, withFreePorts } from './exposed.ts'
 import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
@@ -37,6 +36,7 @@ import { bootFirstServer, makeCatalog, makeExternalNetwork } from './make-demo.t
 import { keepAccounts, prepareBus } from './prepare-bus.ts'
 import { type DatabaseFiles, prepareDatabases } from './prepare-databases.ts'
 import { computePrograms, gatewayKeyFile, serverPrograms } from './programs.ts'
+import { type Bus, type Databases, startServices } from './services.ts'
 import { type StartPrograms, startPrograms } from './start-programs.ts'
 import { PortTaken, waitForGateways, waitForHosts } from './wait-ready.ts'
 
@@ -97,15 +97,13 @@ export async function bringUp(
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)
-  progress('Starting MariaDB and NATS ...')
   const address = known?.exposed?.address ?? options.address
   if (address !== undefined) await keepCertificate(layout, address)
-  const [mariadb, nats] = await Promise.all([
-    startMariadb(layout.mariadb, 'detached'),
-    startNats(layout.nats, 'detached'),
-  ])
-  const wanted = known ?? { ...(await plan(layout, options, nats, progress)), settings }
-  const started = await startOnFreePorts(layout, wanted, { mariadb, nats, start }, progress)
+  const elsewhere = known?.elsewhere ?? (await elsewhereOf(layout, options))
+  const services = await startServices(layout, { elsewhere }, progress)
+  const planned = known ?? (await plan(layout, options, services.bus, progress))
+  const wanted = known ?? { ...planned, settings, ...(elsewhere && { elsewhere }) }
+  const started = await startOnFreePorts(layout, wanted, { ...services, start }, progress)
   progress(`The endpoint serves: ${endpointOf(started)}`)
   const admin = await signIn(endpointOf(started), cloudAccount(layout, 'weir-admin'))
   const hasCells = started.cells.length > 0
@@ -122,8 +120,8 @@ export async function bringUp(
 
 /** What the programs are started on, and by. */
 interface Services {
-  readonly mariadb: Mariadb
-  readonly nats: Nats
+  readonly databases: Databases
+  readonly bus: Bus
   readonly start: StartPrograms
 }
 
@@ -153,23 +151,23 @@ async function startOnFreePorts(
 async function startAll(
   layout: Layout,
   planned: DeploymentState,
-  { mariadb, nats, start }: Services,
+  { databases: servers, bus, start }: Services,
   progress: Progress,
 ): Promise<DeploymentState> {
   const starting = startNetwork(layout, planned, progress)
   const startServers = async () => {
     const [credentials, databases, network] = await Promise.all([
-      prepareBus(layout, nats, planned),
-      prepareDatabases(layout, mariadb, planned),
+      prepareBus(layout, bus, planned),
+      prepareDatabases(layout, servers, planned),
       starting,
     ])
     const { region, exposed } = planned
     const remote = exposed && `https://${exposed.address}:${exposed.port}`
     await writeMonitoring(layout)
     writeCloudsFile(layout, { local: endpointOf(planned), remote, region })
-    const present = await fillDatabase(layout, planned, { nats, databases }, progress)
+    const present = await fillDatabase(layout, planned, { bus, databases }, progress)
     progress('Starting gateways and cells ...')
-    const wiring = { nats, credentials, databases, network }
+    const wiring = { bus, credentials, databases, network }
     const programs = await serverPrograms(layout, present, wiring)
     return { wiring, state: await start(layout, present, programs) }
   }
@@ -191,7 +189,7 @@ async function startAll(
 async function fillDatabase(
   layout: Layout,
   planned: DeploymentState,
-  { nats, databases }: { readonly nats: Nats; readonly databases: DatabaseFiles },
+  { bus, databases }: { readonly bus: Bus; readonly databases: DatabaseFiles },
   progress: Progress,
 ): Promise<DeploymentState> {
   const url = readFileSync(databases.gateway, 'utf8')
@@ -205,7 +203,7 @@ async function fillDatabase(
   }
   if (gone.length > 0) saveState(layout, present)
   await fillGlobalDatabase(layout, present, db, secrets)
-  await keepAccounts(nats, db)
+  await keepAccounts(bus, db)
   return present
 }
 
@@ -232,7 +230,7 @@ function refuseHostRoute({ network, driver }: DeploymentState): void {
 async function plan(
   layout: Layout,
   options: UpOptions,
-  nats: Nats,
+  bus: Bus,
   progress: Progress,
 ): Promise<DeploymentState> {
   const driver = options.cells === 0 ? NO_HOSTS : chooseDriver(options.driver ?? 'auto')
@@ -242,7 +240,7 @@ async function plan(
       'invalid',
       `--network ovn joins hosts of libvirt, Docker and bare metal, and this deployment runs ${driver.name}: ${driver.why}`,
     )
-  const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
+  const state = await planDeployment(options, driver, keyPair(bus.keys.gatewaySeed).getPublicKey())
   if (options.hostRoute === true) refuseHostRoute(state)
   const { address } = options
   const exposed =
@@ -255,6 +253,7 @@ async function plan(
 /** Afterwards nothing of the deployment runs or is left; unpacked programs and built guests stay. */
 async function removeDeployment(layout: Layout, progress: Progress): Promise<void> {
   await bringDown(layout, progress)
+  await forgetElsewhere(layout)
   const { stateFile, cloudsFile, mariadb, nats, secrets, monitoring } = layout
   const own = [stateFile, cloudsFile, mariadb, nats, secrets, monitoring]
   for (const path of [

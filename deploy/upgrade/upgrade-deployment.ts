@@ -6,13 +6,13 @@ import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, existingState } from '../deployment/state.ts'
 import { countStuckIn } from '../doctor/examine-stuck.ts'
-import { runningMariadb } from '../mariadb.ts'
 import { projectRoot } from '../paths.ts'
 import { isRunning } from '../process/process-identity.ts'
 import type { Program } from '../processes/program.ts'
 import { superviseDeployment } from '../supervisor/supervision.ts'
 import { hasBootUnit, keepBootUnit } from '../systemd/boot-unit.ts'
 import { endpointOf } from '../up/exposed.ts'
+import { databaseServersOf } from '../up/services.ts'
 import { startPrograms } from '../up/start-programs.ts'
 import { bringUp } from '../up/up.ts'
 import { databasesOf } from '../upkeep/deployment-source.ts'
@@ -125,10 +125,10 @@ async function healthOf(layout: Layout): Promise<HealthSource> {
       : undefined,
     gateways: gateways.map(({ port }) => `http://127.0.0.1:${port}`),
     countStuck: async () => {
-      const mariadb = runningMariadb(layout.mariadb)
-      return mariadb === undefined
+      const databases = databaseServersOf(layout, state)
+      return databases === undefined
         ? 0
-        : countStuckIn(state, (database) => mariadb.rootUrl(database))
+        : countStuckIn(state, (database) => databases.rootUrl(database))
     },
   }
 }

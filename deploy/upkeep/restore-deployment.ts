@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import { withDatabase } from '#common/db/database-url.ts'
 import { Failure } from '#common/errors.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, existingState } from '../deployment/state.ts'
-import { startMariadb } from '../mariadb.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
+import { startServices, writerOf } from '../up/services.ts'
 import { bringUp } from '../up/up.ts'
 import { type BackedUp, type BackupSubject, type OpenBackup, openBackup } from './backup-file.ts'
 import { assertRestorable, restoreBackup } from './restore-backup.ts'
@@ -52,8 +53,9 @@ export async function restoreDeployment(
     backups.push(backup)
   }
   for (const { header } of backups) await stopUsers(state, header.of, progress)
-  const mariadb = await startMariadb(layout.mariadb, 'detached')
-  const rootUrl = (name?: string) => mariadb.rootUrl(name)
+  const { databases } = await startServices(layout, state, progress)
+  const writer = await writerOf(databases)
+  const rootUrl = (name = '') => withDatabase(writer, name)
   for (const backup of backups) {
     const { of, takenAt } = backup.header
     progress(`Restoring the database of ${nameOf(of)} as of ${takenAt} ...`)

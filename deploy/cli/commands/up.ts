@@ -100,6 +100,19 @@ function withShape(up: Command): Command {
       upTo(COUNT_MAX),
     )
     .option('--gateways <n>', 'Number of gateways (default: 1)', upTo(COUNT_MAX))
+    .option(
+      '--database <url>',
+      'Use MariaDB servers that exist, mysql://USER@HOST:PORT,HOST:PORT of an account that may create databases and accounts; its password may be in WEIR_DATABASE_PASSWORD (default: a private server)',
+    )
+    .option(
+      '--bus <urls>',
+      'Use NATS servers that exist, nats://HOST:PORT,nats://HOST:PORT (default: a private server)',
+    )
+    .option('--bus-keys <directory>', 'Keys of the servers of --bus, made by ./weir keys create')
+    .option(
+      '--bus-leaf <urls>',
+      'Where the servers of --bus take leaf nodes, nats://HOST:PORT each: cells on other machines need them',
+    )
 }
 
 export function addDownCommand(program: Command): void {

@@ -17,6 +17,7 @@ import { fillGlobalDatabase } from '#deploy/up/fill-global-database.ts'
 import { issueCellCredentials, keepAccounts } from '#deploy/up/prepare-bus.ts'
 import { prepareCellDatabases } from '#deploy/up/prepare-databases.ts'
 import { cellPrograms, computePrograms, gatewayKeyFile } from '#deploy/up/programs.ts'
+import { privateDatabases } from '#deploy/up/services.ts'
 import { GLOBAL_DATABASE, type Product } from '../product.ts'
 
 export interface CellsWanted {
@@ -80,13 +81,13 @@ async function programsOf(
   readonly computes: readonly Program[]
 }> {
   const state = { ...existingState(layout), cells }
-  const databases = { cells: await prepareCellDatabases(layout, mariadb, state) }
+  const databases = { cells: await prepareCellDatabases(layout, privateDatabases(mariadb), state) }
   const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
   await using db = new Database({ url: mariadb.rootUrl(GLOBAL_DATABASE), connectionsMax: 2 })
   await fillGlobalDatabase(layout, state, db, secrets)
   await keepAccounts(nats, db)
   const credentials = await issueCellCredentials(layout, state)
-  const wiring = { nats, databases, credentials: { of: credentials } }
+  const wiring = { bus: nats, databases, credentials: { of: credentials } }
   const settings = new Map(cells.flatMap(({ hosts }) => hosts.map(({ id }) => [id, CAPACITY])))
   return {
     added: cells.map(({ id }) => ({

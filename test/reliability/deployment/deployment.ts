@@ -12,6 +12,7 @@ import type { Program } from '#deploy/processes/program.ts'
 import { prepareBus } from '#deploy/up/prepare-bus.ts'
 import { prepareDatabases } from '#deploy/up/prepare-databases.ts'
 import { computePrograms, serverPrograms } from '#deploy/up/programs.ts'
+import { privateBus, privateDatabases } from '#deploy/up/services.ts'
 import { bringUp } from '#deploy/up/up.ts'
 import type { Account } from '../users/account.ts'
 import { DatabaseClock, Disk } from './machine.ts'
@@ -89,8 +90,8 @@ async function wirePrograms(
   { mariadb, nats }: { readonly mariadb: Mariadb; readonly nats: Nats },
 ): Promise<readonly ProgramMember[]> {
   const credentials = await prepareBus(layout, nats, state)
-  const databases = await prepareDatabases(layout, mariadb, state)
-  const wiring = { nats, credentials, databases }
+  const databases = await prepareDatabases(layout, privateDatabases(mariadb), state)
+  const wiring = { bus: privateBus(nats), credentials, databases }
   const servers = await serverPrograms(layout, state, wiring)
   const { settings } = await prepareHosts(layout, state, () => {})
   const computes = computePrograms(layout, state, wiring, settings)
