@@ -145,7 +145,7 @@ export async function numberFeed(
   last: number,
   max: number,
 ): Promise<readonly NumberedText[]> {
-  const found = await db.rows<{ id: string; body: string }>(UNNUMBERED, { max: String(max) })
+  const found = await db.rows<{ id: string; body: string }>(UNNUMBERED, { max: BigInt(max) })
   if (found.length === 0) return []
   const numbered = found.map((row, index) => ({ ...row, n: last + index + 1 }))
   const otherwise = () => new Failure('conflict', 'Another process numbers the feed.')
@@ -163,7 +163,7 @@ export async function feedAfter(
   after: number,
   max: number,
 ): Promise<readonly FeedRow[]> {
-  const rows = await db.rows<NumberedText>(NUMBERED, { after, max: String(max) })
+  const rows = await db.rows<NumberedText>(NUMBERED, { after, max: BigInt(max) })
   return rows.map(({ n, body }) => ({ n, body: JSON.parse(body) as FeedBody }))
 }
 
@@ -181,7 +181,7 @@ export async function removeFeed(
   return db.transaction(async (tx) => {
     await lockFeedState(tx)
     await tx.run(SET_REMOVED, { position })
-    const { affectedRows } = await tx.run(REMOVE, { position, max: String(max) })
+    const { affectedRows } = await tx.run(REMOVE, { position, max: BigInt(max) })
     return affectedRows
   })
 }

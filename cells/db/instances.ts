@@ -338,7 +338,7 @@ export async function instancesOnHost(
   after: string,
   max: number,
 ): Promise<readonly Instance[]> {
-  return (await db.rows<Row>(ON_HOST, { hostId, after, max: String(max) })).map(fromRow)
+  return (await db.rows<Row>(ON_HOST, { hostId, after, max: BigInt(max) })).map(fromRow)
 }
 
 /** At most `max` instances in order of id, after one. */
@@ -347,7 +347,7 @@ export async function instancePage(
   after: string,
   max: number,
 ): Promise<readonly Instance[]> {
-  return (await db.rows<Row>(PAGE, { after, max: String(max) })).map(fromRow)
+  return (await db.rows<Row>(PAGE, { after, max: BigInt(max) })).map(fromRow)
 }
 
 function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<string, unknown> {

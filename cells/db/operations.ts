@@ -226,7 +226,7 @@ export async function findOperation(
 
 /** Forgets at most `max` answers given before a time. Returns how many. */
 export async function purgeOperations(db: Executor, before: Date, max: number): Promise<number> {
-  const { affectedRows } = await db.run(PURGE, { before, max: String(max) })
+  const { affectedRows } = await db.run(PURGE, { before, max: BigInt(max) })
   return affectedRows
 }
 

@@ -26,6 +26,6 @@ export async function orphanedConsumers(
   before: Date,
   max: number,
 ): Promise<readonly string[]> {
-  const rows = await db.rows<{ consumer_id: string }>(ORPHANS, { before, max: String(max) })
+  const rows = await db.rows<{ consumer_id: string }>(ORPHANS, { before, max: BigInt(max) })
   return rows.map((row) => row.consumer_id)
 }

@@ -14,6 +14,6 @@ const PURGE = statement(
 
 /** Removes at most `max` sagas that ended before a time. Returns how many. */
 export async function purgeSagas(db: Executor, before: Date, max: number): Promise<number> {
-  const { affectedRows } = await db.run(PURGE, { before, max: String(max) })
+  const { affectedRows } = await db.run(PURGE, { before, max: BigInt(max) })
   return affectedRows
 }

@@ -74,7 +74,7 @@ async function due(
   ageSeconds: number,
   limit: number,
 ): Promise<readonly DueServer[]> {
-  const rows = await db.rows<DueRow>(statement, { ageS: ageSeconds, max: String(limit) })
+  const rows = await db.rows<DueRow>(statement, { ageS: ageSeconds, max: BigInt(limit) })
   return rows.map((row) => ({
     serverId: row.server_id,
     cellId: row.cell_id,
@@ -97,7 +97,7 @@ export async function resizedServers(
   limit: number,
 ): Promise<readonly ResizedServer[]> {
   const rows = await db.rows<{ server_id: string; vcpus: string; memory_mb: string }>(RESIZED, {
-    max: String(limit),
+    max: BigInt(limit),
   })
   return rows.map((row) => ({
     serverId: row.server_id,

@@ -99,7 +99,7 @@ export async function waitingEvents(tx: Tx, max: number): Promise<readonly Waiti
     server_id: string | null
     cell_id: string | null
     details: string
-  }>(WAITING, { max: String(max) })
+  }>(WAITING, { max: BigInt(max) })
   return rows.map(({ project_id, server_id, cell_id, ...row }) => {
     return { ...row, projectId: project_id, serverId: server_id, cellId: cell_id }
   })

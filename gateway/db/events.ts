@@ -151,7 +151,7 @@ export async function purgeEvents(
   olderThan: Date,
   rows: number,
 ): Promise<number> {
-  const oldest = await db.rows<{ n: number; at: Date }>(OLDEST, { max: String(rows) })
+  const oldest = await db.rows<{ n: number; at: Date }>(OLDEST, { max: BigInt(rows) })
   const kept = oldest.findIndex(({ at }) => at >= olderThan)
   const upTo = oldest.slice(0, kept === -1 ? oldest.length : kept).at(-1)?.n
   if (upTo === undefined) return 0

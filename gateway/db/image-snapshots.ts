@@ -119,7 +119,7 @@ const UNNEEDED = sqlStatement(sql`
 
 /** At most `max` images that are needed no more. */
 export async function unneededSnapshots(db: Executor, max: number): Promise<readonly string[]> {
-  const rows = await db.rows<{ id: string }>(UNNEEDED, { max: String(max) })
+  const rows = await db.rows<{ id: string }>(UNNEEDED, { max: BigInt(max) })
   return rows.map(({ id }) => id)
 }
 

@@ -74,7 +74,7 @@ export async function listKeypairs(
   limit: number,
 ): Promise<readonly StoredKeypair[]> {
   // mysql2 sends numbers as doubles, which LIMIT does not take.
-  const rows = await db.rows<KeypairRow>(selectPage, { userId, after, limit: String(limit) })
+  const rows = await db.rows<KeypairRow>(selectPage, { userId, after, limit: BigInt(limit) })
   return rows.map(keypairOf)
 }
 

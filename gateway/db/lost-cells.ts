@@ -73,7 +73,7 @@ export async function listServersLeft(
   cellId: CellId,
   max: number,
 ): Promise<readonly InstanceId[]> {
-  const rows = await db.rows<{ server_id: InstanceId }>(LEFT, { cellId, max: String(max) })
+  const rows = await db.rows<{ server_id: InstanceId }>(LEFT, { cellId, max: BigInt(max) })
   return rows.map((row) => row.server_id)
 }
 

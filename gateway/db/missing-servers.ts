@@ -63,7 +63,7 @@ export async function markMissing(tx: Tx, cell: CellId, range: IdRange): Promise
 /** Marked servers, at most `max`, each with the cell of its mapping; servers with work in progress are left out. */
 export async function missingServers(db: Executor, max: number): Promise<readonly MissingServer[]> {
   const rows = await db.rows<{ cell_id: CellId; server_id: InstanceId; attempt: number }>(LIST, {
-    max: String(max),
+    max: BigInt(max),
   })
   return rows.map((row) => ({
     cellId: row.cell_id,

@@ -177,7 +177,7 @@ export async function dueIntents(
     readonly attempt: number | null
     readonly host_id: string | null
   }
-  const values = { unreachable: JSON.stringify(unreachable), max: String(max) }
+  const values = { unreachable: JSON.stringify(unreachable), max: BigInt(max) }
   const rows = await db.rows<Row>(DUE, values)
   return rows.map((row) => ({
     ...intentOf(row),

@@ -111,7 +111,7 @@ function readNewest(
     const query = last === undefined ? NEWEST_OF_PROJECT : NEXT_OF_PROJECT
     const after = { createdAt: last?.createdAt ?? null, serverId: last?.id ?? null }
     // mysql2 sends numbers as doubles, which LIMIT does not take.
-    const found = await db.rows<ServerRow>(query, { projectId, limit: String(rows), ...after })
+    const found = await db.rows<ServerRow>(query, { projectId, limit: BigInt(rows), ...after })
     return found.map(serverRecordOf)
   })
 }
@@ -144,7 +144,7 @@ async function readPage(
       .orderBy(...orderOf(keys))
       .limit(sql.placeholder('limit')),
   )
-  const rows = await db.rows<ServerRow & TextColumns>(page, { limit: String(query.limit) })
+  const rows = await db.rows<ServerRow & TextColumns>(page, { limit: BigInt(query.limit) })
   return rows.map((row) => ({ server: serverRecordOf(row), texts: textsOf(row, texts) }))
 }
 

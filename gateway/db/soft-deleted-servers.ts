@@ -61,7 +61,7 @@ export async function unsettledServers(
     server_id: InstanceId
     is_deleted: number
     is_charged: number
-  }>(UNSETTLED, { ageS, max: String(limit) })
+  }>(UNSETTLED, { ageS, max: BigInt(limit) })
   return rows.map((row) => ({
     serverId: row.server_id,
     isDeleted: Boolean(row.is_deleted),

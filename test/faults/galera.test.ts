@@ -19,6 +19,7 @@ import { FreeAddresses } from '#gateway/app/networks/free-addresses.ts'
 import type { Networks } from '#gateway/app/networks/list-networks.ts'
 import { createSecurityGroupRule } from '#gateway/app/networks/security-group-rules.ts'
 import { PortKeys } from '#gateway/app/networks/tunnel-keys.ts'
+import { waitingEvents } from '#gateway/db/event-inbox.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
@@ -204,6 +205,12 @@ test('a project gets no more images than its limit, whichever node counts them',
       { status: 'rejected', reason: expect.objectContaining({ kind: 'over-quota' }) },
     ])
   }
+})
+
+test('a statement with a limit runs within a transaction', async () => {
+  const waiting = await nodes[0].transaction((tx) => waitingEvents(tx, 500))
+
+  expect(waiting).toBeInstanceOf(Array)
 })
 
 test('processes that migrate on different nodes at once migrate once', async () => {
