@@ -7,7 +7,7 @@ import { stopProcess } from '#deploy/process/stop-process.ts'
 import { type BusCluster, startBusCluster } from './bus-cluster.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { TestGalera } from './galera.ts'
-import { s3Env, startS3 } from './s3/start-s3.ts'
+import { s3Env, startS3, type TestS3 } from './s3/start-s3.ts'
 import { testServices } from './services.ts'
 
 /**
@@ -18,6 +18,7 @@ export interface ControlPlane extends AsyncDisposable {
   readonly galera: TestGalera
   readonly bus: BusCluster
   readonly cloud: Cloud
+  readonly s3: TestS3
   /** Where users reach the gateways. */
   readonly proxy: string
   /** What the proxy says of gateways that went or came, and of requests that failed or were repeated. */
@@ -60,6 +61,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     galera,
     bus,
     cloud,
+    s3,
     proxy: `http://127.0.0.1:${port}`,
     proxyLog: () => readFileSync(join(proxyHome, 'haproxy.log'), 'utf8'),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
