@@ -31,6 +31,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
   volume_type_access: 'its volume type',
+  volume_attachments: 'its server, or a detach',
   default_volume_types: 'its volume type',
   network_segments: 'its network',
   cell_tunnels: 'its cells',

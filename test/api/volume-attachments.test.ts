@@ -175,7 +175,7 @@ test('one of many that want a volume at once gets it', async () => {
     ),
   )
 
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400])
   expect((await show(id))?.attachments).toHaveLength(1)
   await Promise.all(servers.map((server) => deleteServer(demo, server.id)))
   await untilStatus(id, 'available')

@@ -20,7 +20,6 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [400, 'without the user it is of', 'identity createCredential'],
   [400, 'no such way to import', 'image importImage'],
   [400, 'the id of another region', 'identity putRegion'],
-  [400, 'the key of another pair', 'volume updateVolumeMetadatum'],
   [
     400,
     'without a parameter that must be there',
