@@ -82,7 +82,7 @@ export async function extendVolume(
 
 /**
  * Afterwards the volume shows this status: an administrator's word, of which the cell hears nothing. Throws `conflict`
- * while it is being changed.
+ * while it is being changed or deleted.
  */
 export async function resetVolumeStatus(
   compute: Compute,
@@ -94,7 +94,7 @@ export async function resetVolumeStatus(
   await compute.db.transaction(async (tx) => {
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined) throw new Failure('not-found', `Volume ${id} could not be found.`)
-    if (volume.sagaId !== null || volume.cellId === null)
+    if (volume.sagaId !== null || volume.cellId === null || volume.isDeleting)
       throw new Failure('conflict', `Volume ${id} is ${volume.status}, and cannot be reset.`)
     await writeLockedVolume(tx, volumeId, { status, isDeleting: false }, { isIntent: false })
   })
