@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { type CellId, newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import {
+  type AttachmentId,
+  type CellId,
+  type InstanceId,
+  newId,
+  type SagaId,
+  type VolumeId,
+} from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
+import { attachmentsOfVolumes, insertAttachment } from '../../db/volume-attachments.ts'
+import { volumeQuotaRows } from '../../db/volume-quotas.ts'
 import { findVolume, insertVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
@@ -79,7 +88,6 @@ const gone = (volumeId: string, attempt = 1): FeedBody => {
 }
 
 async function used(): Promise<Readonly<Record<string, number>>> {
-  const { volumeQuotaRows } = await import('../../db/volume-quotas.ts')
   const rows = await volumeQuotaRows(db, projectId)
   return Object.fromEntries(rows.map((row) => [row.resource, row.used]))
 }
@@ -206,7 +214,13 @@ test('the volumes of a lost cell are in error, and come back with it', async () 
   await mark(doomed, { status: 'deleting', isDeleting: true })
   const cell = { id: cellId, name: 'north' } as Parameters<typeof takeVolumeFromLostCell>[1]
 
+  const attachment = { id: newId<AttachmentId>(), volumeId: id, serverId: newId<InstanceId>() }
+  await db.transaction((tx) =>
+    insertAttachment(tx, { ...attachment, tag: null, deletesVolume: false }),
+  )
+
   for (const each of [id, doomed]) await takeVolumeFromLostCell(db, cell, each)
+  expect(await attachmentsOfVolumes(db, [id])).toEqual([])
   expect(await findVolume(db, id)).toMatchObject({ status: 'error', cellId })
   expect(await findVolume(db, doomed)).toBeUndefined()
   const deleted = await resync([view(id), view(doomed)])

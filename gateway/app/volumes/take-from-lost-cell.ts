@@ -1,12 +1,17 @@
 import type { Transactional } from '#common/db/database.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
+import {
+  attachmentsOfVolumes,
+  removeAttachment,
+  showServerVolumes,
+} from '../../db/volume-attachments.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import { recordVolumeGone } from './apply-view.ts'
 
 /**
- * Afterwards a volume of a lost cell is gone if it was to be deleted, and else in error. It stays the cell's: no other
- * can have its content, and if the cell comes back, so does the volume.
+ * Afterwards a volume of a lost cell is gone if it was to be deleted, and else in error and attached to no server. It
+ * stays the cell's: no other can have its content, and if the cell comes back, so does the volume.
  */
 export function takeVolumeFromLostCell(
   db: Transactional,
@@ -18,6 +23,11 @@ export function takeVolumeFromLostCell(
     if (volume?.cellId !== cellId) return
     if (volume.isDeleting) return recordVolumeGone(tx, cellId, volume, volume.attempt)
     const fault = `Cell ${name} was declared lost, and its stores with it.`
+    // The guests of a lost cell are stopped, and their servers are built again without it.
+    for (const attachment of await attachmentsOfVolumes(tx, [id])) {
+      await removeAttachment(tx, attachment.id)
+      await showServerVolumes(tx, attachment.serverId)
+    }
     // Whatever the cell says of it when it is back is news.
     const change = { status: 'error', cellVersion: 0, sagaId: null, fault } as const
     await writeLockedVolume(tx, id, change, { isIntent: false })
