@@ -5,7 +5,7 @@ import { eventSubject, WIRE_VERSIONS } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
 import { waitingWork } from '../db/waiting-work.ts'
 import { cellSummary } from '../hosts/cell-summary.ts'
-import { recentStores } from '../volumes/recent-stores.ts'
+import { storeSummaries } from '../volumes/store-summaries.ts'
 
 const EVERY_MS = 1_000
 
@@ -19,7 +19,6 @@ export function heartbeat(
   recover: () => void,
 ): Reconciler {
   const release = readRelease()
-  const stores = recentStores(conductor)
   const { db, nats, cellId, hosts, scheduling, clock, fenceAfterMs, feedChanged } = conductor
   return {
     name: 'heartbeat',
@@ -38,7 +37,7 @@ export function heartbeat(
         summary: {
           ...cellSummary(hosts.all(), hosts.states(), scheduling),
           stuckSagas,
-          stores: [...(await stores())],
+          stores: await storeSummaries(db, hosts),
           release,
           wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),

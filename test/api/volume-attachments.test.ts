@@ -5,6 +5,7 @@ import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, deleteServer, SERVERS, showServer } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: one server at a time holds a volume, it is free again when that server lets go of it or is gone, and no request ends halfway.
 
@@ -24,6 +25,7 @@ let demo: ApiClient
 beforeAll(async () => {
   cloud = await startCloud()
   demo = cloud.as('demo')
+  await storesReported(cloud)
 })
 
 afterAll(async () => {

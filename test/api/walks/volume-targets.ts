@@ -1,6 +1,7 @@
 import { Database } from '#common/db/database.ts'
 import { addMessage } from '#gateway/app/volumes/messages.ts'
 import type { Cloud } from '#test/env/cloud.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 import { type Identified, type Ids, made, NAMED } from './made.ts'
 import { NOBODY } from './walked.ts'
 
@@ -10,6 +11,7 @@ const VERSION = '3.62'
 /** A type that the project was given and that is its default, a volume of it, and a message. */
 export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
   const admin = cloud.as('admin')
+  await storesReported(cloud)
   const root = '/volume/v3'
   const volume_type = {
     name: NAMED,
