@@ -1,6 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { lockRows } from '#common/db/lock-rows.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
@@ -52,6 +53,11 @@ export function typeOf(row: TypeRow): VolumeType {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
+}
+
+/** Keeps the type from being deleted until the transaction ends; false when there is none. */
+export async function lockType(tx: Tx, id: string): Promise<boolean> {
+  return (await lockRows(tx, volumeTypes, eq(volumeTypes.id, id))) === 1
 }
 
 const BY_ID = new Lookup<TypeRow>(

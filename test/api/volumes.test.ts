@@ -4,6 +4,7 @@ import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: a volume lives from its creation to its end as Cinder's do, in a store of some cell, and leaves nothing.
 
@@ -25,6 +26,7 @@ let admin: ApiClient
 beforeAll(async () => {
   cloud = await startCloud()
   demo = cloud.as('demo')
+  await storesReported(cloud)
   admin = cloud.as('admin')
 })
 
@@ -177,6 +179,29 @@ test('a type chooses the store, and a type that no store has leaves the volume i
   for (const each of [id, fitting.id]) {
     await demo.delete(`${VOLUMES}/${each}`)
     await untilGone(each)
+  }
+})
+
+test('a type that is deleted while a volume of it is created has no volume, or stays', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const name = `fleeting-${round}`
+    const type = await admin.post('/volume/v3/types', { volume_type: { name } })
+    const { id } = type.body['volume_type'] as { readonly id: string }
+
+    const [asked, deleted] = await Promise.all([
+      made({ volume_type: name }),
+      admin.delete(`/volume/v3/types/${id}`),
+    ])
+
+    expect([asked.status, deleted.status]).toBeOneOf([
+      [202, 400],
+      [404, 202],
+    ])
+    if (asked.status !== 202) continue
+    const volume = await untilStatus((asked.body['volume'] as VolumeBody).id, 'available')
+    expect(volume).toMatchObject({ volume_type: name })
+    await demo.delete(`${VOLUMES}/${volume.id}`)
+    await untilGone(volume.id)
   }
 })
 

@@ -1,6 +1,8 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
 import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import { lockType } from '../../db/volume-types.ts'
 import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import { findEarlierResult } from '../once-per-key.ts'
@@ -9,7 +11,7 @@ import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
 import { chooseVolumeCell } from './choose-cell.ts'
 import { defaultType } from './default-types.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
-import { typeNamed } from './types.ts'
+import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
 
 /** What a user asks for. */
@@ -53,7 +55,7 @@ async function accept(
   const { type: asked, zone, sizeGb, ...named } = request
   const { db } = compute
   const type = await (asked === null ? defaultType(db, context) : typeNamed(db, context, asked))
-  const specs = specsOf(type?.extraSpecs ?? {})
+  const specs = type?.extraSpecs ?? {}
   await refuseLargeVolume(db, context.projectId, sizeGb)
   refuseUnknownZone(compute, zone)
   const choice = chooseVolumeCell(compute.cells.cells(), { sizeGb, zone, specs, tried: [] })
@@ -73,15 +75,12 @@ async function accept(
     status: chosen === undefined ? 'error' : 'creating',
     fault: choice.chosen === undefined ? `No cell can take it: ${choice.reason}.` : null,
   }
-  const record = async (
-    tx: Parameters<typeof insertVolume>[0],
-    sagaId: SagaId | null,
-  ): Promise<void> => {
+  const record = async (tx: Tx, sagaId: SagaId | null): Promise<void> => {
     if (key !== null) await takeIdempotencyKey(tx, key, { volumeId: id })
+    if (type !== undefined && !(await lockType(tx, type.id))) throw typeNotFound(type.id)
     await insertVolume(tx, { ...row, sagaId })
   }
-  const charge = (tx: Parameters<typeof insertVolume>[0]) =>
-    chargeVolumes(tx, row, { volumes: 1, gigabytes: sizeGb })
+  const charge = (tx: Tx) => chargeVolumes(tx, row, { volumes: 1, gigabytes: sizeGb })
   if (chosen === undefined) {
     await compute.db.transaction(async (tx) => {
       await record(tx, null)
@@ -100,12 +99,6 @@ async function accept(
     after: charge,
   })
   return id
-}
-
-/** Those with a value. */
-function specsOf(specs: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> {
-  const set = Object.entries(specs).filter((entry): entry is [string, string] => entry[1] !== null)
-  return Object.fromEntries(set)
 }
 
 function refuseUnknownZone({ cells }: Compute, zone: string | null): void {

@@ -1,5 +1,5 @@
 import { boolean, index, int, json, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Kinds of volumes that users choose from. */
 export const volumeTypes = mysqlTable(
@@ -12,6 +12,7 @@ export const volumeTypes = mysqlTable(
     extraSpecs: json('extra_specs').$type<Readonly<Record<string, string>>>().notNull(),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at'),
+    lockVersion: lockVersion(),
   },
   (t) => [index('volume_types_created').on(t.createdAt, t.id)],
 )

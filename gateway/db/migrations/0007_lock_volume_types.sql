@@ -1,0 +1,1 @@
+ALTER TABLE `volume_types` ADD `lock_version` bigint unsigned DEFAULT 0 NOT NULL;
