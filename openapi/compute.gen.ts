@@ -3404,7 +3404,7 @@ export interface paths {
         /** The volumes of the project. */
         readonly get: operations["listProxiedVolumes"];
         readonly put?: never;
-        /** Refused. */
+        /** Creates an empty volume. */
         readonly post: operations["createProxiedVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -3438,11 +3438,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, because there are none. */
+        /** A volume. */
         readonly get: operations["showProxiedVolume"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, because there are none. */
+        /** Deletes a volume and its content. */
         readonly delete: operations["deleteProxiedVolume"];
         readonly options?: never;
         readonly head?: never;
@@ -4767,6 +4767,32 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly ProxiedVolume: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly status: string;
+            /** @description GiB. */
+            readonly size: number;
+            readonly availabilityZone: string | null;
+            readonly createdAt: string;
+            /** @description One empty object for a volume that is not attached, as in Nova. */
+            readonly attachments: readonly {
+                /** Format: uuid */
+                readonly id?: string;
+                /** Format: uuid */
+                readonly volumeId?: string;
+                /** Format: uuid */
+                readonly serverId?: string;
+                readonly device?: string | null;
+            }[];
+            readonly displayName: string | null;
+            readonly displayDescription: string | null;
+            readonly volumeType: string | null;
+            readonly snapshotId: null;
+            readonly metadata: {
+                readonly [key: string]: string;
+            };
+        };
         readonly VolumeAttachment: {
             /**
              * Format: uuid
@@ -4965,6 +4991,7 @@ export type ShownUsage = components['schemas']['ShownUsage'];
 export type ServerUsage = components['schemas']['ServerUsage'];
 export type UsageAudit = components['schemas']['UsageAudit'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type ProxiedVolume = components['schemas']['ProxiedVolume'];
 export type VolumeAttachment = components['schemas']['VolumeAttachment'];
 export type ZoneState = components['schemas']['ZoneState'];
 export type Extension = components['schemas']['Extension'];
@@ -11888,21 +11915,24 @@ export interface operations {
     };
     readonly listProxiedVolumes: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them; there are none. */
+            /** @description Those of the page. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly volumes: readonly unknown[];
+                        readonly volumes: readonly components["schemas"]["ProxiedVolume"][];
                     };
                 };
             };
@@ -11917,12 +11947,37 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody?: {
+        readonly requestBody: {
             readonly content: {
-                readonly "application/json": unknown;
+                readonly "application/json": {
+                    readonly volume: {
+                        readonly size: number;
+                        readonly display_name?: string | null;
+                        readonly display_description?: string | null;
+                        readonly volume_type?: string | null;
+                        readonly availability_zone?: string | null;
+                        readonly metadata?: {
+                            readonly [key: string]: string;
+                        } | null;
+                        readonly snapshot_id?: null;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
             };
         };
         readonly responses: {
+            /** @description The volume. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume: components["schemas"]["ProxiedVolume"];
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -11931,21 +11986,24 @@ export interface operations {
     };
     readonly listProxiedVolumesDetail: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them; there are none. */
+            /** @description Those of the page. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly volumes: readonly unknown[];
+                        readonly volumes: readonly components["schemas"]["ProxiedVolume"][];
                     };
                 };
             };
@@ -11964,6 +12022,17 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description The volume. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volume: components["schemas"]["ProxiedVolume"];
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -11980,6 +12049,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

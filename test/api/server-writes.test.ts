@@ -231,7 +231,7 @@ test.each([
       block_device_mapping_v2: [{ source_type: 'volume', uuid: 'v', boot_index: 0 }],
       imageRef: '',
     },
-    'Block Device Mapping is Invalid: failed to get volume v.',
+    'Block Device Mapping is Invalid: servers are not built with volumes: create the server from an image, and attach volume v to it afterwards.',
   ],
   [
     'a disk that the flavor lacks',

@@ -142,6 +142,27 @@ test('metadata is read and changed as a whole and by key', async () => {
   await untilGone(id)
 })
 
+test('Compute passes on what its old clients ask of volumes', async () => {
+  const proxied = '/compute/v2.1/os-volumes'
+  const asked = { size: '2', display_name: 'old', metadata: { a: 'b' } }
+
+  const created = await demo.post(proxied, { volume: asked })
+  const { id } = created.body['volume'] as VolumeBody
+  await untilStatus(id, 'available')
+
+  expect((await demo.get(`${proxied}/${id}`)).body['volume']).toMatchObject({
+    displayName: 'old',
+    size: 2,
+    status: 'available',
+    attachments: [{}],
+    metadata: { a: 'b' },
+  })
+  expect((await demo.get(`${proxied}/detail`)).body['volumes']).toMatchObject([{ id }])
+  expect((await demo.get(proxied, { version: '2.36' })).status).toBe(404)
+  expect((await demo.delete(`${proxied}/${id}`)).status).toBe(202)
+  await untilGone(id)
+})
+
 test('administrators see the stores of cells, and what volumes take of them', async () => {
   const { id } = await available({ size: 7, availability_zone: 'north' })
 

@@ -27,6 +27,7 @@ import { serverHandlers, volumeBootHandlers } from './servers.ts'
 import { serviceHandlers } from './services.ts'
 import { usageHandlers } from './usage.ts'
 import { versionHandlers } from './versions.ts'
+import { volumeProxyHandlers } from './volume-proxies.ts'
 import { volumeHandlers } from './volumes.ts'
 import { zoneHandlers } from './zones.ts'
 
@@ -60,6 +61,7 @@ export const computeHandlers: HandlerTable<operations> = {
   ...versionHandlers,
   ...volumeBootHandlers,
   ...volumeHandlers,
+  ...volumeProxyHandlers,
   ...zoneHandlers,
   ...serverActionHandlers,
 }

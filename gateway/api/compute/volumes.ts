@@ -105,44 +105,31 @@ function attachmentView(attachment: VolumeAttachment) {
   }
 }
 
-/** GET /os-volumes and /os-volumes/detail */
-const listVolumes: Handler = async () => ({ body: { volumes: [] } })
-
 /** GET /os-snapshots and /os-snapshots/detail */
 const listSnapshots: Handler = async () => ({ body: { snapshots: [] } })
-
-/** For operations that name a volume. */
-const noVolume: Handler = async ({ params }) => {
-  throw new Failure('not-found', `Volume ${params['volume_id']} could not be found.`)
-}
 
 /** For operations that name a snapshot of a volume. */
 const noSnapshot: Handler = async ({ params }) => {
   throw new Failure('not-found', `Snapshot ${params['snapshot_id']} could not be found.`)
 }
 
-/** POST /os-volumes and /os-snapshots */
-const refuseVolumes: Handler = async () => {
-  throw new Failure('invalid', 'There is no block storage service here: servers have local disks.')
+/** POST /os-snapshots */
+const refuseSnapshots: Handler = async () => {
+  throw new Failure('invalid', 'Snapshots of volumes are not supported.')
 }
 
 export const volumeHandlers = {
   attachServerShare,
   attachVolume: attachServerVolume,
-  createProxiedSnapshot: refuseVolumes,
-  createProxiedVolume: refuseVolumes,
+  createProxiedSnapshot: refuseSnapshots,
   deleteProxiedSnapshot: noSnapshot,
-  deleteProxiedVolume: noVolume,
   detachServerShare,
   detachVolume: detachServerVolume,
   listProxiedSnapshots: listSnapshots,
   listProxiedSnapshotsDetail: listSnapshots,
-  listProxiedVolumes: listVolumes,
-  listProxiedVolumesDetail: listVolumes,
   listServerShares,
   listVolumeAttachments,
   showProxiedSnapshot: noSnapshot,
-  showProxiedVolume: noVolume,
   showServerShare,
   showVolumeAttachment,
   updateVolumeAttachment,

@@ -16,11 +16,11 @@ const flavor = { ephemeralGb: 4, swapMb: 512 }
 
 describe('disks of a boot', () => {
   test.each<[string, readonly RequestedDisk[]]>([
-    ['failed to get volume v', [{ ...blank, sourceType: 'volume', sourceId: 'v' }]],
-    ['failed to get snapshot s', [{ ...blank, sourceType: 'snapshot', sourceId: 's' }]],
+    ['not built with volumes', [{ ...blank, sourceType: 'volume', sourceId: 'v' }]],
+    ['not built with volumes', [{ ...blank, sourceType: 'snapshot', sourceId: 's' }]],
     ['Missing device UUID', [{ ...blank, sourceType: 'volume' }]],
-    ['no block storage service', [{ ...blank, destinationType: 'volume' }]],
-    ['no block storage service', [{ ...image, destinationType: 'volume' }]],
+    ['not built with volumes', [{ ...blank, destinationType: 'volume' }]],
+    ['not built with volumes', [{ ...image, destinationType: 'volume' }]],
     ['Mapping image to local', [{ ...image, sourceId: 'another' }]],
     ['Mapping image to local', [{ ...image, bootIndex: -1 }]],
     ['Boot sequence', [image, image]],

@@ -18,14 +18,18 @@ export function refuseDisks({ disks, imageRef }: Pick<ServerRequest, 'disks' | '
     )
 }
 
-/** There is no block storage service, so no volume or snapshot is ever found. */
+/** A volume is attached to a server that is there; none is built with one. */
 function refuseVolume({ sourceType, sourceId, destinationType }: RequestedDisk): void {
   if (sourceType === 'volume' || sourceType === 'snapshot') {
     if (sourceId === undefined) refuse('Missing device UUID.')
-    refuse(`failed to get ${sourceType} ${sourceId}.`)
+    refuse(
+      `servers are not built with volumes: create the server from an image, and attach ${sourceType} ${sourceId} to it afterwards.`,
+    )
   }
   if (destinationType === 'volume')
-    refuse('no volume can be made, as there is no block storage service.')
+    refuse(
+      'servers are not built with volumes: create the server from an image, and attach a volume to it afterwards.',
+    )
 }
 
 function refuseBlank({ sourceId, bootIndex, guestFormat }: RequestedDisk): void {
