@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
 const why = whyNoOpenstack()
-/** Two dozen commands one after the other. */
+/** Dozens of commands one after the other. */
 const LIMIT_MS = 300_000
 
 let cloud: Cloud
@@ -66,4 +68,45 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     for (const command of ['volume backup list', 'volume qos list', 'consistency group list'])
       expect(await admin.json<Rows>(command)).toEqual([])
   })
+
+  test('creates a volume, attaches, extends and deletes it', { timeout: LIMIT_MS }, async () => {
+    await storesReported(cloud)
+    const { image, tiny, network } = cloud.catalog
+    const shape = `--image ${image} --flavor ${tiny} --nic net-id=${network}`
+    await demo.run(`server create ${shape} --wait cli-server`)
+
+    await demo.run('volume create --size 2 --description mine --property a=b cli-volume')
+    await until('available')
+    expect(await demo.json('volume show cli-volume')).toMatchObject({
+      name: 'cli-volume',
+      size: 2,
+      description: 'mine',
+      properties: { a: 'b' },
+    })
+    await demo.run('volume set --size 3 --name cli-renamed cli-volume')
+    await until('available', 'cli-renamed')
+    expect(await demo.json('volume show cli-renamed')).toMatchObject({ size: 3 })
+
+    await demo.run('server add volume cli-server cli-renamed')
+    await until('in-use', 'cli-renamed')
+    expect(await demo.json<Rows>('volume list')).toMatchObject([
+      { Name: 'cli-renamed', Status: 'in-use', 'Attached to': [{ device: '/dev/vdb' }] },
+    ])
+    await demo.run('server remove volume cli-server cli-renamed')
+    await until('available', 'cli-renamed')
+    await demo.run('volume delete cli-renamed')
+    await demo.run('server delete --wait cli-server')
+    await waitFor(
+      'no volume',
+      async () => (await demo.json<Rows>('volume list')).length === 0,
+      LIMIT_MS,
+    )
+  })
 })
+
+const until = (status: string, name = 'cli-volume') =>
+  waitFor(
+    `${name} is ${status}`,
+    async () => (await demo.json<{ status: string }>(`volume show ${name}`)).status === status,
+    LIMIT_MS,
+  )
