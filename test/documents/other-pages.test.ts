@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -13,9 +14,10 @@ import { whyNoGuests } from '#test/real/requirements.ts'
 import { pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 
-// Goal: the commands of the tutorial, and of the pages about policies, a Keystone and machines, work as they are written.
+// Goal: the commands of the tutorial, and of the pages about policies, volumes, a Keystone and machines, work as they are written.
 
 const PAGE_MS = 1_800_000
+const SETTLED_MS = 120_000
 const MAC = '52:54:00:12:34:56'
 
 const owned = new AsyncDisposableStack()
@@ -123,10 +125,32 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
 
 const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {
   './weir cell list -o wide': { shows: / dedicated=research:NoSchedule / },
-  './weir policy list': { shows: /^research +project / },
+  './weir policy list': { shows: /^research +project /m },
   './weir why analysis': { shows: /Placement policy research applied/ },
   './weir why --flavor m1.tiny --image tiny --project demo': {
     shows: /Placement policy research applied/,
+  },
+})
+
+/** Asks until the client shows it. */
+const settled = (command: string, shows: RegExp) =>
+  waitFor(
+    command,
+    async () => shows.test((await machine.type(`openstack ${command}`)).said),
+    SETTLED_MS,
+  )
+
+const VOLUMES = pageScript('docs/how-to/volumes.md', {
+  'openstack volume create --size 10 --availability-zone north data': {
+    after: () => settled('volume show data', /status +\| available/),
+  },
+  'openstack volume list --long': { shows: /\| data +\|/ },
+  'openstack volume show data': { shows: /status +\| in-use/ },
+  'openstack server remove volume first data': {
+    after: () => settled('volume show data', /status +\| available/),
+  },
+  'openstack volume set --size 20 data': {
+    after: () => settled('volume show data', /size +\| 20 /),
   },
 })
 
@@ -174,6 +198,18 @@ describe('a page can be typed', () => {
       expect(await machine.type('./weir up --driver fake --hosts 1')).toMatchObject({ code: 0 })
 
       await new Reader({ machine }, {}).type(PLACEMENT_POLICIES)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noClient !== undefined)(
+    VOLUMES.page,
+    async () => {
+      machine = owned.use(new Machine())
+      const up = await machine.type('./weir up --driver fake --cells 1 --hosts 1')
+      expect(up).toMatchObject({ code: 0 })
+
+      await new Reader({ machine }, {}).type(VOLUMES)
     },
     PAGE_MS,
   )
