@@ -1,3 +1,4 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
@@ -5,7 +6,7 @@ import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
 import { queueFeedRow } from '../../db/feed.ts'
 import { queueStoreReturn } from '../../db/stores.ts'
 import { findVolume, queueVolumeEnd, removeOwnVolume, updateSeenVolume } from '../../db/volumes.ts'
-import { hostOfVolume } from '../../volumes/ask-store.ts'
+import { hostOfVolume } from '../../volumes/host-of-volume.ts'
 import type { Volume } from '../../volumes/volume.ts'
 import type { Conductor } from '../conductor.ts'
 import { type VolumeDone, workOnStore } from '../work-on-store.ts'
@@ -78,11 +79,7 @@ const forget: LocalStep<Conductor, DeleteVolumeParams> = {
 }
 
 /** Afterwards the volume waits in `error-deleting` for another delete: its store still has it. */
-async function keep(
-  tx: Parameters<typeof queueVolumeChange>[0],
-  { deps, params, sagaId }: DeleteCall,
-  reason: string,
-): Promise<null> {
+async function keep(tx: Tx, { deps, params, sagaId }: DeleteCall, reason: string): Promise<null> {
   const seen = deletingVolume(params, sagaId)
   const to: Volume = {
     ...seen,

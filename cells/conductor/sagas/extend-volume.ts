@@ -5,7 +5,7 @@ import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts
 import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
 import { queueStoreClaim, queueStoreReturn } from '../../db/stores.ts'
 import { findVolume, updateSeenVolume } from '../../db/volumes.ts'
-import { hostOfVolume } from '../../volumes/ask-store.ts'
+import { hostOfVolume } from '../../volumes/host-of-volume.ts'
 import { GIB } from '../../volumes/store.ts'
 import type { Volume } from '../../volumes/volume.ts'
 import type { Conductor } from '../conductor.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
+import type { Tx } from '#common/db/database.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
@@ -54,9 +55,8 @@ async function createStart(operation = operationOn()) {
   }
 }
 
-const queueAttempt =
-  (operation: VolumeAttemptRef) => (tx: Parameters<typeof queueVolumeAttempt>[0]) =>
-    queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null })
+const queueAttempt = (operation: VolumeAttemptRef) => (tx: Tx) =>
+  queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null })
 
 async function madeVolume(): Promise<VolumeAttemptRef> {
   const operation = operationOn()
