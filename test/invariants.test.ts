@@ -41,7 +41,20 @@ const CELL: CellSnapshot = {
     { consumer_id: 's', provider_id: 'h', resource_class: 'DISK_GB', used: 1 },
   ],
   sagas: [],
+  volumes: {
+    volumes: [
+      {
+        ...{ volume_id: 'v', attempt: 1, size_gb: 5, state: 'available' },
+        ...{ store_id: 'store', saga_id: null },
+      },
+    ],
+    stores: [{ id: 'store', promised_gb: 5 }],
+  },
   guests: new Map([['h', ['s']]]),
+}
+const VOLUME = {
+  ...{ id: 'v', project_id: 'p', status: 'in-use', is_deleting: 0, saga_id: null },
+  ...{ cell_id: 'north', attempt: 1, size_gb: 5, charged_gb: 5 },
 }
 const SOUND: Snapshot = {
   mappings: [MAPPING],
@@ -53,11 +66,22 @@ const SOUND: Snapshot = {
   ],
   ports: [{ id: 'port', device_id: 's' }],
   sagas: [],
+  volumes: {
+    volumes: [VOLUME],
+    attachments: [{ volume_id: 'v', server_id: 's', state: 'attached' }],
+    quotas: [
+      { project_id: 'p', resource: 'volumes', used: 1 },
+      { project_id: 'p', resource: 'gigabytes', used: 5 },
+    ],
+  },
   cells: [CELL],
 }
 
 const cell = (change: Partial<CellSnapshot>): Partial<Snapshot> => ({
   cells: [{ ...CELL, ...change }],
+})
+const volumes = (change: Partial<Snapshot['volumes']>): Partial<Snapshot> => ({
+  volumes: { ...SOUND.volumes, ...change },
 })
 const second: CellSnapshot = { ...CELL, id: 'south', name: 'south' }
 
@@ -89,4 +113,36 @@ test('a provider above its limit is a problem', () => {
   const providers = CELL.providers.map((provider) => ({ ...provider, vcpus_limit: 1 }))
 
   expect(problemsOf({ ...SOUND, ...cell({ providers }) })).toEqual(['host is over its VCPU'])
+})
+
+test.each<[what: string, Partial<Snapshot>, problem: string]>([
+  [
+    'is still being made',
+    volumes({ volumes: [{ ...VOLUME, status: 'creating' }] }),
+    'still creating',
+  ],
+  ['is in two cells', { cells: [CELL, second] }, 'south has volume v, which is not mapped'],
+  [
+    'is in no cell',
+    cell({ volumes: { volumes: [], stores: [] } }),
+    'volume v is mapped to a cell without it',
+  ],
+  [
+    'has another size',
+    volumes({ volumes: [{ ...VOLUME, size_gb: 4 }] }),
+    'shows 4 GiB, north has 5',
+  ],
+  [
+    'is not counted by its store',
+    cell({ volumes: { ...CELL.volumes, stores: [{ id: 'store', promised_gb: 9 }] } }),
+    'store store of north counts 9 GiB, has 5',
+  ],
+  ['is not charged', volumes({ quotas: [] }), 'counts 0 gigabytes, promised are 5'],
+  [
+    'outlives its server in an attachment',
+    volumes({ attachments: [{ volume_id: 'v', server_id: 'gone', state: 'attached' }] }),
+    'volume v is attached at server gone',
+  ],
+])('a volume that %s is a problem', (_what, change, problem) => {
+  expect(problemsOf({ ...SOUND, ...change }).join('\n')).toContain(problem)
 })

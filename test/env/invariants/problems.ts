@@ -1,4 +1,5 @@
 import type { CellSnapshot, MappingRow, Snapshot } from './snapshot.ts'
+import { volumeProblems } from './volumes.ts'
 
 /** The violated invariants of a cloud in which no work is in progress; empty when every invariant holds. */
 export function problemsOf(snapshot: Snapshot): readonly string[] {
@@ -9,6 +10,7 @@ export function problemsOf(snapshot: Snapshot): readonly string[] {
     ...snapshot.cells.flatMap(claimProblems),
     ...quotaProblems(snapshot),
     ...leftovers(snapshot),
+    ...volumeProblems(snapshot.volumes, snapshot.cells, serversOf(snapshot)),
   ]
 }
 
@@ -127,8 +129,12 @@ function quotaProblems({ mappings, usages }: Snapshot): readonly string[] {
   )
 }
 
+function serversOf({ mappings }: Pick<Snapshot, 'mappings'>): ReadonlySet<string> {
+  return new Set(mappings.map((row) => row.server_id))
+}
+
 function leftovers({ mappings, ports }: Snapshot): readonly string[] {
-  const servers = new Set(mappings.map((row) => row.server_id))
+  const servers = serversOf({ mappings })
   return ports
     .filter((port) => !servers.has(port.device_id))
     .map((port) => `port ${port.id} belongs to ${port.device_id}, which is gone`)

@@ -2,6 +2,7 @@ import { type Connection, createConnection, type RowDataPacket } from 'mysql2/pr
 import { findWriter } from '#common/db/cluster-nodes.ts'
 import { databaseUrls } from '#common/db/database-url.ts'
 import type { Cloud, CloudCell } from '../cloud.ts'
+import { type CellVolumes, cellVolumes, type GatewayVolumes, gatewayVolumes } from './volumes.ts'
 
 export interface MappingRow {
   readonly server_id: string
@@ -68,6 +69,7 @@ export interface CellSnapshot {
   readonly providers: readonly ProviderRow[]
   readonly allocations: readonly AllocationRow[]
   readonly sagas: readonly SagaRow[]
+  readonly volumes: CellVolumes
   /** Ids of the guests of each host, by host id. */
   readonly guests: ReadonlyMap<string, readonly string[]>
 }
@@ -85,6 +87,7 @@ export interface Snapshot {
   /** Those that belong to a server, or to a router or floating IP that is gone. */
   readonly ports: readonly { readonly id: string; readonly device_id: string }[]
   readonly sagas: readonly SagaRow[]
+  readonly volumes: GatewayVolumes
   readonly cells: readonly CellSnapshot[]
 }
 
@@ -101,6 +104,7 @@ export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
       AND (EXISTS (SELECT 1 FROM routers WHERE id = p.device_id) OR EXISTS (SELECT 1 FROM floating_ips WHERE id = p.device_id)
       OR EXISTS (SELECT 1 FROM networks WHERE CONCAT('ovnmeta-', id) = p.device_id)))`),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
+    volumes: await gatewayVolumes(rows),
     cells,
   }))
 }
@@ -122,13 +126,15 @@ async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
        FROM allocations a LEFT JOIN server_migrations m ON m.id = a.consumer_id`,
     ),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
+    volumes: await cellVolumes(rows),
     guests,
   }))
 }
 
 const WRITER_LIMIT_MS = 10_000
 
-type Rows = <Row>(query: string) => Promise<readonly Row[]>
+/** The rows of a query. */
+export type Rows = <Row>(query: string) => Promise<readonly Row[]>
 
 async function reading<T>(url: string, read: (rows: Rows) => Promise<T>): Promise<T> {
   const connection: Connection = await createConnection({
