@@ -2,17 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { afterEach, expect, test } from 'vitest'
 import { SERVER_SIDE_PERMISSIONS } from '#gateway/bus/accounts.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { signUser } from '#gateway/bus/sign-user.ts'
 import { freshBus } from '#test/env/fresh-bus.ts'
+import { systemClock } from '../clock.ts'
 import { type CellId, newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { waitFor } from '../wait-for.ts'
 import { connectBus } from './connect.ts'
 import { endOf, isRenewalDue, readCredential, writeCredential } from './credential.ts'
-import { renewWithSeed } from './keep-credential.ts'
+import { CredentialRenewer, renewWithSeed } from './keep-credential.ts'
 
 // Goal: a credential expires, and connections that use it are not disturbed as long as it is renewed. Real
 // nats-server.
@@ -75,6 +77,36 @@ test('a connection outlives its credential where that is renewed, and ends where
       () => false,
     )
   await waitFor('it to be let in again', isIn, LIMIT_MS)
+})
+
+test('a credential is renewed also while the bus hears nothing on the connection', async () => {
+  await using bus = await freshBus(['cell'])
+  const { seed } = bus.account('cell')
+  const file = await fileWith(
+    await issueCredentials('cell', seed, SERVER_SIDE_PERMISSIONS, LIFETIME_S),
+  )
+  let now = systemClock.now()
+  const clock = { ...systemClock, now: () => now, elapsed: () => systemClock.elapsed() }
+  const log = createLogger('test', 'silent')
+  const renewer = new CredentialRenewer({ file, renew: renewWithSeed(seed), clock, log })
+  let exchanges = 0
+  const silent = {
+    isClosed: () => false,
+    flush: () => new Promise(() => {}),
+    reconnect: async () => void (exchanges += 1),
+  }
+  renewer.connected(silent as unknown as NatsConnection)
+  const signal = AbortSignal.timeout(LIMIT_MS)
+  const jwts = new Set<string>()
+
+  for (let round = 0; round < 2; round += 1) {
+    now += 1_000 * LIFETIME_S
+    await renewer.reconciler().round(signal)
+    jwts.add(readCredential(file).jwt)
+  }
+
+  expect(jwts.size).toBe(2)
+  expect(exchanges).toBe(2)
 })
 
 test('a credential is due at half its life, and one without an end at once', async () => {

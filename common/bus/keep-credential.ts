@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import { Failure, isFailure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Reconciler, ReconcilerReport } from '../reconciler.ts'
+import { withDeadline } from '../with-deadline.ts'
 import {
   type Credential,
   endOf,
@@ -23,6 +24,7 @@ const EVERY_MAX_MS = 10 * 60_000
 /** Of the life of a credential: how often it is looked at. */
 const EVERY_SHARE = 1 / 16
 const CALL_LIMIT_MS = 15_000
+const FLUSH_LIMIT_MS = 1_000
 /** So many attempts to connect in a row, each answered by the bus, are taken as refusals. */
 const REFUSALS_MIN = 8
 const LOG_EVERY_MS = 60_000
@@ -161,8 +163,9 @@ export class CredentialRenewer {
     const nats = this.#nats
     if (nats === undefined || nats.isClosed()) return false
     if (readCredential(this.#kept.file).jwt === this.#used) return false
-    // Sent messages reach the bus before the connection is closed; subscriptions are opened again.
-    await nats.flush()
+    // Sent messages reach the bus before the connection is closed; subscriptions are opened again. A connection that is
+    // lost is never flushed: it waits for the bus to take a credential, which may end before this ends.
+    await withDeadline(FLUSH_LIMIT_MS, nats.flush()).catch(() => {})
     await nats.reconnect()
     return true
   }
