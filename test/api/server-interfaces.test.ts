@@ -284,7 +284,7 @@ test('fixed addresses are added to and removed from a port until 2.43', async ()
   expect((await detach(mine.body.interfaceAttachment.port_id)).status).toBe(202)
 })
 
-test('floating addresses and volumes answer as in a cloud without these services', async () => {
+test('floating addresses and volumes answer as in a cloud that has none', async () => {
   const params = {
     server_id: id,
     floating_ip_id: newId(),
@@ -311,7 +311,8 @@ test('floating addresses and volumes answer as in a cloud without these services
   expect(await ask('detachVolume')).toEqual([404, undefined])
   expect(await ask('listProxiedVolumesDetail')).toEqual([200, { volumes: [] }])
   expect(await ask('showProxiedVolume')).toEqual([404, undefined])
-  expect(await ask('createProxiedVolume', { volume: { size: 1 } })).toEqual([400, undefined])
+  const fromSnapshot = { volume: { size: 1, snapshot_id: newId() } }
+  expect(await ask('createProxiedVolume', fromSnapshot)).toEqual([400, undefined])
   expect(await ask('listProxiedSnapshots')).toEqual([200, { snapshots: [] }])
   expect(await ask('listServerVirtualInterfaces')).toEqual([410, undefined])
 })

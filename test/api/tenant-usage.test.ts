@@ -11,7 +11,18 @@ let admin: ApiClient
 let alice: ApiClient
 let bob: ApiClient
 
-const at = (time: string) => new Date(`2026-10-${time}:00:00Z`)
+const DAY_MS = 24 * 3_600_000
+/** Midnight in UTC, twelve days ago: servers that were deleted a month ago are forgotten. */
+const FIRST = (Math.floor(Date.now() / DAY_MS) - 12) * DAY_MS
+
+/** `03T06`: at six on the third of those days, of which `FIRST` begins the first. */
+function at(time: string): Date {
+  const [day = '', hour = ''] = time.split('T')
+  return new Date(FIRST + (Number(day) - 1) * DAY_MS + Number(hour) * 3_600_000)
+}
+
+/** As a query names it. */
+const text = (time: string) => at(time).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)
 
 async function ran(owner: ApiClient, name: string, started: string | null, ended: string | null) {
   const server = sampleServer(owner, null, { name, vmState: 'active', taskState: null })
@@ -52,7 +63,7 @@ interface Shown {
   readonly tenant_usage_links?: readonly [{ readonly href: string }]
 }
 
-const DAY = 'start=2026-10-10T00:00:00&end=2026-10-11T00:00:00'
+const DAY = `start=${text('10T00')}&end=${text('11T00')}`
 const show = (client: ApiClient, query = DAY, of = client, version: Microversion = '2.1') =>
   client.call<Shown>('showTenantUsage', {
     params: { project_id: of.projectId! },
@@ -66,8 +77,8 @@ test('a project sees the usage of its servers in a period, deleted ones included
   const { tenant_usage: usage } = (await show(alice)).body
   expect(usage).toMatchObject({
     tenant_id: alice.projectId,
-    start: '2026-10-10T00:00:00.000000',
-    stop: '2026-10-11T00:00:00.000000',
+    start: `${text('10T00')}.000000`,
+    stop: `${text('11T00')}.000000`,
     total_hours: 30,
     total_vcpus_usage: 30,
     total_memory_mb_usage: 30 * 128,
@@ -78,7 +89,7 @@ test('a project sees the usage of its servers in a period, deleted ones included
   expect(byName.get('whole')).toMatchObject({ hours: 24, state: 'active', ended_at: null })
   expect(byName.get('ended')).toMatchObject({ hours: 6, state: 'terminated', uptime: 6 * 3_600 })
 
-  const early = await show(alice, 'start=2026-09-01T00:00:00&end=2026-09-02T00:00:00')
+  const early = await show(alice, 'start=2020-09-01T00:00:00&end=2020-09-02T00:00:00')
   expect(early.body.tenant_usage).toEqual({})
 })
 
