@@ -46,8 +46,9 @@ export function openPool(options: PoolOptions, autocommit: boolean): Pool {
     connection.query(
       "SET SESSION sql_mode = concat('STRICT_TRANS_TABLES,', replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''))",
     )
+    // Only MariaDB reads this comment; no other database has the variable.
     connection.query(
-      `SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}, idle_transaction_timeout = ${IDLE_TRANSACTION_S}`,
+      `SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0} /*M!, idle_transaction_timeout = ${IDLE_TRANSACTION_S} */`,
     )
   })
   destroyStalledConnections(pool, options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS)
