@@ -1,18 +1,12 @@
 import type { HostId } from '#common/ids.ts'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
+import type { WireStore } from '#openapi/wire/volume.ts'
 import type { HostRegistry } from '../hosts/host-registry.ts'
 
 export const GIB = 2 ** 30
 
 /** A storage engine that hosts of this cell reach. */
-export interface Store {
-  readonly id: string
-  readonly name: string
-  readonly engine: string
-  readonly totalBytes: number
-  readonly freeBytes: number
-  readonly isShared: boolean
-  readonly multiattach: boolean
+export interface Store extends Readonly<WireStore> {
   /** The sum of the sizes of its volumes, GiB. */
   readonly promisedGb: number
   readonly hostIds: readonly HostId[]

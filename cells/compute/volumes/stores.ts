@@ -40,7 +40,7 @@ export async function listVolumes(
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map(({ id, bytes, snapshots }) => ({ id, bytes, snapshots: [...snapshots] }))
   let named = 0
-  // One at least, so that whoever asks for the rest gets on.
+  // One at least: the next request asks for those after it.
   const cut = rest.findIndex(({ snapshots }, at) => {
     named += 1 + snapshots.length
     return at > 0 && named > LISTED_MAX

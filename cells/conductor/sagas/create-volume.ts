@@ -59,18 +59,7 @@ const claim: LocalStep<Conductor, CreateVolumeParams> = {
   },
   undo: async (tx, call) => {
     const volume = creating(call.params, call.sagaId)
-    if (!(await removeOwnVolume(tx, call.sagaId, volume))) return
-    queueStoreReturn(tx, volume)
-    queueVolumeEnd(tx, volume)
-    queueFeedRow(tx, [
-      {
-        kind: 'volume-deleted',
-        volumeId: volume.id,
-        attempt: volume.attempt,
-        at: call.deps.clock.now(),
-      },
-    ])
-    tx.afterCommit(call.deps.feedChanged)
+    if (await removeOwnVolume(tx, call.sagaId, volume)) queueVolumeGone(tx, call.deps, volume)
   },
 }
 
@@ -123,6 +112,15 @@ const finish: LocalStep<Conductor, CreateVolumeParams> = {
 /** Tells gateways of the volume as it is once the transaction has committed. */
 export function queueVolumeChange(tx: Tx, deps: Conductor, volume: Volume): void {
   queueFeedRow(tx, [{ kind: 'volume', view: volumeView(volume) }])
+  tx.afterCommit(deps.feedChanged)
+}
+
+/** Returns the room of a volume that was just removed, and tells gateways that the cell has nothing left of it. */
+export function queueVolumeGone(tx: Tx, deps: Conductor, volume: Volume): void {
+  const { id: volumeId, attempt } = volume
+  queueStoreReturn(tx, volume)
+  queueVolumeEnd(tx, volume)
+  queueFeedRow(tx, [{ kind: 'volume-deleted', volumeId, attempt, at: deps.clock.now() }])
   tx.afterCommit(deps.feedChanged)
 }
 

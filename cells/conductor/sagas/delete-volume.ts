@@ -3,14 +3,12 @@ import { Failure } from '#common/errors.ts'
 import type { SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
-import { queueFeedRow } from '../../db/feed.ts'
-import { queueStoreReturn } from '../../db/stores.ts'
-import { findVolume, queueVolumeEnd, removeOwnVolume, updateSeenVolume } from '../../db/volumes.ts'
+import { findVolume, removeOwnVolume, updateSeenVolume } from '../../db/volumes.ts'
 import { hostOfVolume } from '../../volumes/host-of-volume.ts'
 import type { Volume } from '../../volumes/volume.ts'
 import type { Conductor } from '../conductor.ts'
 import { type VolumeDone, workOnStore } from '../work-on-store.ts'
-import { queueVolumeChange } from './create-volume.ts'
+import { queueVolumeChange, queueVolumeGone } from './create-volume.ts'
 
 export interface DeleteVolumeParams {
   readonly operation: VolumeAttemptRef
@@ -64,14 +62,10 @@ const forget: LocalStep<Conductor, DeleteVolumeParams> = {
   run: async (tx, call) => {
     const { deps, params, sagaId } = call
     const done = call.output<VolumeDone>('destroy')!
-    const { id, attempt } = params.volume
     if (done.outcome === 'failed') return keep(tx, call, done.reason)
-    const now = await findVolume(tx, id)
-    if (now === undefined || !(await removeOwnVolume(tx, sagaId, now))) return null
-    queueStoreReturn(tx, now)
-    queueVolumeEnd(tx, now)
-    queueFeedRow(tx, [{ kind: 'volume-deleted', volumeId: id, attempt, at: deps.clock.now() }])
-    tx.afterCommit(deps.feedChanged)
+    const now = await findVolume(tx, params.volume.id)
+    if (now !== undefined && (await removeOwnVolume(tx, sagaId, now)))
+      queueVolumeGone(tx, deps, now)
     return null
   },
   forwardOnly: true,
