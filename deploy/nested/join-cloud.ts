@@ -71,7 +71,7 @@ async function plan(
   name: string,
   cloud: CloudRecord,
 ): Promise<CellRecord> {
-  // Made with the deployment, whoever runs its bus.
+  // Made with the deployment, also where somebody else runs its bus.
   const { gatewaySeed } = natsKeys(layout.nats)
   const cell = await planCell(name, 1, keyPair(gatewaySeed).getPublicKey())
   const planned = { ...cell, cloud }

@@ -137,7 +137,7 @@ function appliesTo({ projects, flavors, is_default, is_selectable }: Policy): st
     ...projects.map((id) => `project ${id}`),
     ...flavors.map((id) => `flavor ${id}`),
     ...(is_default ? ['other servers'] : []),
-    ...(is_selectable ? ['whoever chooses it'] : []),
+    ...(is_selectable ? ['users who choose it'] : []),
   ]
   return parts.join(', ') || 'nothing'
 }
