@@ -49,6 +49,11 @@ const settled = async (operation: OperationRef) => {
   return [vmState, taskState, powerState, sagaId]
 }
 
+const guestOf = async ({ serverId }: OperationRef) => {
+  const guests = await host.driver.list(AbortSignal.timeout(5_000))
+  return guests.find(({ id }) => id === serverId)
+}
+
 const FORMER_AND_NEW = [['isWish'], ['isDesiredState']] as const
 test.each(FORMER_AND_NEW)(
   'with %s, a server in the desired state already is left alone, and one with a task is unavailable',
@@ -202,11 +207,11 @@ test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
 
     expect(outcome).toBe(trial.ends)
     const [vmState, taskState, , sagaId] = await settled(operation)
-    expect([vmState, taskState, sagaId]).toEqual([
-      trial.ends === 'done' ? 'stopped' : 'active',
-      null,
-      null,
-    ])
+    expect([taskState, sagaId]).toEqual([null, null])
+    // An undo does not start the guest again: the audit may already have found that it is off.
+    const guest = await guestOf(operation)
+    const possible = guest?.powerState === 'shutdown' ? ['active', 'stopped'] : ['active']
+    expect(trial.ends === 'done' ? ['stopped'] : possible).toContain(vmState)
   },
 )
 
