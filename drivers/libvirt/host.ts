@@ -55,6 +55,14 @@ export interface LibvirtHost {
   readonly logger: Logger | undefined
 }
 
+/** True while both connections carry calls. One may be found lost before the other when the daemon ends. */
+export function isReached({
+  session,
+  slowSession,
+}: Pick<LibvirtHost, 'session' | 'slowSession'>): boolean {
+  return session.connected && slowSession.connected
+}
+
 export function filesOf(host: LibvirtHost, id: InstanceId): InstanceFiles {
   return instanceFiles(host.stateDirectory, id)
 }

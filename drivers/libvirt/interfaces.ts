@@ -4,7 +4,7 @@ import type { InstanceId, NetworkId } from '#common/ids.ts'
 import type { Interfaces, NicSpec } from '../driver.ts'
 import { isUsedByOthers } from './destroy.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
-import { filesOf, type LibvirtHost } from './host.ts'
+import { filesOf, isReached, type LibvirtHost } from './host.ts'
 import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
 import { isOff } from './power.ts'
 import { getInstanceRecord } from './redefine.ts'
@@ -31,7 +31,7 @@ export function libvirtInterfaces(host: LibvirtHost): Interfaces {
           const mode = { isLive: !(await isOff(host, domain, signal)) }
           await host.devices.attach(domain, nicXml(host, nic), mode, signal)
         } catch (error) {
-          if (host.slowSession.connected) await unplug(host, id, record, nic)
+          if (isReached(host)) await unplug(host, id, record, nic)
           throw error
         }
       }),

@@ -6,7 +6,7 @@ import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { rescueDevice } from './domains/rescue-device.ts'
-import { filesOf, type LibvirtHost } from './host.ts'
+import { filesOf, isReached, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
 import {
   type InstanceRecord,
@@ -64,7 +64,7 @@ async function rescue(
     await powerOff(host, domain, spec.graceMs, signal)
     await powerOn(host, id, await defineDomain(host, id, record, signal), signal)
   } catch (error) {
-    if (host.slowSession.connected) await takeBack(host, id, usual, ran)
+    if (isReached(host)) await takeBack(host, id, usual, ran)
     throw error
   }
 }

@@ -10,7 +10,7 @@ import { removeInstance } from './destroy.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { isOwn } from './domains/own-domains.ts'
-import { filesOf, type LibvirtHost } from './host.ts'
+import { filesOf, isReached, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
 import { domainSubject, writeInstanceRecord } from './instance-record.ts'
 import { powerOn } from './power.ts'
@@ -50,7 +50,7 @@ export async function orNothing(
     await work()
   } catch (error) {
     // The daemon may have done what it was asked: only a later spawn or destroy can tell.
-    if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
+    if (!isFailure(error, 'unavailable') || isReached(host)) await cleanUp(host, spec)
     throw storageFailure(error)
   }
 }

@@ -10,7 +10,7 @@ import { storageFailure } from '../../storage-failure.ts'
 import { removeFromHost } from '../destroy.ts'
 import { diskSizeIfThere, makeSwap } from '../disks/own-disks.ts'
 import { imageFormat } from '../disks/root-disk.ts'
-import { filesOf, type LibvirtHost } from '../host.ts'
+import { filesOf, isReached, type LibvirtHost } from '../host.ts'
 import { type InstanceFiles, instanceFiles } from '../instance-files.ts'
 import {
   domainSubject,
@@ -49,8 +49,7 @@ export async function takeOver(
     await refit(files, base, spec, signal)
     await bringUp(host, spec, { runs, takenFrom: former, volumes }, signal)
   } catch (error) {
-    if (!isFailure(error, 'unavailable') || host.slowSession.connected)
-      await giveBack(host, spec.id, left)
+    if (!isFailure(error, 'unavailable') || isReached(host)) await giveBack(host, spec.id, left)
     throw storageFailure(error)
   }
   return true

@@ -3,7 +3,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { AttachmentId, InstanceId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
-import { filesOf, type LibvirtHost } from '../host.ts'
+import { filesOf, isReached, type LibvirtHost } from '../host.ts'
 import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
 import { isOff } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
@@ -44,7 +44,7 @@ export function attachVolume(
     try {
       return await plugIn(host, domain, volume, signal)
     } catch (error) {
-      if (isNew && host.slowSession.connected) await keepVolumes(host, id, volumes)
+      if (isNew && isReached(host)) await keepVolumes(host, id, volumes)
       throw lockFailure(error, volume.id)
     }
   })
