@@ -1,8 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { lockRows } from '#common/db/lock-rows.ts'
-import { projects } from './schema/identity.ts'
-import { images } from './schema/image.ts'
+import { imageOwners, images } from './schema/image.ts'
 
 /** The usage of a project's images. Bytes count once for each image, shared on disk or not. */
 export interface ImageUsage {
@@ -16,7 +14,10 @@ export interface ImageUsage {
 
 /** Holds what decides over the project's images until the transaction ends, so that counting and adding are one. */
 export async function holdProject(tx: Tx, projectId: string): Promise<void> {
-  await lockRows(tx, projects, eq(projects.id, projectId))
+  await tx.orm
+    .insert(imageOwners)
+    .values({ projectId, lockVersion: 0 })
+    .onDuplicateKeyUpdate({ set: { lockVersion: sql`${imageOwners.lockVersion} + 1` } })
 }
 
 const isUsable = sql`${images.status} in ('active', 'deactivated')`
