@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, ApiClient } from './api/client.ts'
 import type { Cloud } from './cloud.ts'
 import type { Refused } from './steady-load.ts'
@@ -17,7 +18,22 @@ type Remove = (path: string) => Promise<void>
 
 type Made = Readonly<Record<string, { readonly id: string }>>
 
-/** User writes without a saga, by kind. */
+const VOLUMES = '/volume/v3/volumes'
+const POLL_MS = 50
+const AVAILABLE_LIMIT_MS = 60_000
+
+async function untilAvailable(ask: Ask, path: string): Promise<void> {
+  const signal = AbortSignal.timeout(AVAILABLE_LIMIT_MS)
+  for (;;) {
+    const { volume } = await ask<{ volume: { status: string } }>(200, (user) => user.get(path))
+    if (volume.status === 'available') return
+    if (volume.status.startsWith('error')) throw new Error(`volume: it is in ${volume.status}`)
+    if (signal.aborted) throw new Error(`volume: it has been ${volume.status} for too long`)
+    await sleep(POLL_MS)
+  }
+}
+
+/** User writes beside those of servers, by kind. */
 const KINDS: Readonly<Record<string, Maker>> = {
   network: {
     who: 'demo',
@@ -51,6 +67,19 @@ const KINDS: Readonly<Record<string, Maker>> = {
       const raw = randomBytes(64 * 1024)
       await ask(204, (user) => user.put(`/image/v2/images/${id}/file`, undefined, { raw, headers }))
       await remove(`/image/v2/images/${id}`)
+    },
+  },
+  volume: {
+    who: 'demo',
+    live: async (ask, name, remove) => {
+      const made = await ask<Made>(202, (user) => user.post(VOLUMES, { volume: { name, size: 1 } }))
+      const path = `${VOLUMES}/${made['volume']!.id}`
+      await untilAvailable(ask, path)
+      const metadata = { named: name }
+      await ask(200, (user) => user.call('POST', `${path}/metadata`, { metadata }))
+      await ask(202, (user) => user.post(`${path}/action`, { 'os-extend': { new_size: 2 } }))
+      await untilAvailable(ask, path)
+      await remove(path)
     },
   },
   user: {

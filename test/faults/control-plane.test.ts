@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLogger } from '#common/log.ts'
+import { ClientCommands } from '../env/client-commands.ts'
 import type { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type ControlPlane, startControlPlane } from '../env/control-plane.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { expectInvariants } from '../env/invariants.ts'
 import { SteadyLoad } from '../env/steady-load.ts'
+import { storesReported } from '../env/stores-reported.ts'
 import { UserWrites } from '../env/user-writes.ts'
 
 // Goal: when one part of a control plane of three machines is lost, or two parts of different kinds at once, users notice
@@ -17,7 +19,7 @@ const OTHERS = 2
  * boots and deletes among them. A client that loses another request cannot know whether it was carried out. The proxy does
  * not have the content of an upload any more, which a gateway that is cut off refuses with 503.
  */
-const LOST = /SocketError|answered 502|image: 503/
+const LOST = /SocketError|answered 502|image: 503|HTTP 502|Connection aborted/
 /** Uploads, until it is back; nothing else needs it here. */
 const NO_S3 = /image: 503/
 /** One of each kind of write when the gateway ends, and one when the proxy gives it up. */
@@ -28,17 +30,20 @@ const log = createLogger('control-plane', 'info')
 let plane: ControlPlane
 let load: SteadyLoad
 let writes: UserWrites
+let commands: ClientCommands
 const figures: string[] = []
 
 beforeAll(async () => {
   plane = await startControlPlane()
   load = await SteadyLoad.begin(plane.cloud, plane.proxy)
+  await storesReported(plane.cloud)
   writes = new UserWrites(plane.cloud, plane.proxy)
+  commands = new ClientCommands(plane.cloud, plane.proxy)
   await load.untilBooted(1)
 }, 180_000)
 
 afterAll(async () => {
-  await Promise.all([load?.end(), writes?.end()])
+  await Promise.all([load?.end(), writes?.end(), commands?.end()])
   await plane?.[Symbol.asyncDispose]()
 })
 
@@ -181,7 +186,7 @@ const LONG: Readonly<Record<string, Fault>> = {
 test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
   'users notice nothing but latency where %s',
   async (name, fault) => {
-    const [refused, refusedWrites] = [load.refused.length, writes.refused.length]
+    const before = [load, writes, commands].map(({ refused }) => refused.length)
     const excused = name.includes('gateway') ? LOST : name.includes('S3') ? NO_S3 : undefined
     const logged = plane.proxyLog().length
 
@@ -200,8 +205,8 @@ test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
     )
     log.info({ figure: figures.at(-1) }, 'longest gaps')
     const seen = `The proxy logged: ${plane.proxyLog().slice(logged)}`
-    expect(load.refused.slice(refused), seen).toEqual([])
-    const cut = writes.refused.slice(refusedWrites)
+    expect(load.refused.slice(before[0]), seen).toEqual([])
+    const cut = [...writes.refused.slice(before[1]), ...commands.refused.slice(before[2])]
     expect(
       cut.filter(({ how }) => excused?.test(how) !== true),
       seen,
@@ -212,9 +217,10 @@ test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
 
 test('afterwards nothing is lost, doubled or left over', async ({ annotate }) => {
   const { answered } = writes
-  await Promise.all([load.end(), writes.end()])
+  await Promise.all([load.end(), writes.end(), commands.end()])
   await expectInvariants(plane.cloud)
 
   for (const line of figures) await annotate(line)
   expect(answered).toBeGreaterThan(0)
+  expect(commands.done).toBeGreaterThan(0)
 })
