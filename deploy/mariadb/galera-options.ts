@@ -44,6 +44,9 @@ export function galeraOptions(own: GaleraMember, cluster: GaleraCluster, home: s
     'evs.suspect_timeout=PT1S',
     'evs.inactive_timeout=PT3S',
     'evs.install_timeout=PT3S',
+    // While nodes agree on who is in the cluster they send nothing but this. At the default of a second they suspect each
+    // other, and a node that comes back splits the cluster.
+    'evs.join_retrans_period=PT0.25S',
     'gmcast.peer_timeout=PT1S',
   ]
   const others = members.map((each) => `${addressOf(each)}:${each.ports.group}`)
