@@ -41,21 +41,25 @@ export class ClientCommands {
     await this.#work
   }
 
+  /** A line that fails ends its round: the others need what it should have made. */
   async #type(): Promise<void> {
     for (let nth = 1; !this.#isOver; nth += 1) {
       const values: Readonly<Record<string, string>> = { ...this.#values, NAME: `typed-${nth}` }
       for (const line of ROUND)
-        await this.#run(line.replaceAll(/[A-Z]{4,}/g, (word) => values[word] ?? word))
+        if (!(await this.#run(line.replaceAll(/[A-Z]{4,}/g, (word) => values[word] ?? word)))) break
     }
   }
 
-  async #run(line: string): Promise<void> {
+  /** True for a command that did what it should. */
+  async #run(line: string): Promise<boolean> {
     const at = Math.round((performance.now() - this.#startedAt) / 100) / 10
     try {
       await this.#cli.run(line)
       this.done += 1
+      return true
     } catch (error) {
       this.refused.push({ at, what: `openstack ${line}`, how: String(error).slice(0, 500) })
+      return false
     }
   }
 }
