@@ -99,7 +99,7 @@ const KEPT: Readonly<Record<string, string>> = {
   volumes: BY_USERS,
   // The lease of an upload is a column; an upload that died makes its image queued again.
   images: BY_USERS,
-  image_owners: 'one row per project that has had an image',
+  project_locks: 'one row per project and kind of resource that it has had',
   networks: BY_USERS,
   routers: BY_USERS,
   subnet_pools: BY_USERS,

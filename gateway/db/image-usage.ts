@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { imageOwners, images } from './schema/image.ts'
+import { lockProject } from './project-locks.ts'
+import { images } from './schema/image.ts'
 
 /** The usage of a project's images. Bytes count once for each image, shared on disk or not. */
 export interface ImageUsage {
@@ -14,10 +15,7 @@ export interface ImageUsage {
 
 /** Holds what decides over the project's images until the transaction ends, so that counting and adding are one. */
 export async function holdProject(tx: Tx, projectId: string): Promise<void> {
-  await tx.orm
-    .insert(imageOwners)
-    .values({ projectId, lockVersion: 0 })
-    .onDuplicateKeyUpdate({ set: { lockVersion: sql`${imageOwners.lockVersion} + 1` } })
+  await lockProject(tx, projectId, 'images')
 }
 
 const isUsable = sql`${images.status} in ('active', 'deactivated')`

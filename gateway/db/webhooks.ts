@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Executor, Transactional, Tx } from '#common/db/database.ts'
+import { lockProject } from './project-locks.ts'
 import { webhookDeadLetters, webhooks } from './schema/webhooks.ts'
 
 /** Where a project wants its events sent. */
@@ -43,11 +44,9 @@ export interface WebhookRange {
 
 const now = sql`now(3)`
 
-/**
- * Adds it if the project has fewer than `max`; false if it has not. Requests at the same moment may take the project past
- * the number: it bounds the work of gateways, and need not be exact.
- */
+/** Adds it if the project has fewer than `max`; false if it has not. */
 export async function insertWebhook(tx: Tx, fresh: NewWebhook, max: number): Promise<boolean> {
+  await lockProject(tx, fresh.projectId, 'webhooks')
   const own = await tx.orm.$count(webhooks, eq(webhooks.projectId, fresh.projectId))
   if (own >= max) return false
   const times = { createdAt: now, updatedAt: now, nextAttemptAt: now }

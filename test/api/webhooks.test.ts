@@ -89,6 +89,15 @@ test('a webhook belongs to its project, which may have so many', async () => {
   await removeAll()
 })
 
+test('of many requests at once a project gets no more webhooks than it may have', async () => {
+  const asked = Array.from({ length: 8 }, () => create({ name: 'one of many', url: ELSEWHERE }))
+
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+
+  expect(statuses.toSorted()).toEqual([201, 201, ...Array.from({ length: 6 }, () => 403)])
+  await removeAll()
+})
+
 test('a webhook is changed only as its reader knows it, and not to an address inside', async () => {
   const { body } = await create({ name: 'old', url: ELSEWHERE })
   const path = `${PATH}/${body.webhook.id}`

@@ -11,12 +11,6 @@ import {
 } from 'drizzle-orm/mysql-core'
 import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
 
-/** A row is a project that has had an image; it is locked while the project's images are counted. */
-export const imageOwners = mysqlTable('image_owners', {
-  projectId: token('project_id').primaryKey(),
-  lockVersion: lockVersion(),
-})
-
 /** A row is an image a user can see; deleting the image deletes the row. */
 export const images = mysqlTable(
   'images',

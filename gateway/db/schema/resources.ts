@@ -9,7 +9,7 @@ import {
   text,
   varchar,
 } from 'drizzle-orm/mysql-core'
-import { text255, time, token } from '#common/db/columns.ts'
+import { lockVersion, text255, time, token } from '#common/db/columns.ts'
 
 /** Flavors as they are now; servers keep a copy of theirs. Memory in MiB, disks in GiB, swap in MiB. */
 export const flavors = mysqlTable(
@@ -111,4 +111,15 @@ export const quotaUsages = mysqlTable(
     used: int('used').notNull(),
   },
   (t) => [primaryKey({ columns: [t.ownerId, t.resource] })],
+)
+
+/** Rows that are locked while what a project has of a kind is counted, where its usage is in no ledger. */
+export const projectLocks = mysqlTable(
+  'project_locks',
+  {
+    projectId: token('project_id').notNull(),
+    resource: token('resource', 16).notNull(),
+    lockVersion: lockVersion(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.resource] })],
 )
