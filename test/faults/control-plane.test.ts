@@ -16,10 +16,11 @@ const BOOTS = 20
 const OTHERS = 2
 /**
  * With a gateway the connections are lost of requests that it is answering. The proxy repeats those that may be repeated,
- * boots and deletes among them. A client that loses another request cannot know whether it was carried out. The proxy does
- * not have the content of an upload any more, which a gateway that is cut off refuses with 503.
+ * boots and deletes among them. A client that loses another request cannot know whether it was carried out, nor can a
+ * gateway that is cut off from the database under a commit, which answers 503. The proxy does not have the content of an
+ * upload any more, which such a gateway refuses with 503 too.
  */
-const LOST = /SocketError|answered 502|image: 503|HTTP 502|Connection aborted/
+const LOST = /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|Connection aborted/
 /** Uploads, until it is back; nothing else needs it here. */
 const NO_S3 = /image: 503/
 /** One of each kind of write when the gateway ends, and one when the proxy gives it up. */
