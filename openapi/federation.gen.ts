@@ -1031,6 +1031,29 @@ export interface paths {
         readonly patch: operations["updateWebhook"];
         readonly trace?: never;
     };
+    readonly "/v1/webhooks/{webhook}/secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Signs the events of a webhook with a new secret.
+         * @description For a time the events are also signed with the former secret. A secret that is replaced again within this time does not sign any more; the one before it does.
+         */
+        readonly post: operations["replaceWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/webhooks/{webhook}/dead-letters": {
         readonly parameters: {
             readonly query?: never;
@@ -1689,7 +1712,7 @@ export interface components {
         };
         /** @enum {string} */
         readonly WebhookEventType: "server.action" | "server.step" | "server.state" | "server.deleted";
-        /** @description A URL to which the events of a project's servers are sent, each as a POST whose body is the event as members of the project see it at `/v1/events`. The header Weir-Signature is `t=TIME,v1=SIGNATURE`: the signature is the HMAC-SHA256, in hexadecimal digits, of the time in seconds, a dot and the body, with the webhook's secret as the key. Weir-Event is the id of the event, which is the same when it is sent again. */
+        /** @description A URL to which the events of a project's servers are sent, each as a POST whose body is the event as members of the project see it at `/v1/events`. The header Weir-Signature is `t=TIME,v1=SIGNATURE`: the signature is the HMAC-SHA256, in hexadecimal digits, of the time in seconds, a dot and the body, with the webhook's secret as the key. While a former secret signs, too, a second `v1` follows. Weir-Event is the id of the event, which is the same when it is sent again. */
         readonly Webhook: {
             /** Format: uuid */
             readonly id: string;
@@ -1710,6 +1733,8 @@ export interface components {
             readonly next_attempt_at: components["schemas"]["Time"];
             /** @description The time of the last success. */
             readonly delivered_at: components["schemas"]["Time"] | null;
+            /** @description Until then the secret before the last one signs, too; null if it was never replaced. */
+            readonly former_secret_ends_at: components["schemas"]["Time"] | null;
             /** @description Why the last attempt failed; null if it succeeded. */
             readonly last_error: string | null;
         };
@@ -4120,6 +4145,48 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the object to change. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id of a webhook. */
+                readonly webhook: components["parameters"]["webhook"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description For how many seconds the former secret signs, too; a day by default, and 0 ends it at once. */
+                    readonly overlap_s?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly webhook: components["schemas"]["Webhook"];
+                        /** @description The key of the signatures, shown only in this answer. */
+                        readonly secret: string;
+                    };
                 };
             };
             readonly 400: components["responses"]["Fault"];

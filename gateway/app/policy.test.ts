@@ -100,6 +100,7 @@ test.each(Object.keys(POLICY).filter((rule) => rule.startsWith('federation:')))(
       'federation:webhooks:list': ['member', 'reader'],
       'federation:webhooks:list-dead-letters': ['member', 'reader'],
       'federation:webhooks:redeliver': ['member'],
+      'federation:webhooks:replace-secret': ['member'],
       'federation:webhooks:show': ['member', 'reader'],
       'federation:webhooks:update': ['member'],
       'federation:audit:list': [],

@@ -22,6 +22,13 @@ export function count(text: string): number {
   throw new InvalidArgumentError('Give a whole number of 1 or more.')
 }
 
+/** Reads an option that is a whole number, also none. Throws an `InvalidArgumentError`. */
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (text !== '' && Number.isInteger(value) && value >= 0) return value
+  throw new InvalidArgumentError('Give a whole number of 0 or more.')
+}
+
 /** Reads an option that is an instant, or how long ago it was (`90s`, `10m`, `2h`, `3d`), as an ISO 8601 text. Throws an `InvalidArgumentError`. */
 export function instant(text: string): string {
   const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []

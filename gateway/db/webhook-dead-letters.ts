@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { webhookDeadLetters, webhooks } from './schema/webhooks.ts'
+import { SIGNING_SECRETS } from './webhooks.ts'
 
 /** An event that a webhook did not take in time, as it was sent. */
 export interface DeadLetter {
@@ -21,6 +22,8 @@ export interface DeadLetter {
 export interface DueLetter extends DeadLetter {
   readonly url: string
   readonly sealedSecret: string
+  /** Null where it does not sign. */
+  readonly formerSealedSecret: string | null
 }
 
 export type NewDeadLetter = Pick<DeadLetter, 'webhookId' | 'n' | 'type' | 'body' | 'error'>
@@ -68,7 +71,7 @@ export async function dueLetters(db: Executor, max: number): Promise<readonly Du
     .select({
       letter: webhookDeadLetters,
       url: webhooks.url,
-      sealedSecret: webhooks.sealedSecret,
+      ...SIGNING_SECRETS,
     })
     .from(webhookDeadLetters)
     .innerJoin(webhooks, eq(webhooks.id, webhookDeadLetters.webhookId))

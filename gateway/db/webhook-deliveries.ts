@@ -2,7 +2,7 @@ import { and, asc, eq, exists, gt, lte, or, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { events } from './schema/events.ts'
 import { webhooks } from './schema/webhooks.ts'
-import type { Webhook } from './webhooks.ts'
+import { SIGNING_SECRETS, type Webhook } from './webhooks.ts'
 
 /** A webhook with events to send. */
 export interface DueWebhook
@@ -11,6 +11,8 @@ export interface DueWebhook
     'id' | 'projectId' | 'url' | 'types' | 'upTo' | 'failures' | 'failingSince'
   > {
   readonly sealedSecret: string
+  /** Null where it does not sign. */
+  readonly formerSealedSecret: string | null
   /** By the database's clock; events and failures since before it have been tried for long enough. */
   readonly givenUpBefore: Date
 }
@@ -44,6 +46,7 @@ export async function dueWebhooks(
   const rows = await db.orm
     .select({
       webhook: webhooks,
+      secrets: SIGNING_SECRETS,
       givenUpBefore: sql<Date>`now(3) - interval ${retryMs * 1_000} microsecond`.mapWith(
         webhooks.createdAt,
       ),
@@ -52,7 +55,11 @@ export async function dueWebhooks(
     .where(isDue)
     .orderBy(asc(webhooks.nextAttemptAt))
     .limit(max)
-  return rows.map(({ webhook, givenUpBefore }) => ({ ...webhook, givenUpBefore }))
+  return rows.map(({ webhook, secrets, givenUpBefore }) => ({
+    ...webhook,
+    ...secrets,
+    givenUpBefore,
+  }))
 }
 
 /** Afterwards the events up to a number were taken. False when another gateway has advanced it, or it was changed meanwhile. */

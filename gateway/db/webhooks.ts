@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import type { ResultSetHeader } from 'mysql2'
 import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { lockProject } from './project-locks.ts'
 import { webhookDeadLetters, webhooks } from './schema/webhooks.ts'
@@ -22,6 +23,8 @@ export interface Webhook {
   readonly nextAttemptAt: Date
   readonly deliveredAt: Date | null
   readonly lastError: string | null
+  /** Until then the secret before the last one signs, too. */
+  readonly formerSecretEndsAt: Date | null
 }
 
 export type NewWebhook = Pick<
@@ -92,6 +95,33 @@ export async function updateWebhook(
   return result.affectedRows === 1
 }
 
+/**
+ * Afterwards its events are signed with this secret, and for `overlapS` seconds also with the one that receivers have had
+ * so far: a secret that is replaced within such a time was perhaps never seen. False when there is no such webhook.
+ */
+export async function replaceSecret(
+  db: Executor,
+  id: string,
+  sealedSecret: string,
+  overlapS: number,
+): Promise<boolean> {
+  // In this order: an assignment sees those before it.
+  const [result] = await db.orm.execute(sql`update ${webhooks} set
+    former_sealed_secret = if(former_secret_ends_at > now(3), former_sealed_secret, sealed_secret),
+    former_secret_ends_at = now(3) + interval ${overlapS} second,
+    sealed_secret = ${sealedSecret}, updated_at = now(3), next_attempt_at = now(3)
+    where id = ${id}`)
+  return (result as unknown as ResultSetHeader).affectedRows === 1
+}
+
+/** Those that sign now, sealed, the current one first. */
+export const SIGNING_SECRETS = {
+  sealedSecret: webhooks.sealedSecret,
+  formerSealedSecret: sql<
+    string | null
+  >`if(${webhooks.formerSecretEndsAt} > now(3), ${webhooks.formerSealedSecret}, null)`,
+}
+
 /** Afterwards neither it nor its dead letters are there. False when there was none. */
 export async function deleteWebhook(db: Transactional, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -102,6 +132,6 @@ export async function deleteWebhook(db: Transactional, id: string): Promise<bool
 }
 
 function webhookOf(row: typeof webhooks.$inferSelect): Webhook {
-  const { sealedSecret: _, ...webhook } = row
+  const { sealedSecret: _, formerSealedSecret: _former, ...webhook } = row
   return webhook
 }

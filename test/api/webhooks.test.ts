@@ -94,7 +94,11 @@ test('of many requests at once a project gets no more webhooks than it may have'
 
   const statuses = (await Promise.all(asked)).map(({ status }) => status)
 
-  expect(statuses.toSorted()).toEqual([201, 201, ...Array.from({ length: 6 }, () => 403)])
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([
+    201,
+    201,
+    ...Array.from({ length: 6 }, () => 403),
+  ])
   await removeAll()
 })
 
@@ -115,6 +119,38 @@ test('a webhook is changed only as its reader knows it, and not to an address in
     body: { name: 'new', url: ELSEWHERE, types: ['server.deleted'], is_enabled: false },
   })
   expect(await patch({ name: 'late' }, '"1"')).toMatchObject({ status: 412 })
+  await removeAll()
+})
+
+test('a new secret signs at once, and the former one for as long as receivers need', async () => {
+  await using receiver = await WebhookReceiver.open()
+  const made = await create({ name: 'r', url: receiver.url })
+  const { webhook, secret: first } = made.body
+  const replace = async (body: Loose) => {
+    const answer = await demo.call<{ secret: string }>('POST', `${PATH}/${webhook.id}/secret`, body)
+    expect(answer.status).toBe(200)
+    return answer.body.secret
+  }
+  const signers = async (...secrets: readonly (string | null)[]) => {
+    receiver.received.length = 0
+    await createServer(cloud, demo)
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(0)
+    const [event] = receiver.received
+    return secrets.map((secret) => isSigned(event!, secret!))
+  }
+
+  const lost = await replace({})
+  const second = await replace({})
+  expect(await signers(first, lost, second)).toEqual([true, false, true])
+
+  const third = await replace({ overlap_s: 0 })
+  expect(await signers(first, second, third)).toEqual([false, false, true])
+  const shown = await demo.get(`${PATH}/${webhook.id}`)
+  expect(JSON.stringify(shown.body)).not.toContain(third)
+  expect(shown.body).toMatchObject({ former_secret_ends_at: expect.stringMatching(/^20/) })
+  expect(
+    await demo.call('POST', `${PATH}/${webhook.id}/secret`, {}, { headers: { 'if-match': '"1"' } }),
+  ).toMatchObject({ status: 412 })
   await removeAll()
 })
 

@@ -120,6 +120,7 @@ const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
     shows: /^billing /m,
     gives: { WEBHOOK_ID: /^billing .* ([0-9a-f]{8}-[0-9a-f-]{27}) /m },
   },
+  './weir webhook replace-secret WEBHOOK_ID': { shows: /^[\w-]{43}$/m },
   './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
 })
 

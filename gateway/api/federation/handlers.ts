@@ -50,6 +50,7 @@ import {
   listDeadLetters,
   listWebhooks,
   redeliverDeadLetter,
+  replaceWebhookSecret,
   showWebhook,
   updateWebhook,
 } from './webhooks.ts'
@@ -99,6 +100,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showUsage,
   listWebhooks,
   redeliverDeadLetter,
+  replaceWebhookSecret,
   removeNode,
   renewCredential,
   repairServer,

@@ -6,6 +6,7 @@ import {
   deadLetterPage,
   redeliverLetter,
   deleteWebhook as remove,
+  replaceWebhookSecret as replaceSecret,
   visibleWebhook,
   webhookPage,
 } from '../../app/webhooks/webhooks.ts'
@@ -49,6 +50,16 @@ export const updateWebhook: Handler<operations['updateWebhook']> = async (call) 
   await changeWebhook(app.webhooks, found, { name, url, types, isEnabled })
   const webhook = await visibleWebhook(app.db, context, params.webhook)
   return { body: webhookView(webhook), headers: { ETag: webhookTag(webhook) } }
+}
+
+/** POST /v1/webhooks/{webhook}/secret */
+export const replaceWebhookSecret: Handler<operations['replaceWebhookSecret']> = async (call) => {
+  const { app, context, params, body, raw } = call
+  const found = await visibleWebhook(app.db, context, params.webhook)
+  requireMatch(raw.header('if-match'), webhookTag(found))
+  const secret = await replaceSecret(app.webhooks, found, body.overlap_s)
+  const webhook = await visibleWebhook(app.db, context, params.webhook)
+  return { body: { webhook: webhookView(webhook), secret } }
 }
 
 /** DELETE /v1/webhooks/{webhook} */

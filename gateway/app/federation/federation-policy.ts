@@ -61,6 +61,7 @@ export const FEDERATION_POLICY = {
   'federation:webhooks:list': 'reader',
   'federation:webhooks:list-dead-letters': 'reader',
   'federation:webhooks:redeliver': 'member',
+  'federation:webhooks:replace-secret': 'member',
   'federation:webhooks:show': 'reader',
   'federation:webhooks:update': 'member',
 } as const

@@ -95,11 +95,13 @@ export async function redeliver(
 function receiverOf(
   { rules, clock, secrets }: DeliveryDeps,
   id: string,
-  { url, sealedSecret }: Pick<DueWebhook, 'url' | 'sealedSecret'>,
+  due: Pick<DueWebhook, 'url' | 'sealedSecret' | 'formerSealedSecret'>,
   signal: AbortSignal,
 ): Receiver {
-  const secret = secrets.open(sealedSecret, secretPurpose(id))
-  return new Receiver({ url, secret, rules, clock, signal })
+  const { url, sealedSecret, formerSealedSecret } = due
+  const signing = [sealedSecret, formerSealedSecret].filter((sealed) => sealed !== null)
+  const opened = signing.map((sealed) => secrets.open(sealed, secretPurpose(id)))
+  return new Receiver({ url, secrets: opened, rules, clock, signal })
 }
 
 function messageOf({ shown }: DeliveryDeps, webhookId: string, event: KeptEvent): Message {

@@ -23,7 +23,8 @@ export interface Refusal {
 
 export interface ReceiverOptions {
   readonly url: string
-  readonly secret: string
+  /** Each of them signs. */
+  readonly secrets: readonly string[]
   readonly rules: WebhookRules
   readonly clock: Pick<Clock, 'now'>
   readonly signal: AbortSignal
@@ -32,10 +33,12 @@ export interface ReceiverOptions {
 const ANSWER_MAX_BYTES = 16_384
 const REASON_MAX = 255
 
-/** `t=<seconds since the epoch>,v1=<HMAC-SHA256 of the time, a dot and the body, hexadecimal>`. */
-export function signature(secret: string, seconds: number, body: string): string {
-  const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
-  return `t=${seconds},v1=${digest}`
+/** `t=<seconds since the epoch>,v1=<HMAC-SHA256 of the time, a dot and the body, hexadecimal>`, the last for each secret. */
+export function signature(secrets: readonly string[], seconds: number, body: string): string {
+  const digests = secrets.map((secret) =>
+    createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'),
+  )
+  return [`t=${seconds}`, ...digests.map((digest) => `v1=${digest}`)].join(',')
 }
 
 /** The server of a webhook. Addresses of its name are resolved and checked once, at the first message. */
@@ -65,7 +68,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   async #post({ webhookId, eventId, type, body }: Message): Promise<number> {
-    const { url: text, secret, rules, clock, signal } = this.#options
+    const { url: text, secrets, rules, clock, signal } = this.#options
     const url = checkWebhookUrl(text, rules)
     this.#agent ??= await pinnedAgent(url, (address) => checkWebhookAddress(address, rules))
     const seconds = Math.floor(clock.now() / 1_000)
@@ -79,7 +82,7 @@ export class Receiver implements AsyncDisposable {
         'weir-webhook': webhookId,
         'weir-event': eventId,
         'weir-event-type': type,
-        'weir-signature': signature(secret, seconds, body),
+        'weir-signature': signature(secrets, seconds, body),
       },
       body,
     })

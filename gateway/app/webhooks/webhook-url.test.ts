@@ -38,5 +38,5 @@ test('pauses between attempts double, up to five minutes', () => {
 test('a signature is the HMAC of the time and the body', () => {
   // The answer of: printf '1700000000.{}' | openssl dgst -sha256 -hmac key
   const digest = '9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae'
-  expect(signature('key', 1_700_000_000, '{}')).toBe(`t=1700000000,v1=${digest}`)
+  expect(signature(['key'], 1_700_000_000, '{}')).toBe(`t=1700000000,v1=${digest}`)
 })

@@ -15,6 +15,7 @@ import {
   insertWebhook,
   listWebhooks,
   deleteWebhook as remove,
+  replaceSecret,
   updateWebhook as update,
   type Webhook,
   type WebhookChange,
@@ -50,6 +51,8 @@ export interface Page<Item> {
 }
 
 const SECRET_BYTES = 32
+/** A day, in which those who run a receiver give it the new secret. */
+const SECRET_OVERLAP_S = 86_400
 
 /** What the secret of a webhook is sealed for. */
 export function secretPurpose(id: string): string {
@@ -69,7 +72,7 @@ export async function createWebhook(
   const projectId = projectFor(requester, asked)
   checkWebhookUrl(url, rules)
   const id = newId<string>()
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const secret = newSecret()
   const sealedSecret = secrets.seal(secret, secretPurpose(id))
   const made = await oncePerKey(db, key, async (tx) => {
     const { last: upTo } = await readEventState(tx)
@@ -122,6 +125,21 @@ export async function changeWebhook(
   if (!(await update(db, webhook.id, { ...change, ...from }))) throw noSuchWebhook(webhook.id)
 }
 
+/**
+ * Afterwards its events are signed with the secret that this returns, and for `overlapS` seconds also with the one before.
+ * Throws `not-found`.
+ */
+export async function replaceWebhookSecret(
+  { db, secrets }: Omit<WebhookDeps, 'rules'>,
+  { id }: Webhook,
+  overlapS = SECRET_OVERLAP_S,
+): Promise<string> {
+  const secret = newSecret()
+  const sealed = secrets.seal(secret, secretPurpose(id))
+  if (!(await replaceSecret(db, id, sealed, overlapS))) throw noSuchWebhook(id)
+  return secret
+}
+
 /** Afterwards nothing is sent there, and its dead letters are gone. Throws `not-found`. */
 export async function deleteWebhook(db: Transactional, { id }: Webhook): Promise<void> {
   if (!(await remove(db, id))) throw noSuchWebhook(id)
@@ -149,6 +167,10 @@ export async function redeliverLetter(
     'not-found',
     `Webhook ${id} has no dead letter ${letter}: it was delivered, has expired, or never was.`,
   )
+}
+
+function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
 function projectFor({ isAdmin, projectId }: Requester, asked: string | undefined): string {

@@ -4,8 +4,9 @@ import type { CloudOptions } from '../cloud/cloud-config.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
+import { wholeNumber } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
-import type { CreateOptions, UpdateOptions } from '../webhooks/webhooks.ts'
+import type { CreateOptions, ReplaceSecretOptions, UpdateOptions } from '../webhooks/webhooks.ts'
 
 const ID = '01a1ff41-2069-4605-8cdc-5e0eef8ca4a4'
 const TYPES = ['server.action', 'server.step', 'server.state', 'server.deleted'] as const
@@ -73,6 +74,21 @@ function addChanges(webhook: Command, operator: Operator): void {
     .action(async (id: string, options: UpdateOptions) => {
       const { updateWebhook } = await import('../webhooks/webhooks.ts')
       await updateWebhook(operator, id, options)
+    })
+  withExamples(
+    withView(webhook.command('replace-secret <id>')),
+    `./weir webhook replace-secret ${ID}`,
+    `./weir webhook replace-secret ${ID} --overlap 0`,
+  )
+    .description('Sign the events of a webhook with a new secret, and print it')
+    .option(
+      '--overlap <seconds>',
+      'Sign with the former secret, too, for this time; 0 ends it at once (default: a day)',
+      wholeNumber,
+    )
+    .action(async (id: string, options: ReplaceSecretOptions) => {
+      const { replaceSecret } = await import('../webhooks/webhooks.ts')
+      await replaceSecret(operator, id, options)
     })
   withExamples(withCloud(webhook.command('delete <id>')), `./weir webhook delete ${ID}`)
     .description('Delete a webhook and its dead letters')

@@ -23,6 +23,11 @@ export interface UpdateOptions extends ViewOptions {
   readonly disable?: true
 }
 
+export interface ReplaceSecretOptions extends ViewOptions {
+  /** Seconds. */
+  readonly overlap?: number
+}
+
 const LISTING: Listing<Webhook> = {
   plural: 'webhooks',
   nameOf: ({ id }) => id,
@@ -116,6 +121,26 @@ export async function updateWebhook(
     const path = { webhook: id }
     const webhook = await federation.ask('patch', '/v1/webhooks/{webhook}', { path, body })
     return fieldsView(webhook, LISTING)
+  })
+}
+
+/** Afterwards a new secret, which is printed once, signs the events; for a time the former one does, too. */
+export async function replaceSecret(
+  operator: Operator,
+  id: string,
+  { overlap, ...options }: ReplaceSecretOptions,
+): Promise<void> {
+  await present(operator, options, async ({ federation }) => {
+    const replaced = await federation.ask('post', '/v1/webhooks/{webhook}/secret', {
+      path: { webhook: id },
+      body: overlap === undefined ? {} : { overlap_s: overlap },
+    })
+    const until = replaced.webhook.former_secret_ends_at
+    operator.err.write(
+      `The new secret; it is not shown again. The former one also signs until ${until}:\n`,
+    )
+    const text = () => `${replaced.secret}\n`
+    return { data: replaced, names: [id], text }
   })
 }
 

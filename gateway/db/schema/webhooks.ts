@@ -22,6 +22,9 @@ export const webhooks = mysqlTable(
     /** Types of events; empty: all. */
     types: json('types').$type<readonly string[]>().notNull(),
     sealedSecret: text('sealed_secret').notNull(),
+    /** The secret before it, which also signs until the time beside it. */
+    formerSealedSecret: text('former_sealed_secret'),
+    formerSecretEndsAt: time('former_secret_ends_at'),
     isEnabled: boolean('is_enabled').notNull(),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),

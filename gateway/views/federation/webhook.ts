@@ -21,6 +21,7 @@ export function webhookView(webhook: Webhook) {
     failing_since: webhook.failingSince?.toISOString() ?? null,
     next_attempt_at: webhook.nextAttemptAt.toISOString(),
     delivered_at: webhook.deliveredAt?.toISOString() ?? null,
+    former_secret_ends_at: webhook.formerSecretEndsAt?.toISOString() ?? null,
     last_error: webhook.lastError,
   }
 }
