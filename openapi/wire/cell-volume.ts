@@ -29,12 +29,26 @@ export const StoreSummary = Type.Object({
 })
 export type StoreSummary = Static<typeof StoreSummary>
 
+/** What a volume's content is made from, in the cell that is asked. */
+export const VolumeSource = Type.Union([
+  Type.Object({
+    kind: Type.Literal('volume'),
+    volumeId: Uuid,
+    attempt: Type.Integer({ minimum: 1 }),
+    /** The server that uses it, through whose host its content is of one moment; absent: none does. */
+    serverId: Type.Optional(Uuid),
+  }),
+])
+export type VolumeSource = Static<typeof VolumeSource>
+
 export const VolumeRequest = Type.Object({
   projectId: Type.String(),
   sizeGb: Type.Integer({ minimum: 1 }),
   zone: Nullable(Type.String()),
   /** The extra specs of its type. */
   specs: Texts,
+  /** Absent: it begins empty. */
+  source: Type.Optional(VolumeSource),
 })
 export type VolumeRequest = Static<typeof VolumeRequest>
 
