@@ -845,7 +845,7 @@ export interface paths {
         /** Ids and names of volumes. */
         readonly get: operations["listVolumes"];
         readonly put?: never;
-        /** Creates an empty volume in a store that its type and zone allow. */
+        /** Creates a volume in a store that its type and zone allow, empty or with the content of another volume. */
         readonly post: operations["createVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -1222,7 +1222,8 @@ export interface components {
             readonly [key: string]: string;
         };
         readonly NewVolume: {
-            readonly size: components["schemas"]["VolumeSize"];
+            /** @description GiB; without it, that of the source. */
+            readonly size?: number | null;
             readonly name?: components["schemas"]["VolumeName"];
             readonly description?: components["schemas"]["VolumeDescription"];
             readonly display_name?: components["schemas"]["VolumeName"];
@@ -1241,8 +1242,11 @@ export interface components {
             readonly backup_id?: null;
             /** @description Clients send null, which asks for nothing. */
             readonly snapshot_id?: null;
-            /** @description Clients send null, which asks for nothing. */
-            readonly source_volid?: null;
+            /**
+             * Format: uuid
+             * @description A volume of which it has the content.
+             */
+            readonly source_volid?: string | null;
             /** @description Clients send null, which asks for nothing. */
             readonly source_replica?: null;
             /** @description Clients send null, which asks for nothing. */
@@ -1291,7 +1295,11 @@ export interface components {
             readonly encrypted: false;
             readonly multiattach: boolean;
             readonly snapshot_id: null;
-            readonly source_volid: null;
+            /**
+             * Format: uuid
+             * @description The volume from which it was made.
+             */
+            readonly source_volid: string | null;
             readonly consistencygroup_id: null;
             readonly replication_status: null;
             readonly metadata: components["schemas"]["VolumeMetadata"];

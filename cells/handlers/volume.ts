@@ -20,6 +20,7 @@ import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
 import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choose-store.ts'
+import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
 
@@ -51,29 +52,43 @@ async function acceptOrRefuse(
   const { conductor } = cell
   const stores = await readStores(conductor.db)
   const states = stores.map((store) => stateOf(cell, store))
-  const choice = chooseStore(states, ask.volume, conductor.storeRatio)
+  const found = await findSource(conductor, ask.volume)
+  if (found.outcome === 'refused') return refuse(cell, ask, found.reason)
+  const { source, sourceStoreId } = found
+  const request = { ...ask.volume, sourceStoreId }
+  const choice = chooseStore(states, request, conductor.storeRatio)
   const refusals = [...choice.refusals]
-  for (const place of choice.places) {
+  for (const chosen of choice.places) {
+    const place = { ...chosen, hostId: found.hostId ?? chosen.hostId }
     try {
-      return await accept(cell, ask, work, place, stores)
+      return await accept(cell, ask, work, { place, source }, stores)
     } catch (error) {
       if (!isFailure(error, 'no-capacity')) throw error
-      refusals.push(`${place.storeName}: it filled up meanwhile (CapacityFilter)`)
+      refusals.push(`${chosen.storeName}: it filled up meanwhile (CapacityFilter)`)
     }
   }
   const why =
     refusals.length === 0 ? 'The cell has no store.' : `No store fits: ${refusals.join('; ')}.`
-  await conductor.db.transaction(async (tx) =>
-    queueVolumeAttempt(tx, ask.operation, { outcome: 'refused', reason: why }),
+  return refuse(cell, ask, why)
+}
+
+/** Commits the cell to its refusal of this attempt. */
+async function refuse(
+  { conductor: { db } }: Cell,
+  { operation }: CellAsk<'volume.create'>,
+  reason: string,
+): Promise<VolumeCreateAnswer> {
+  await db.transaction(async (tx) =>
+    queueVolumeAttempt(tx, operation, { outcome: 'refused', reason }),
   )
-  return { outcome: 'refused', reason: why }
+  return { outcome: 'refused', reason }
 }
 
 async function accept(
   { conductor, sagas }: Cell,
   { operation, volume }: CellAsk<'volume.create'>,
   work: WorkContext,
-  place: VolumePlace,
+  { place, source }: { readonly place: VolumePlace } & Pick<Found, 'source'>,
   stores: readonly Store[],
 ): Promise<VolumeCreateAnswer> {
   const store = stores.find(({ id }) => id === place.storeId)!
@@ -82,6 +97,7 @@ async function accept(
     projectId: volume.projectId,
     sizeGb: volume.sizeGb,
     place,
+    ...(source && { source }),
     limitGb: promiseLimitGb(store, conductor.storeRatio),
     startedAt: conductor.clock.now(),
   }

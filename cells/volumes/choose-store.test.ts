@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
 import type { HostId } from '#common/ids.ts'
-import type { VolumeRequest } from '#openapi/wire/cell-volume.ts'
-import { chooseStore, type StoreState } from './choose-store.ts'
+import { chooseStore, type StoreRequest, type StoreState } from './choose-store.ts'
 import { GIB } from './store.ts'
 
-const REQUEST: VolumeRequest = { projectId: 'demo', sizeGb: 4, zone: null, specs: {} }
+const REQUEST: StoreRequest = {
+  projectId: 'demo',
+  sizeGb: 4,
+  zone: null,
+  specs: {},
+  sourceStoreId: null,
+}
 
 function store(name: string, change: Partial<StoreState> = {}): StoreState {
   return {
@@ -35,8 +40,9 @@ test('the store with the most room comes first, and every store that fits is a p
   expect(refusals).toEqual(['full: it can promise 2 GiB more (CapacityFilter)'])
 })
 
-test.each<[string, Partial<StoreState>, Partial<VolumeRequest>]>([
+test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
   ['no host that reaches it is in the zone mars (AvailabilityZoneFilter)', {}, { zone: 'mars' }],
+  ['it does not have the source (SourceFilter)', {}, { sourceStoreId: 'other' }],
   ['no host that reaches it is up (ReachableFilter)', { hosts: [] }, {}],
   ['its name is not gold (CapabilitiesFilter)', {}, { specs: { volume_backend_name: 'gold' } }],
   [

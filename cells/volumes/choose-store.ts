@@ -25,14 +25,24 @@ export interface VolumePlace {
 interface StoreFilter {
   readonly name: string
   /** Why the store cannot take the volume; undefined: it can. */
-  readonly refusal: (store: StoreState, request: VolumeRequest, ratio: number) => string | undefined
+  readonly refusal: (store: StoreState, request: StoreRequest, ratio: number) => string | undefined
 }
 
 /** The extra spec by which a type names its store, as in Cinder. */
 const BACKEND_NAME = 'volume_backend_name'
 const MULTIATTACH = 'multiattach'
 
+/** What decides on a store: the request, and the store that has its source; null: there is no source. */
+export interface StoreRequest extends Omit<VolumeRequest, 'source'> {
+  readonly sourceStoreId: string | null
+}
+
 const FILTERS: readonly StoreFilter[] = [
+  {
+    name: 'SourceFilter',
+    refusal: ({ id }, { sourceStoreId }) =>
+      sourceStoreId === null || sourceStoreId === id ? undefined : 'it does not have the source',
+  },
   {
     name: 'AvailabilityZoneFilter',
     refusal: ({ hosts }, { zone }) =>
@@ -77,7 +87,7 @@ export interface StoreChoice {
 /** Decides which stores can take the volume. `ratio`: how many times stores promise their size. */
 export function chooseStore(
   stores: readonly StoreState[],
-  request: VolumeRequest,
+  request: StoreRequest,
   ratio: number,
 ): StoreChoice {
   const refusals: string[] = []
@@ -92,7 +102,7 @@ export function chooseStore(
   return { places: ranked.map((store) => placeIn(store, request.zone)), refusals }
 }
 
-function refusalOf(store: StoreState, request: VolumeRequest, ratio: number): string | undefined {
+function refusalOf(store: StoreState, request: StoreRequest, ratio: number): string | undefined {
   for (const { name, refusal } of FILTERS) {
     const reason = refusal(store, request, ratio)
     if (reason !== undefined) return `${reason} (${name})`

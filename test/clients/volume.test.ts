@@ -83,6 +83,10 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
       description: 'mine',
       properties: { a: 'b' },
     })
+    await demo.run('volume create --source cli-volume cli-copy')
+    await until('available', 'cli-copy')
+    expect(await demo.json('volume show cli-copy')).toMatchObject({ size: 2 })
+    await demo.run('volume delete cli-copy')
     await demo.run('volume set --size 3 --name cli-renamed cli-volume')
     await until('available', 'cli-renamed')
     expect(await demo.json('volume show cli-renamed')).toMatchObject({ size: 3 })

@@ -22,6 +22,8 @@ export interface CreateVolumeParams {
   readonly projectId: string
   readonly sizeGb: number
   readonly place: VolumePlace
+  /** What its content is made from; absent: it begins empty. */
+  readonly source?: { readonly volumeId: VolumeId }
   /** The most that the store may promise in all. */
   readonly limitGb: number
   /** Milliseconds since the epoch. */
@@ -68,7 +70,7 @@ const create: RemoteStep<Conductor, CreateVolumeParams> = {
   name: 'create',
   forwardOnly: true,
   run: ({ deps, params, work, sagaId }, signal) => {
-    const { operation, place, sizeGb } = params
+    const { operation, place, sizeGb, source } = params
     const volume = creating(params, sagaId)
     return workOnStore(deps, {
       host: place.hostId as HostId,
@@ -76,6 +78,7 @@ const create: RemoteStep<Conductor, CreateVolumeParams> = {
       payload: {
         operation: { id: operation.id, store: place.storeId, volumeId: volume.id },
         bytes: sizeGb * GIB,
+        ...(source && { from: source }),
       },
       work,
       signal,

@@ -4,12 +4,13 @@ import type { Tx } from '#common/db/database.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
-import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
+import type { VolumeAttemptRef, VolumeSource } from '#openapi/wire/cell-volume.ts'
 import { cellEngine } from '#test/env/cell-engine.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
 import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
+import { findSource } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
@@ -182,6 +183,55 @@ test('a volume that its store refuses is in error with the reason, and its delet
   expect(await ended.finished).toBe('done')
   expect(await left(operation)).toEqual([])
   await expectCounted()
+})
+
+test('a copy that is made has its own room, and outlives its source', async () => {
+  const source = await madeVolume()
+  const start = await createStart()
+  const from = { volumeId: source.volumeId as VolumeId }
+  const params = { ...start.params, source: from }
+  const run = await running.cell.sagas.start(createVolumeSaga, { ...start, params })
+  expect(await run.finished).toBe('done')
+
+  const ended = await running.cell.sagas.start(deleteVolumeSaga, await deleteStart(source))
+  expect(await ended.finished).toBe('done')
+
+  expect(await left(source)).toEqual([])
+  expect(await left(params.operation)).toEqual(['row available 2', 'stored 2'])
+  await expectCounted()
+})
+
+test('a copy of a volume that its store does not have is in error, and nothing of it is stored', async () => {
+  const start = await createStart()
+  const params = { ...start.params, source: { volumeId: newId<VolumeId>() } }
+  const run = await running.cell.sagas.start(createVolumeSaga, { ...start, params })
+  expect(await run.finished).toBe('done')
+
+  expect(await left(params.operation)).toEqual(['row error 2'])
+  const ended = await running.cell.sagas.start(
+    deleteVolumeSaga,
+    await deleteStart(params.operation),
+  )
+  expect(await ended.finished).toBe('done')
+  await expectCounted()
+})
+
+test('a source is refused where the cell does not have it whole, or it is larger', async () => {
+  const { conductor } = running.cell
+  const { volumeId } = await madeVolume()
+  const source = { kind: 'volume', volumeId, attempt: 1 } as const
+  const outcome = async (change: Partial<VolumeSource>, sizeGb = 2) =>
+    (await findSource(conductor, { source: { ...source, ...change }, sizeGb })).outcome
+
+  expect(await findSource(conductor, { source, sizeGb: 2 })).toEqual({
+    outcome: 'found',
+    source: { volumeId },
+    sourceStoreId: (await theStore()).id,
+    hostId: null,
+  })
+  expect(await outcome({ attempt: 2 })).toBe('refused')
+  expect(await outcome({ volumeId: newId<VolumeId>() })).toBe('refused')
+  expect(await outcome({}, 1)).toBe('refused')
 })
 
 test('a store that no host reaches is forgotten once it has no volume', async () => {

@@ -30,6 +30,7 @@ const createProxiedVolume: Handler<operations['createProxiedVolume']> = async (c
     zone: asked.availability_zone ?? null,
     sizeGb: asked.size,
     type: asked.volume_type ?? null,
+    source: null,
   }
   return oneVolume(call, await createVolume(app.compute, context, request, null))
 }

@@ -54,7 +54,7 @@ const summary: Handler<operations['showVolumeSummary']> = async ({ app, context,
 
 const create: Handler<operations['createVolume']> = async (call) => {
   const { app, context, body, raw } = call
-  const { size: sizeGb, availability_zone: zone = null, metadata, ...asked } = body.volume
+  const { size: sizeGb = null, availability_zone: zone = null, metadata, ...asked } = body.volume
   const request = {
     name: asked.name ?? asked.display_name ?? null,
     description: asked.description ?? asked.display_description ?? null,
@@ -62,6 +62,7 @@ const create: Handler<operations['createVolume']> = async (call) => {
     zone,
     sizeGb,
     type: asked.volume_type ?? null,
+    source: asked.source_volid == null ? null : { kind: 'volume' as const, id: asked.source_volid },
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
   return oneVolume(call, await createVolume(app.compute, context, request, key))

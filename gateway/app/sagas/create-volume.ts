@@ -63,12 +63,13 @@ function isWanted(volume: Volume, { attempt }: Target, sagaId: SagaId): boolean 
 function askCreate(
   { deps, params, work }: CreateCall,
   { cellId, attempt }: Target,
-  { projectId, sizeGb, zone, specs }: Volume,
+  { projectId, sizeGb, zone, specs, source }: Volume,
   round: number,
 ): Promise<VolumeCreateAnswer> {
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
   const operation = { id: params.operationIds[round - 1]!, volumeId: params.volumeId, attempt }
-  const volume = { projectId, sizeGb, zone, specs: { ...specs } }
+  const from = source === null ? {} : { source }
+  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
 }
 
@@ -106,7 +107,8 @@ async function assignNext(
   reason: string,
 ): Promise<Settled> {
   const tried = volume.cellId === null ? volume.triedCells : [...volume.triedCells, volume.cellId]
-  const request = { ...volume, tried }
+  const only = volume.source === null ? null : volume.cellId
+  const request = { ...volume, only, tried }
   const mayGo = tried.length < VOLUME_ROUNDS_MAX
   const { chosen } = mayGo ? chooseVolumeCell(deps.cells.cells(), request) : { chosen: undefined }
   const attempt = volume.attempt + 1

@@ -5,7 +5,7 @@ import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { chooseVolumeCell, type VolumeCellRequest } from './choose-cell.ts'
 
-const REQUEST: VolumeCellRequest = { sizeGb: 4, zone: null, specs: {}, tried: [] }
+const REQUEST: VolumeCellRequest = { sizeGb: 4, zone: null, specs: {}, only: null, tried: [] }
 
 function store(change: Partial<StoreSummary> = {}): StoreSummary {
   return {
@@ -46,6 +46,7 @@ test('the cell whose stores have the most room is asked first, even where none h
 })
 
 test.each<[string, Cell, Partial<VolumeCellRequest>]>([
+  ['does not have its source', cell('a', [store()]), { only: 'b' as CellId }],
   ['refused it before', cell('a', [store()]), { tried: ['a' as CellId] }],
   ['is disabled', cell('a', [store()], { isEnabled: false }), {}],
   ['sends no heartbeats', cell('a', [store()], { isReachable: false }), {}],

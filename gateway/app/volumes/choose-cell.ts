@@ -8,6 +8,8 @@ export interface VolumeCellRequest {
   readonly zone: string | null
   /** The extra specs of its type. */
   readonly specs: Readonly<Record<string, string>>
+  /** The cell of what it is made from; null: any. */
+  readonly only: CellId | null
   /** Cells that refused it. */
   readonly tried: readonly CellId[]
 }
@@ -37,6 +39,7 @@ export function chooseVolumeCell(
 }
 
 function refusalOf(cell: Cell, request: VolumeCellRequest): string | undefined {
+  if (request.only !== null && request.only !== cell.id) return 'does not have its source'
   if (request.tried.includes(cell.id)) return 'refused it before'
   if (!cell.isEnabled) return 'is disabled'
   if (!cell.isReachable || cell.summary === undefined) return 'sends no heartbeats'

@@ -13,19 +13,23 @@ import { defaultType } from './default-types.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
+import { findSource, refuseUnlike, type WantedSource } from './volume-source.ts'
 
 /** What a user asks for. */
 export interface NewVolumeRequest
-  extends Pick<NewVolume, 'name' | 'description' | 'metadata' | 'zone' | 'sizeGb'> {
-  /** The id or the name of its type; null: the default of the project or of the cloud, if there is one. */
+  extends Pick<NewVolume, 'name' | 'description' | 'metadata' | 'zone'> {
+  /** Null: that of its source. */
+  readonly sizeGb: number | null
+  /** The id or the name of its type; null: that of its source, or the default of the project or of the cloud. */
   readonly type: string | null
+  /** Null: it begins empty. */
+  readonly source: WantedSource | null
 }
 
 /**
  * Afterwards the volume is promised, and its quota charged: one commit holds all that is known of it. Where no cell can
  * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`,
- * `invalid` for a zone that
- * no cell has, `not-found` for a type.
+ * `invalid` for a zone that no cell has and for what its source does not allow, `not-found` for a type or a source.
  */
 export async function createVolume(
   compute: Compute,
@@ -52,13 +56,14 @@ async function accept(
   request: NewVolumeRequest,
   key: IdempotencyKey | null,
 ): Promise<string> {
-  const { type: asked, zone, sizeGb, ...named } = request
+  const { type: _type, source: _source, ...named } = request
   const { db } = compute
-  const type = await (asked === null ? defaultType(db, context) : typeNamed(db, context, asked))
+  const { found, type, sizeGb, zone } = await settleRequest(compute, context, request)
   const specs = type?.extraSpecs ?? {}
   await refuseLargeVolume(db, context.projectId, sizeGb)
   refuseUnknownZone(compute, zone)
-  const choice = chooseVolumeCell(compute.cells.cells(), { sizeGb, zone, specs, tried: [] })
+  const only = found?.cellId ?? null
+  const choice = chooseVolumeCell(compute.cells.cells(), { sizeGb, zone, specs, only, tried: [] })
   const id = newId<VolumeId>()
   const { chosen } = choice
   const row: Omit<NewVolume, 'sagaId'> = {
@@ -70,6 +75,8 @@ async function accept(
     specs,
     zone,
     sizeGb,
+    isBootable: found?.isBootable ?? false,
+    source: found?.source ?? null,
     isMultiattach: specs['multiattach'] === '<is> True',
     cellId: chosen?.id ?? null,
     status: chosen === undefined ? 'error' : 'creating',
@@ -77,7 +84,7 @@ async function accept(
   }
   const record = async (tx: Tx, sagaId: SagaId | null): Promise<void> => {
     if (key !== null) await takeIdempotencyKey(tx, key, { volumeId: id })
-    if (type !== undefined && !(await lockType(tx, type.id))) throw typeNotFound(type.id)
+    if (type !== null && !(await lockType(tx, type.id))) throw typeNotFound(type.id)
     await insertVolume(tx, { ...row, sagaId })
   }
   const charge = (tx: Tx) => chargeVolumes(tx, row, { volumes: 1, gigabytes: sizeGb })
@@ -99,6 +106,26 @@ async function accept(
     after: charge,
   })
   return id
+}
+
+/** What the request leaves to its source, and to defaults. */
+async function settleRequest(
+  compute: Compute,
+  context: RequestContext,
+  { type: named, sizeGb: asked, zone, source }: NewVolumeRequest,
+) {
+  const { db } = compute
+  const found = source === null ? null : await findSource(compute, context, source)
+  const wanted = named === null ? undefined : await typeNamed(db, context, named)
+  const type = wanted ?? (found === null ? ((await defaultType(db, context)) ?? null) : found.type)
+  const sizeGb = asked ?? found?.sizeGb
+  if (sizeGb === undefined)
+    throw new Failure(
+      'invalid',
+      "Invalid input received: Volume size 'None' must be an integer and greater than 0",
+    )
+  if (found !== null) refuseUnlike(found, { sizeGb, zone, type })
+  return { found, type, sizeGb, zone: zone ?? found?.zone ?? null }
 }
 
 function refuseUnknownZone({ cells }: Compute, zone: string | null): void {

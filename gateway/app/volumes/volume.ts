@@ -1,5 +1,5 @@
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
-import type { VolumeState } from '#openapi/wire/cell-volume.ts'
+import type { VolumeSource, VolumeState } from '#openapi/wire/cell-volume.ts'
 
 /** Cinder's words for what a volume does. */
 export const VOLUME_STATUSES = [
@@ -34,6 +34,8 @@ export interface Volume {
   readonly isDeleting: boolean
   readonly isBootable: boolean
   readonly isMultiattach: boolean
+  /** What its content was made from; null: it began empty. */
+  readonly source: VolumeSource | null
   /** Null while no cell has it. */
   readonly cellId: CellId | null
   readonly attempt: number

@@ -36,7 +36,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     encrypted: false as const,
     multiattach: volume.isMultiattach,
     snapshot_id: null,
-    source_volid: null,
+    source_volid: volume.source?.volumeId ?? null,
     consistencygroup_id: null,
     replication_status: null,
     metadata: volume.metadata,

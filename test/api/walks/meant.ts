@@ -23,6 +23,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   remote_group_id: ['network', 'security_group_id'],
   security_group_id: ['network', 'security_group_id'],
   service_id: ['identity', 'service_id'],
+  source_volid: ['volume', 'volume_id'],
   tenant: ['identity', 'project_id'],
   tenant_id: ['identity', 'project_id'],
   uuid: ['network', 'network_id'],

@@ -1,4 +1,5 @@
 import { Database } from '#common/db/database.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { addMessage } from '#gateway/app/volumes/messages.ts'
 import type { Cloud } from '#test/env/cloud.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
@@ -40,6 +41,16 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     `${root}/volumes`,
     { volume },
     VERSION,
+  )
+  await waitFor(
+    `volume ${id} is available`,
+    async () => {
+      const { body } = await cloud
+        .as('demo')
+        .get<{ readonly volume: { readonly status: string } }>(`${root}/volumes/${id}`)
+      return body.volume.status === 'available'
+    },
+    30_000,
   )
   return {
     volume_id: id,
