@@ -3,6 +3,7 @@ import type { Comparison, Sides } from './compare.ts'
 import { startFloor } from './floor.ts'
 import { thisMachine } from './machine.ts'
 import { type Options, parseOptions } from './options.ts'
+import { type BatchFigures, measureBatch } from './phases/batch.ts'
 import { type FirstFigures, measureFirst } from './phases/first.ts'
 import { type IdleFigures, measureIdle } from './phases/idle.ts'
 import { type Held, measureMemory, readHeld } from './phases/memory.ts'
@@ -71,6 +72,7 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
     comparisons: { ...reads, ...(await compareStorms(options, sides)) },
     variants: { ...administrator, ...(await bootsOfMany(options, product)) },
     pages,
+    batches: await batches(options, product),
     memory: phases.includes('memory') ? [atStart, ...(await watchMemory(options, product))] : [],
   }
 }
@@ -122,6 +124,16 @@ async function bootsOfMany(options: Options, product: Product): Promise<Variants
   const variants: Record<string, Variants[string]> = {}
   for (const name of asked) Object.assign(variants, await ways[name](product, servers, stormRounds))
   return variants
+}
+
+async function batches(
+  { phases, servers, stormRounds }: Options,
+  product: Product,
+): Promise<Readonly<Record<string, BatchFigures>>> {
+  if (!phases.includes('batch')) return {}
+  progress(`Requesting ${servers} servers at once, ${stormRounds} times ...`)
+  await deleteStorm(product, (await bootStorm(product, WARM_UP_SERVERS, 'bench-warm')).ids)
+  return measureBatch(product, servers, stormRounds)
 }
 
 function watchMemory({ boots }: Options, product: Product): Promise<readonly Held[]> {

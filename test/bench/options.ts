@@ -12,6 +12,7 @@ export const PHASES = [
   'network',
   'networks',
   'connections',
+  'batch',
   'memory',
 ] as const
 /** What takes more than some minutes is measured when asked for. */

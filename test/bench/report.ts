@@ -1,5 +1,6 @@
 import type { Comparison } from './compare.ts'
 import type { Machine } from './machine.ts'
+import type { BatchFigures } from './phases/batch.ts'
 import type { FirstFigures } from './phases/first.ts'
 import type { IdleFigures } from './phases/idle.ts'
 import type { Held } from './phases/memory.ts'
@@ -21,6 +22,8 @@ export interface Results {
   readonly variants: Variants
   /** Pages of a thousand servers. */
   readonly pages: Readonly<Record<string, PageFigures>>
+  /** Requests for many servers at once. */
+  readonly batches: Readonly<Record<string, BatchFigures>>
   /** At the start, and after so many boots each. */
   readonly memory: readonly Held[]
 }
@@ -44,7 +47,7 @@ const HEADINGS = [
 
 /** The results for people: lines of text. */
 export function report(results: Results): readonly string[] {
-  const { readyMs, idle, first, comparisons, variants, pages, memory } = results
+  const { readyMs, idle, first, comparisons, variants, pages, batches, memory } = results
   const { machine, startedAt } = results
   return [
     `${startedAt}  ${Object.values(machine).join(', ')}`,
@@ -78,6 +81,8 @@ export function report(results: Results): readonly string[] {
       Object.entries(pages).map(pageRow),
     ),
     '',
+    ...table(['many at once', 'answered ms', 'ACTIVE ms'], Object.entries(batches).map(batchRow)),
+    '',
     ...memoryTable(memory),
   ]
 }
@@ -99,6 +104,10 @@ function pageRow([name, figures]: [string, PageFigures]): readonly string[] {
   const { pagesPerSecond, pageP50Ms, otherP50Ms, otherMaxMs, loopDelayMaxMs } = figures
   const each = [pagesPerSecond, pageP50Ms, otherP50Ms, otherMaxMs, loopDelayMaxMs]
   return [name, ...each.map((value) => value.toFixed(1))]
+}
+
+function batchRow([name, { answeredMs, activeMs }]: [string, BatchFigures]): readonly string[] {
+  return [name, answeredMs.toFixed(0), activeMs.toFixed(0)]
 }
 
 function memoryTable(memory: readonly Held[]): readonly string[] {

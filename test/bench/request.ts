@@ -21,6 +21,15 @@ export function requestBytes(plan: RequestPlan): Buffer {
   return Buffer.from(`${plan.method} ${plan.path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
 }
 
+/** The same request for so many servers at once. */
+export function manyOf(create: Buffer, servers: number): Buffer {
+  const [head = '', body = ''] = create.toString().split('\r\n\r\n')
+  const { server } = JSON.parse(body) as { readonly server: object }
+  const many = JSON.stringify({ server: { ...server, min_count: servers, max_count: servers } })
+  const sized = head.replace(/Content-Length: \d+/, `Content-Length: ${Buffer.byteLength(many)}`)
+  return Buffer.from(`${sized}\r\n\r\n${many}`)
+}
+
 const SAID_CHARS = 300
 
 /** The answer of a request that succeeded; throws with the server's words otherwise: errors are not measured. */
