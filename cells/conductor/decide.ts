@@ -7,6 +7,7 @@ import type { Trace } from '#openapi/wire/trace.ts'
 import { hostsOfInstances } from '../db/instances.ts'
 import { groupMembersByHost } from '../placement/group.ts'
 import { resourcesOf } from '../placement/resources.ts'
+import type { HostTable } from '../scheduler/host-table.ts'
 import type { PlacementRequest } from '../scheduler/placement-request.ts'
 import { type Selection, selectHosts } from '../scheduler/select-hosts.ts'
 import { hostTrace, type TraceEnd } from '../scheduler/trace.ts'
@@ -49,7 +50,17 @@ export async function neighboursOf(
 
 /** Chooses hosts for a build by the hosts' state as this process knows it. Claims nothing. */
 export function decide(
-  { hosts, scheduling, clock, log }: Conductor,
+  conductor: Conductor,
+  build: Placeable,
+  circumstances: Circumstances,
+): Decision {
+  return decideOn(conductor.hosts.table(), conductor, build, circumstances)
+}
+
+/** The same by the hosts' state in this table. */
+export function decideOn(
+  table: HostTable,
+  { scheduling, clock, log }: Conductor,
   build: Placeable,
   { triedHosts, neighbours: { groupMembers, ...neighbours } }: Circumstances,
 ): Decision {
@@ -73,7 +84,7 @@ export function decide(
     group: group === undefined ? null : { ...group, members: groupMembers ?? new Map() },
     ...neighbours,
   }
-  const selection = selectHosts(hosts.table(), request, scheduling)
+  const selection = selectHosts(table, request, scheduling)
   logFilterErrors(log, selection.errors)
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }

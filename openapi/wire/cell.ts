@@ -85,8 +85,14 @@ export const CELL_OPERATIONS = {
       differentHost: Type.Optional(Type.Array(Type.String())),
       needsFirewall: Type.Optional(Type.Literal(true)),
       remarks: Type.Optional(Type.Pick(PassthroughAttributes, ['hints'])),
+      /** How many such servers are to be built together; absent: one. */
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     }),
-    answer: Type.Object({ trace: Trace }),
+    answer: Type.Object({
+      trace: Trace,
+      /** How many of `count` would be accepted; absent from cells of the former release. */
+      fitting: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
   },
   'instance.delete': {
     ask: Type.Object({

@@ -106,7 +106,7 @@ test('a host that comes back right after it was passed over is found', async () 
   const required = { flavor, image, ...anywhere, networks: [] }
 
   const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }
-  const [choice] = await chooseCells(compute, passing, required, 1)
+  const [choice] = await chooseCells(compute, passing, required, { count: 1, fitting: new Map() })
 
   expect(reads).toBeGreaterThan(1)
   expect(choice?.chosen?.id).toBe(world.cell.id)

@@ -53,6 +53,8 @@ export interface CellRequest {
   readonly use: ReadonlyMap<string, CellUse>
   /** What its project is charged for it. */
   readonly charge: CellUse
+  /** Cells that say they have no hosts for more servers of its request. */
+  readonly full: ReadonlySet<string>
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -101,6 +103,8 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     networksReach(networks, id) ? undefined : 'does not reach all networks',
   SpreadFilter: ({ id }, { spread }) => (spread?.isRequired ? unevenReason(spread, id) : undefined),
   LimitFilter: limitReason,
+  FittingFilter: ({ id }, { full }) =>
+    full.has(id) ? 'has no hosts for more servers of the request' : undefined,
   CapacityFilter: capacityReason,
 }
 

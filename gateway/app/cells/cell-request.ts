@@ -60,6 +60,7 @@ export async function cellRequest(
     spread: null,
     use: NOTHING,
     charge: { servers: 1, vcpus: flavor.vcpus, memoryMb: flavor.memoryMb },
+    full: new Set<string>(),
   }
   return withUse(db, request, cells, serverId)
 }

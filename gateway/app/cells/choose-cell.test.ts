@@ -31,6 +31,7 @@ test('chooseCell() deducts servers assigned to a cell since its last summary', (
 
 test.each<[string, Cell, Partial<CellRequest>]>([
   ['RetryFilter', cell('a'), { tried: new Set(['a']) }],
+  ['FittingFilter', cell('a'), { full: new Set(['a']) }],
   ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
   ['AliveFilter', cell('a', {}, { isReachable: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],

@@ -35,6 +35,7 @@ export const REQUEST: CellRequest = {
   spread: null,
   use: new Map(),
   charge: { servers: 1, vcpus: 1, memoryMb: 512 },
+  full: new Set(),
 }
 
 /** A cell that can take servers, with the test's changes. */

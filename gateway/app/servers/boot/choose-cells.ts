@@ -5,12 +5,7 @@ import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
-import {
-  type CellChoice,
-  choiceMeasure,
-  choiceSources,
-  chooseCell,
-} from '../../cells/choose-cell.ts'
+import { type CellChoice, choiceSources, chooseCell } from '../../cells/choose-cell.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
@@ -24,6 +19,13 @@ const POLL_MS = 250
 /** Filters that refuse a cell which is unreachable or has no hosts up: it may be usable in a moment. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
 
+/** How many equal servers are wanted, and how many of them the cells that were asked have hosts for. */
+export interface Wanted {
+  readonly count: number
+  /** By cell; absent: the cell was not asked, or cannot say. */
+  readonly fitting: ReadonlyMap<string, number>
+}
+
 /**
  * A cell for each of `count` equal servers, each choice knowing of those before it. Hosts that were up a short while ago
  * are waited for, where none else is left. Throws `unavailable` when every cell is unreachable, or those hosts do not come back in
@@ -33,16 +35,16 @@ export async function chooseCells(
   deps: Deps,
   db: Executor,
   required: CellRequirements,
-  count: number,
+  wanted: Wanted,
 ): Promise<readonly CellChoice[]> {
   refuseAllUnreachable(deps.cells.cells())
   const { clock } = deps
   for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(POLL_MS)) {
-    const choices = await chooseNow(deps, db, required, count)
+    const choices = await chooseNow(deps, db, required, wanted)
     if (!PASSING.has(choices[0]?.emptiedBy)) return choices
     // None is coming back where all are back: one may have come back after it was passed over.
     if (!(await areHostsRecovering(db, deps.cells.cells())))
-      return chooseNow(deps, db, required, count)
+      return chooseNow(deps, db, required, wanted)
     if (clock.elapsed() >= end)
       throw new Failure(
         'unavailable',
@@ -56,12 +58,12 @@ async function chooseNow(
   deps: Deps,
   db: Executor,
   required: CellRequirements,
-  count: number,
+  wanted: Wanted,
 ): Promise<readonly CellChoice[]> {
   const cells = deps.cells.cells()
-  const choices = await chooseAmong(deps, db, { cells, required, count })
+  const choices = await chooseAmong(deps, db, { cells, required, wanted })
   if (choices.every(({ chosen }) => chosen !== undefined)) return choices
-  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), required, count })
+  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), required, wanted })
 }
 
 async function chooseAmong(
@@ -70,22 +72,28 @@ async function chooseAmong(
   {
     cells,
     required,
-    count,
+    wanted: { count, fitting },
   }: {
     readonly cells: readonly Cell[]
     readonly required: CellRequirements
-    readonly count: number
+    readonly wanted: Wanted
   },
 ): Promise<readonly CellChoice[]> {
-  let request = await cellRequest(db, required, cells)
+  const room = new Map(fitting)
+  const full = new Set([...room].flatMap(([id, servers]) => (servers === 0 ? [id] : [])))
+  let request: CellRequest = { ...(await cellRequest(db, required, cells)), full }
   const sources = choiceSources(deps)
   const choices: CellChoice[] = []
   let left = cells
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
-    choiceMeasure.report(choice.trace)
     choices.push(choice)
-    if (choice.chosen !== undefined) request = withServerIn(request, required, choice.chosen)
+    if (choice.chosen !== undefined) {
+      request = withServerIn(request, required, choice.chosen)
+      const roomLeft = (room.get(choice.chosen.id) ?? Number.POSITIVE_INFINITY) - 1
+      room.set(choice.chosen.id, roomLeft)
+      if (roomLeft === 0) full.add(choice.chosen.id)
+    }
     left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, required) : cell))
   }
   return choices

@@ -16,7 +16,7 @@ import { limitMetadata } from '../edit/limit-metadata.ts'
 import { remarksOf } from '../edit/server-remarks.ts'
 import type { PlannedServer, ServerOrder } from '../list/server-order.ts'
 import type { Boot } from './boot.ts'
-import { chooseCells } from './choose-cells.ts'
+import { chooseFitting } from './choose-fitting.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { cellHints, neighbourHints, refuseUnheededHints } from './hints.ts'
@@ -48,7 +48,7 @@ const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const RESERVATION_LENGTH = 8
 
 /**
- * Decides everything about `count` servers of a request and writes nothing. Throws what Nova answers for what cannot
+ * Decides everything about `count` servers of a request, or about those that cells have hosts for, and writes nothing. Throws what Nova answers for what cannot
  * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is unreachable.
  */
 export async function planServers(
@@ -87,10 +87,12 @@ export async function planServers(
   const hint = policyHint(policies, request.hints)
   const { projectId, userId } = context
   const policy = appliedPolicy(policies, { projectId, flavorId: flavor.id, hint })
-  const { hints } = request
+  const { hints, minCount } = request
   const required = { ...where, group, sameHost, cellHints: named, hints, policy }
-  const choices = await chooseCells(compute, db, required, count)
   const { securityGroups, needsFirewall } = nics
+  const rule = group === null ? {} : { group: ruleOf(group) }
+  const about = { projectId, ...neighbours, ...rule, ...(needsFirewall && { needsFirewall }) }
+  const choices = await chooseFitting(compute, db, { required, about, minCount, count }, context)
   const reservationId = newReservationId()
   const common = {
     projectId,
@@ -114,7 +116,9 @@ export async function planServers(
     nics,
     promise: promiseOf(choices),
     groupId: group?.id ?? null,
-    servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
+    servers: choices.map((choice, index) =>
+      plan(common, choice, index, { count: choices.length, now }),
+    ),
   }
 }
 
