@@ -86,3 +86,16 @@ test('a group is kept: of servers that must not share a host, one is made per ho
   const shown = await Promise.all(members.map(({ id }) => showServer(demo, id)))
   expect(new Set(shown.map(({ hostId }) => hostId)).size).toBe(HOSTS)
 })
+
+test('where a cell does not say how many fit, it is asked to build them all the same', async () => {
+  const { processes } = cloud.cell('north')
+  for (const each of processes) each.freeze('CELL_NATS_URL')
+
+  const { status } = await askForServer(cloud, demo, { min_count: HOSTS, max_count: HOSTS })
+  for (const each of processes) each.thaw()
+
+  expect(status).toBe(202)
+  const made = await servers()
+  expect(made).toHaveLength(HOSTS)
+  for (const { id } of made) await untilStatus(demo, id, 'ACTIVE')
+})

@@ -11,6 +11,9 @@ import { passedHints } from '../edit/server-remarks.ts'
 import { chooseCells } from './choose-cells.ts'
 
 type Question = CellAsk<'placement.explain'>
+/** A decision on a thousand servers among ten thousand hosts takes less. */
+const TIMEOUT_MS = 4_000
+
 type About = Omit<Question, 'flavor' | 'image' | 'zone' | 'requestedHost' | 'remarks' | 'count'>
 
 /** A request for several equal servers. */
@@ -67,7 +70,8 @@ async function fittingIn(
   work: WorkContext,
 ): Promise<number> {
   try {
-    const { fitting } = await askCell(cell, 'placement.explain', question, { work })
+    const options = { work, timeoutMs: TIMEOUT_MS }
+    const { fitting } = await askCell(cell, 'placement.explain', question, options)
     return fitting ?? Number.POSITIVE_INFINITY
   } catch (error) {
     log.info({ cell: cell.name, ...errorFields(error) }, 'cell cannot say how many servers fit')
