@@ -845,7 +845,7 @@ export interface paths {
         /** Ids and names of volumes. */
         readonly get: operations["listVolumes"];
         readonly put?: never;
-        /** Creates a volume in a store that its type and zone allow, empty or with the content of another volume. */
+        /** Creates a volume in a store that its type and zone allow, empty or with the content of an image or another volume. */
         readonly post: operations["createVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -1249,8 +1249,8 @@ export interface components {
             readonly source_volid?: string | null;
             /** @description Clients send null, which asks for nothing. */
             readonly source_replica?: null;
-            /** @description Clients send null, which asks for nothing. */
-            readonly imageRef?: null;
+            /** @description An image whose disk it has: its id, or an address that ends with it. */
+            readonly imageRef?: string | null;
         };
         readonly VolumeAttachment: {
             /**
@@ -1303,6 +1303,10 @@ export interface components {
             readonly consistencygroup_id: null;
             readonly replication_status: null;
             readonly metadata: components["schemas"]["VolumeMetadata"];
+            /** @description Of the image that it was made from, with the properties of that; absent from other volumes. */
+            readonly volume_image_metadata?: {
+                readonly [key: string]: string;
+            };
             readonly attachments: readonly components["schemas"]["VolumeAttachment"][];
             readonly user_id: string;
             readonly links: components["schemas"]["Links"];

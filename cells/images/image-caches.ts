@@ -34,6 +34,8 @@ export class ImageCaches implements AsyncDisposable {
 
   /** The work for a host, with the caches at each image that it may have to read. */
   pointed<T extends object>(payload: T): T {
+    if (isFromImage(payload))
+      return { ...payload, from: { image: this.#pointedFile(payload.from.image) } }
     if (hasBuild(payload)) return { ...payload, build: this.#pointedBuild(payload.build) }
     if (!('act' in payload) || !hasBuild(payload.act)) return payload
     return { ...payload, act: { ...payload.act, build: this.#pointedBuild(payload.act.build) } }
@@ -98,6 +100,16 @@ export function inOrder(urls: readonly string[], sha256: string): readonly strin
     rank: createHash('sha256').update(`${sha256}\n${url}`).digest('hex'),
   }))
   return ranked.toSorted((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ url }) => url)
+}
+
+/** True for the request to make a volume from an image. */
+function isFromImage(value: object): value is { readonly from: { readonly image: ImageFile } } {
+  return (
+    'from' in value &&
+    typeof value.from === 'object' &&
+    value.from !== null &&
+    'image' in value.from
+  )
 }
 
 function hasBuild(value: unknown): value is { readonly build: InstanceBuild } {

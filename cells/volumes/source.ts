@@ -1,14 +1,23 @@
 import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
-import type { VolumeRequest } from '#openapi/wire/cell-volume.ts'
+import type { VolumeRequest, VolumeSource } from '#openapi/wire/cell-volume.ts'
+import type { VolumeSource as ContentForHost } from '#openapi/wire/volume.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { findInstance } from '../db/instances.ts'
 import { findVolume } from '../db/volumes.ts'
+
+/** Where the content of a volume comes from, as the log of a saga may have it. */
+export type VolumeContent =
+  | { readonly volumeId: VolumeId }
+  /** The image with its ticket, which is a secret. */
+  | { readonly sealedImage: string }
+
+type ImageOfVolume = Extract<VolumeSource, { readonly kind: 'image' }>['image']
 
 /** What a volume is made from. */
 export interface Found {
   readonly outcome: 'found'
   /** Undefined: it begins empty. */
-  readonly source: { readonly volumeId: VolumeId } | undefined
+  readonly source: VolumeContent | undefined
   readonly sourceStoreId: string | null
   /** The host that has to make it, because a guest of that host uses the source; null: any that reaches the store. */
   readonly hostId: HostId | null
@@ -17,12 +26,27 @@ export interface Found {
 /** What a volume is made from, or why it cannot be. */
 export type FoundSource = Found | { readonly outcome: 'refused'; readonly reason: string }
 
+const SEALED_FOR = 'image of a volume'
+
+/** The same as hosts get it. */
+export function contentForHost(
+  { secrets }: Pick<Conductor, 'secrets'>,
+  content: VolumeContent,
+): ContentForHost {
+  if ('volumeId' in content) return content
+  return { image: JSON.parse(secrets.open(content.sealedImage, SEALED_FOR)) as ImageOfVolume }
+}
+
 /** Finds the source that the request names, in this cell. */
 export async function findSource(
-  { db }: Pick<Conductor, 'db'>,
+  { db, secrets }: Pick<Conductor, 'db' | 'secrets'>,
   { source, sizeGb }: Pick<VolumeRequest, 'source' | 'sizeGb'>,
 ): Promise<FoundSource> {
   if (source === undefined) return { outcome: 'found', source, sourceStoreId: null, hostId: null }
+  if (source.kind === 'image') {
+    const sealedImage = secrets.seal(JSON.stringify(source.image), SEALED_FOR)
+    return { outcome: 'found', source: { sealedImage }, sourceStoreId: null, hostId: null }
+  }
   const volume = await findVolume(db, source.volumeId as VolumeId)
   if (volume === undefined || volume.attempt !== source.attempt)
     return refused(`Its source, volume ${source.volumeId}, is not in this cell.`)

@@ -47,6 +47,7 @@ export type NewVolume = Pick<
   | 'isBootable'
   | 'isMultiattach'
   | 'source'
+  | 'imageMetadata'
   | 'cellId'
   | 'fault'
   | 'sagaId'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { OperationRef } from './instance.ts'
+import { ImageFile, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Names the wire operation and the volume's incarnation it is about; what a receiver remembers it by. */
@@ -29,8 +29,15 @@ export const StoreSummary = Type.Object({
 })
 export type StoreSummary = Static<typeof StoreSummary>
 
-/** What a volume's content is made from, in the cell that is asked. */
+/** What a volume's content is made from: an image, or what the cell that is asked has. */
 export const VolumeSource = Type.Union([
+  Type.Object({
+    kind: Type.Literal('image'),
+    image: Type.Object({
+      ...Type.Omit(ImageFile, ['cache']).properties,
+      diskFormat: Type.String(),
+    }),
+  }),
   Type.Object({
     kind: Type.Literal('volume'),
     volumeId: Uuid,

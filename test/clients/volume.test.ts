@@ -83,6 +83,13 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
       description: 'mine',
       properties: { a: 'b' },
     })
+    await demo.run(`volume create --size 1 --image ${image} cli-of-image`)
+    await until('available', 'cli-of-image')
+    expect(await demo.json('volume show cli-of-image')).toMatchObject({
+      bootable: 'true',
+      volume_image_metadata: { image_id: image },
+    })
+    await demo.run('volume delete cli-of-image')
     await demo.run('volume create --source cli-volume cli-copy')
     await until('available', 'cli-copy')
     expect(await demo.json('volume show cli-copy')).toMatchObject({ size: 2 })

@@ -12,6 +12,7 @@ import {
   updateSeenVolume,
 } from '../../db/volumes.ts'
 import type { VolumePlace } from '../../volumes/choose-store.ts'
+import { contentForHost, type VolumeContent } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
 import { type Volume, volumeView } from '../../volumes/volume.ts'
 import type { Conductor } from '../conductor.ts'
@@ -23,7 +24,7 @@ export interface CreateVolumeParams {
   readonly sizeGb: number
   readonly place: VolumePlace
   /** What its content is made from; absent: it begins empty. */
-  readonly source?: { readonly volumeId: VolumeId }
+  readonly source?: VolumeContent
   /** The most that the store may promise in all. */
   readonly limitGb: number
   /** Milliseconds since the epoch. */
@@ -78,7 +79,7 @@ const create: RemoteStep<Conductor, CreateVolumeParams> = {
       payload: {
         operation: { id: operation.id, store: place.storeId, volumeId: volume.id },
         bytes: sizeGb * GIB,
-        ...(source && { from: source }),
+        ...(source && { from: contentForHost(deps, source) }),
       },
       work,
       signal,

@@ -10,7 +10,7 @@ import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
 import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
-import { findSource } from '../../volumes/source.ts'
+import { contentForHost, findSource } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
@@ -220,7 +220,8 @@ test('a source is refused where the cell does not have it whole, or it is larger
   const { conductor } = running.cell
   const { volumeId } = await madeVolume()
   const source = { kind: 'volume', volumeId, attempt: 1 } as const
-  const outcome = async (change: Partial<VolumeSource>, sizeGb = 2) =>
+  type OfVolume = Extract<VolumeSource, { readonly kind: 'volume' }>
+  const outcome = async (change: Partial<OfVolume>, sizeGb = 2) =>
     (await findSource(conductor, { source: { ...source, ...change }, sizeGb })).outcome
 
   expect(await findSource(conductor, { source, sizeGb: 2 })).toEqual({
@@ -232,6 +233,24 @@ test('a source is refused where the cell does not have it whole, or it is larger
   expect(await outcome({ attempt: 2 })).toBe('refused')
   expect(await outcome({ volumeId: newId<VolumeId>() })).toBe('refused')
   expect(await outcome({}, 1)).toBe('refused')
+})
+
+test('the ticket of an image is nowhere in the log of the saga, and the host gets it', async () => {
+  const { conductor, sagas } = running.cell
+  const ticket = 'a ticket that nobody else may have'
+  const image = { id: newId(), sizeBytes: 7, sha256: '0'.repeat(64), ticket, diskFormat: 'raw' }
+  const found = await findSource(conductor, { source: { kind: 'image', image }, sizeGb: 2 })
+  if (found.outcome !== 'found' || found.source === undefined) throw new Error('It is refused')
+
+  expect(JSON.stringify(found.source)).not.toContain(ticket)
+  expect(contentForHost(conductor, found.source)).toEqual({ image })
+  const start = await createStart()
+  const run = await sagas.start(createVolumeSaga, {
+    ...start,
+    params: { ...start.params, source: found.source },
+  })
+  expect(await run.finished).toBe('done')
+  expect(await left(start.params.operation)).toEqual(['row available 2', 'stored 2'])
 })
 
 test('a store that no host reaches is forgotten once it has no volume', async () => {

@@ -32,7 +32,7 @@ const createProxiedVolume: Handler<operations['createProxiedVolume']> = async (c
     type: asked.volume_type ?? null,
     source: null,
   }
-  return oneVolume(call, await createVolume(app.compute, context, request, null))
+  return oneVolume(call, await createVolume(app, context, request, null))
 }
 
 /** GET /os-volumes/{volume_id} */

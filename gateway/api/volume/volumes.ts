@@ -1,3 +1,4 @@
+import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/volume.gen.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { enforce } from '../../app/policy.ts'
@@ -6,6 +7,7 @@ import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/vo
 import type { Volume } from '../../app/volumes/volume.ts'
 import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
 import { volumeQuery } from '../../app/volumes/volume-list.ts'
+import type { WantedSource } from '../../app/volumes/volume-source.ts'
 import {
   changeVolume,
   listVolumes,
@@ -18,6 +20,7 @@ import { nextPage, pageLimit } from '../../http/pagination.ts'
 import { volumeSummary, volumeView } from '../../views/volume/volume.ts'
 import { viewParts } from './view-parts.ts'
 
+type NewVolumeBody = Call<operations['createVolume']>['body']['volume']
 type List = operations['listVolumes']
 type ListDetail = operations['listVolumesDetail']
 
@@ -62,10 +65,20 @@ const create: Handler<operations['createVolume']> = async (call) => {
     zone,
     sizeGb,
     type: asked.volume_type ?? null,
-    source: asked.source_volid == null ? null : { kind: 'volume' as const, id: asked.source_volid },
+    source: sourceOf(asked),
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
-  return oneVolume(call, await createVolume(app.compute, context, request, key))
+  return oneVolume(call, await createVolume(app, context, request, key))
+}
+
+function sourceOf({ source_volid: volume, imageRef: image }: NewVolumeBody): WantedSource | null {
+  if (volume != null && image != null)
+    throw new Failure(
+      'invalid',
+      'Invalid input received: May specify only one of snapshot, imageRef or source volume',
+    )
+  if (volume != null) return { kind: 'volume', id: volume }
+  return image == null ? null : { kind: 'image', id: image }
 }
 
 const show: Handler<operations['showVolume']> = async (call) =>

@@ -53,6 +53,7 @@ async function addVolume(change: { readonly sagaId?: SagaId } = {}): Promise<Vol
       isBootable: false,
       isMultiattach: false,
       source: null,
+      imageMetadata: null,
       cellId,
       status: 'creating',
       fault: null,

@@ -1,12 +1,12 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, Step, StepCall } from '#common/saga/saga.ts'
-import type { VolumeCreateAnswer } from '#openapi/wire/cell-volume.ts'
+import type { VolumeCreateAnswer, VolumeSource } from '#openapi/wire/cell-volume.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
 import { chooseVolumeCell } from '../volumes/choose-cell.ts'
-import type { Volume } from '../volumes/volume.ts'
+import type { StoredSource, Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
 
 export interface CreateVolumeParams {
@@ -68,9 +68,20 @@ function askCreate(
 ): Promise<VolumeCreateAnswer> {
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
   const operation = { id: params.operationIds[round - 1]!, volumeId: params.volumeId, attempt }
-  const from = source === null ? {} : { source }
+  const from = source === null ? {} : { source: readable(deps, source, cellId) }
   const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
+}
+
+/** The source with the proof that the cell may read it. */
+function readable(
+  { imageTicket }: ComputeDeps,
+  source: StoredSource,
+  cellId: CellId,
+): VolumeSource {
+  if (source.kind !== 'image') return source
+  const { image } = source
+  return { kind: 'image', image: { ...image, ticket: imageTicket(image.id, cellId) } }
 }
 
 function settleStep(round: number): LocalStep<ComputeDeps, CreateVolumeParams> {
@@ -107,7 +118,7 @@ async function assignNext(
   reason: string,
 ): Promise<Settled> {
   const tried = volume.cellId === null ? volume.triedCells : [...volume.triedCells, volume.cellId]
-  const only = volume.source === null ? null : volume.cellId
+  const only = volume.source === null || volume.source.kind === 'image' ? null : volume.cellId
   const request = { ...volume, only, tried }
   const mayGo = tried.length < VOLUME_ROUNDS_MAX
   const { chosen } = mayGo ? chooseVolumeCell(deps.cells.cells(), request) : { chosen: undefined }

@@ -5,6 +5,7 @@ import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-ke
 import { lockType } from '../../db/volume-types.ts'
 import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
+import type { Images } from '../images/images.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
@@ -14,6 +15,13 @@ import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
 import { findSource, refuseUnlike, type WantedSource } from './volume-source.ts'
+
+/** The services that a new volume needs. */
+export interface VolumeDeps {
+  readonly compute: Compute
+  /** Where the content of images is. */
+  readonly images: Images
+}
 
 /** What a user asks for. */
 export interface NewVolumeRequest
@@ -29,10 +37,10 @@ export interface NewVolumeRequest
 /**
  * Afterwards the volume is promised, and its quota charged: one commit holds all that is known of it. Where no cell can
  * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`,
- * `invalid` for a zone that no cell has and for what its source does not allow, `not-found` for a type or a source.
+ * `invalid` for a zone that no cell has, an image that cannot be read and for what its source does not allow, `not-found` for a type or a source.
  */
 export async function createVolume(
-  compute: Compute,
+  deps: VolumeDeps,
   context: RequestContext,
   request: NewVolumeRequest,
   key: IdempotencyKey | null,
@@ -40,25 +48,27 @@ export async function createVolume(
   const { projectId } = context
   if (projectId === null)
     throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
-  const first = await findEarlierResult<{ readonly volumeId: string }>(compute.db, key)
+  const { db } = deps.compute
+  const first = await findEarlierResult<{ readonly volumeId: string }>(db, key)
   const id =
     first === undefined
-      ? await accept(compute, { ...context, projectId }, request, key)
+      ? await accept(deps, { ...context, projectId }, request, key)
       : first.volumeId
-  const volume = await findVolume(compute.db, id)
+  const volume = await findVolume(db, id)
   if (volume === undefined) throw new Failure('not-found', `Volume ${id} was deleted meanwhile.`)
   return volume
 }
 
 async function accept(
-  compute: Compute,
+  deps: VolumeDeps,
   context: RequestContext & { readonly projectId: string },
   request: NewVolumeRequest,
   key: IdempotencyKey | null,
 ): Promise<string> {
   const { type: _type, source: _source, ...named } = request
+  const { compute } = deps
   const { db } = compute
-  const { found, type, sizeGb, zone } = await settleRequest(compute, context, request)
+  const { found, type, sizeGb, zone } = await settleRequest(deps, context, request)
   const specs = type?.extraSpecs ?? {}
   await refuseLargeVolume(db, context.projectId, sizeGb)
   refuseUnknownZone(compute, zone)
@@ -77,6 +87,7 @@ async function accept(
     sizeGb,
     isBootable: found?.isBootable ?? false,
     source: found?.source ?? null,
+    imageMetadata: found?.imageMetadata ?? null,
     isMultiattach: specs['multiattach'] === '<is> True',
     cellId: chosen?.id ?? null,
     status: chosen === undefined ? 'error' : 'creating',
@@ -110,22 +121,23 @@ async function accept(
 
 /** What the request leaves to its source, and to defaults. */
 async function settleRequest(
-  compute: Compute,
+  deps: VolumeDeps,
   context: RequestContext,
   { type: named, sizeGb: asked, zone, source }: NewVolumeRequest,
 ) {
-  const { db } = compute
-  const found = source === null ? null : await findSource(compute, context, source)
+  const { db } = deps.compute
+  const found = source === null ? null : await findSource(deps, context, source, asked)
+  const like = found?.like ?? null
   const wanted = named === null ? undefined : await typeNamed(db, context, named)
-  const type = wanted ?? (found === null ? ((await defaultType(db, context)) ?? null) : found.type)
-  const sizeGb = asked ?? found?.sizeGb
+  const type = wanted ?? (like === null ? ((await defaultType(db, context)) ?? null) : like.type)
+  const sizeGb = asked ?? like?.sizeGb
   if (sizeGb === undefined)
     throw new Failure(
       'invalid',
       "Invalid input received: Volume size 'None' must be an integer and greater than 0",
     )
-  if (found !== null) refuseUnlike(found, { sizeGb, zone, type })
-  return { found, type, sizeGb, zone: zone ?? found?.zone ?? null }
+  if (like !== null) refuseUnlike(like, { sizeGb, zone, type })
+  return { found, type, sizeGb, zone: zone ?? like?.zone ?? null }
 }
 
 function refuseUnknownZone({ cells }: Compute, zone: string | null): void {

@@ -1,41 +1,63 @@
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
-import type { VolumeSource } from '#openapi/wire/cell-volume.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
-import type { Volume } from './volume.ts'
+import type { VolumeDeps } from './create-volume.ts'
+import { imageSource } from './image-source.ts'
+import type { StoredSource, Volume } from './volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** What a user wants a volume's content to be made from. */
 export interface WantedSource {
-  readonly kind: 'volume'
+  /** An image's `id` may be an address that ends with its id, as Cinder allows. */
+  readonly kind: 'volume' | 'image'
   readonly id: string
 }
 
 /** What is known of a source, and of a volume that is made from it. */
 export interface FoundSource {
-  readonly source: VolumeSource
-  readonly cellId: CellId
+  readonly source: StoredSource
+  /** The only cell that has it; null: any can read it. */
+  readonly cellId: CellId | null
+  /** What the volume has unless the request says otherwise; null: that does not depend on the source. */
+  readonly like: LikeSource | null
+  readonly isBootable: boolean
+  readonly imageMetadata: Volume['imageMetadata']
+}
+
+/** The properties that a volume shares with its source. */
+export interface LikeSource {
   readonly zone: string | null
   readonly sizeGb: number
-  /** The type that the volume has unless another one is named; null: none. */
+  /** Null: none. */
   readonly type: { readonly id: string; readonly extraSpecs: Volume['specs'] } | null
   readonly storeName: string | null
-  readonly isBootable: boolean
 }
 
 /**
- * The source that was asked for. Throws `not-found` for one that the requester may not see, `invalid` in a status that
- * forbids it, and `unavailable` while its cell is unreachable.
+ * The source that was asked for, of a volume of `sizeGb`, where the request says that. Throws `not-found` for a volume that
+ * the requester may not see, `invalid` for such an image and in a status that forbids it, and `unavailable` while its
+ * cell is unreachable.
  */
-export async function findSource(
+export function findSource(
+  { compute, images }: VolumeDeps,
+  context: RequestContext,
+  { kind, id }: WantedSource,
+  sizeGb: number | null,
+): Promise<FoundSource> {
+  return kind === 'image'
+    ? imageSource(images, context, id, sizeGb)
+    : volumeSource(compute, context, id)
+}
+
+async function volumeSource(
   compute: Compute,
   context: RequestContext,
-  { id }: WantedSource,
+  id: string,
 ): Promise<FoundSource> {
   const volume = await showVolume(compute, context, id)
-  const { cellId, typeId, status } = volume
+  const { cellId, typeId, status, zone, sizeGb, storeName } = volume
   if (cellId === null || !SOURCES.has(status))
     throw new Failure(
       'invalid',
@@ -46,14 +68,13 @@ export async function findSource(
     throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
   const [attachment] = await attachmentsOfVolumes(compute.db, [volume.id])
   const user = attachment === undefined ? {} : { serverId: attachment.serverId }
+  const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
   return {
     source: { kind: 'volume', volumeId: volume.id, attempt: volume.attempt, ...user },
     cellId,
-    zone: volume.zone,
-    sizeGb: volume.sizeGb,
-    type: typeId === null ? null : { id: typeId, extraSpecs: volume.specs },
-    storeName: volume.storeName,
+    like: { zone, sizeGb, type, storeName },
     isBootable: volume.isBootable,
+    imageMetadata: volume.imageMetadata,
   }
 }
 
@@ -61,12 +82,8 @@ const SOURCES: ReadonlySet<Volume['status']> = new Set(['available', 'in-use'])
 
 /** Throws `invalid`, in the words of Cinder, for what a volume of this source cannot be. */
 export function refuseUnlike(
-  { sizeGb, zone, storeName, type }: FoundSource,
-  asked: {
-    readonly sizeGb: number
-    readonly zone: string | null
-    readonly type: FoundSource['type']
-  },
+  { sizeGb, zone, storeName, type }: LikeSource,
+  asked: Pick<LikeSource, 'sizeGb' | 'zone' | 'type'>,
 ): void {
   if (asked.sizeGb < sizeGb)
     throw new Failure(

@@ -15,6 +15,13 @@ export const VOLUME_STATUSES = [
 ] as const
 export type VolumeStatus = (typeof VOLUME_STATUSES)[number]
 
+/** What a volume's content is made from. The ticket for an image is added for the cell that is asked. */
+export type StoredSource =
+  | Exclude<VolumeSource, { readonly kind: 'image' }>
+  | { readonly kind: 'image'; readonly image: Omit<OfImage['image'], 'ticket'> }
+
+type OfImage = Extract<VolumeSource, { readonly kind: 'image' }>
+
 /** A volume as the gateways know it. Times in milliseconds since the epoch, sizes in GiB. */
 export interface Volume {
   readonly id: VolumeId
@@ -35,7 +42,9 @@ export interface Volume {
   readonly isBootable: boolean
   readonly isMultiattach: boolean
   /** What its content was made from; null: it began empty. */
-  readonly source: VolumeSource | null
+  readonly source: StoredSource | null
+  /** What the image says of the disk that it has; null: it is of no image. */
+  readonly imageMetadata: Readonly<Record<string, string>> | null
   /** Null while no cell has it. */
   readonly cellId: CellId | null
   readonly attempt: number

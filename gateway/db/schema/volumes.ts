@@ -1,6 +1,6 @@
 import { boolean, index, int, json, mysqlTable, text, uniqueIndex } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
-import type { VolumeSource } from '#openapi/wire/cell-volume.ts'
+import type { StoredSource } from '../../app/volumes/volume.ts'
 
 /** A volume: what its user asked for, which cell has it, and what that cell last said. It is removed once it is gone. */
 export const volumes = mysqlTable(
@@ -28,7 +28,9 @@ export const volumes = mysqlTable(
     isBootable: boolean('is_bootable').notNull().default(false),
     isMultiattach: boolean('is_multiattach').notNull().default(false),
     /** What its content is made from; null: it begins empty. */
-    source: json('source').$type<VolumeSource>(),
+    source: json('source').$type<StoredSource>(),
+    /** Of the image that its content was made from, as Cinder's `volume_image_metadata`; null: of none. */
+    imageMetadata: json('image_metadata').$type<Readonly<Record<string, string>>>(),
     /** Null while no cell has it, and when none could make it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),

@@ -36,7 +36,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     encrypted: false as const,
     multiattach: volume.isMultiattach,
     snapshot_id: null,
-    source_volid: volume.source?.volumeId ?? null,
+    source_volid: volume.source?.kind === 'volume' ? volume.source.volumeId : null,
     consistencygroup_id: null,
     replication_status: null,
     metadata: volume.metadata,
@@ -48,6 +48,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     shared_targets: false,
     consumes_quota: true,
     id,
+    ...(volume.imageMetadata && { volume_image_metadata: volume.imageMetadata }),
     ...(context.isAdmin && adminFields(volume, parts)),
   }
 }

@@ -23,7 +23,6 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   remote_group_id: ['network', 'security_group_id'],
   security_group_id: ['network', 'security_group_id'],
   service_id: ['identity', 'service_id'],
-  source_volid: ['volume', 'volume_id'],
   tenant: ['identity', 'project_id'],
   tenant_id: ['identity', 'project_id'],
   uuid: ['network', 'network_id'],
@@ -52,6 +51,7 @@ const LEFT_OUT = new Set(
     'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
     'projects flavors cells taints cost_weight',
     'subnetpool_id use_default_subnetpool prefixlen default_prefixlen min_prefixlen max_prefixlen is_default',
+    'source_volid',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -1,0 +1,1 @@
+ALTER TABLE `volumes` ADD `image_metadata` json;
