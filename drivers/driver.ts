@@ -16,11 +16,12 @@ import type { LiveMove, Move } from './move.ts'
 import type { NetworkStatistics } from './network-statistics.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
+import type { Rescue } from './rescue.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
-import type { Volumes } from './volumes.ts'
+import type { AttachmentSpec, Volumes } from './volumes.ts'
 
 /**
  * The abilities of a compute backend: a core that every driver has, and optional parts that are present exactly where
@@ -142,26 +143,6 @@ export interface Suspend {
   resume(id: InstanceId, signal: AbortSignal): Promise<void>
 }
 
-export interface Rescue {
-  /**
-   * Afterwards the guest runs from a disk of its own made from the rescue image, and finds its usual disks beside
-   * it. An instance in rescue stays as it is. After a failure other than `unavailable` it is as it was before.
-   */
-  rescue(id: InstanceId, spec: RescueSpec, signal: AbortSignal): Promise<void>
-  /** Afterwards the guest runs from its usual disks, and nothing of the rescue is left. */
-  unrescue(id: InstanceId, signal: AbortSignal): Promise<void>
-}
-
-export interface RescueSpec {
-  readonly image: ImageSpec
-  /** In place of the instance's own for as long as the rescue lasts; absent: as it is. */
-  readonly configDrive?: Readonly<Record<string, Uint8Array>>
-  /** How long the guest may take to shut down by itself. */
-  readonly graceMs: number
-  /** The password for the administrator of the rescued guest; null: that of the image. */
-  readonly adminPassword: string | null
-}
-
 export interface Password {
   /** Afterwards it is the password of the guest's administrator. Throws `conflict` when no agent in the guest answers. */
   set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
@@ -175,7 +156,10 @@ export interface Interfaces {
 }
 
 export interface Snapshot {
-  /** The root disk as it is at one moment, as an image without a backing file. The guest keeps running. */
+  /**
+   * The root disk as it is at one moment, as an image without a backing file. The guest keeps running. Throws `conflict`
+   * for an instance that starts from a volume.
+   */
   take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
 }
 
@@ -190,7 +174,8 @@ export interface DiskImage extends AsyncDisposable {
 export interface Rebuild {
   /**
    * Afterwards the instance has disks made again from the spec's image, and what the spec says; its interfaces stay.
-   * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image.
+   * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image,
+   * `conflict` for an instance that starts from a volume.
    */
   rebuild(spec: InstanceSpec, how: RebuildOptions, signal: AbortSignal): Promise<void>
 }
@@ -319,8 +304,11 @@ export interface InstanceSpec {
   readonly projectId: string
   readonly userId: string
   readonly flavor: FlavorSpec
+  /** Where one of the volumes is the first disk, only its properties count: it is not read, and may be an image that is gone. */
   readonly image: ImageSpec
   readonly nics: readonly NicSpec[]
+  /** Those that it has from the start, of stores that its host reaches; absent: none. */
+  readonly volumes?: readonly AttachmentSpec[]
   /** Path inside the drive -> content; absent when the guest gets none. */
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** The user's request, for backends that pass it to the guest themselves. */

@@ -38,7 +38,8 @@ export interface Volumes {
   attach(id: InstanceId, attachment: AttachmentSpec, signal: AbortSignal): Promise<string>
   /**
    * Afterwards the instance does not have the volume, neither now nor at its next start. Throws `conflict` when the
-   * guest does not release it in time: it has it still, and a repeat continues; and for a suspended instance.
+   * guest does not release it in time: it has it still, and a repeat continues; for a suspended instance; and for the
+   * disk from which the guest starts.
    */
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
 }
@@ -86,4 +87,6 @@ export interface AttachmentSpec extends VolumeRef {
   readonly isShared: boolean
   /** By which the guest finds it in its metadata; absent: none. */
   readonly tag?: string
+  /** It is the first disk of its guest, from which that starts, and stays with it; absent: it is not. */
+  readonly isRoot?: true
 }

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../driver.ts'
 import type { ImageCopies } from '../image-copies.ts'
 import type { FakeHost } from './host.ts'
+import { refuseRootVolume } from './volumes.ts'
 
 const SECTOR = 512
 
@@ -9,7 +10,9 @@ export function fakeSnapshot(host: FakeHost): Snapshot {
   return {
     take: (id, signal) =>
       host.changeSlowly('snapshot', id, signal, () => {
-        const { displayName, image } = host.guests.get(id)
+        const guest = host.guests.get(id)
+        refuseRootVolume(guest)
+        const { displayName, image } = guest
         const disk = Buffer.alloc(SECTOR)
         disk.write(`fake disk of ${displayName}, made from ${image}, uuid ${id}`)
         return {

@@ -1,7 +1,9 @@
-import type { Rebuild, Rescue } from '../driver.ts'
+import type { Rebuild } from '../driver.ts'
+import type { Rescue } from '../rescue.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { hardwareOf, refuseRealImage } from './spawn.ts'
+import { refuseRootVolume } from './volumes.ts'
 
 export function fakeRebuild(host: FakeHost): Rebuild {
   return {
@@ -10,6 +12,7 @@ export function fakeRebuild(host: FakeHost): Rebuild {
       await host.changeSlowly('rebuild', spec.id, signal, () => {
         const { displayName, hostname } = spec
         const before = host.guests.get(spec.id)
+        refuseRootVolume(before)
         const hardware = { ...hardwareOf(spec), macAddresses: before.hardware.macAddresses }
         const guest = { ...before, displayName, hardware, image: spec.image.name }
         const line = `rebuilt ${displayName} (${hostname}) from image ${spec.image.name}`
@@ -25,6 +28,7 @@ export function fakeRescue(host: FakeHost): Rescue {
       refuseRealImage(image)
       return host.change('rescue', id, signal, () => {
         const guest = host.guests.get(id)
+        refuseRootVolume(guest)
         if (guest.isRescued === true) return
         host.guests.put({ ...guest, isRescued: true })
         host.setPower(id, 'running', `rescued with image ${image.name}`)

@@ -3,12 +3,14 @@ import type { FlavorSpec, InstanceSpec, Resize } from '../driver.ts'
 import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { hardwareOf } from './spawn.ts'
+import { refuseRootVolume } from './volumes.ts'
 
 export function fakeResize(host: FakeHost): Resize {
   return {
     resize: (spec, { runs }, signal) =>
       host.changeSlowly('resize', spec.id, signal, () => {
         const guest = host.guests.get(spec.id)
+        refuseRootVolume(guest)
         const { flavor, flavorBefore = flavor } = guest
         refuseShrinking(flavor, spec.flavor)
         start(host, { ...withFlavor(guest, spec), flavorBefore }, 'resized', runs)

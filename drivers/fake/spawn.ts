@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
 import { type FakeHardware, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
+import { openVolumes, refuseOtherStores } from './volumes.ts'
 
 /** The image property that says which hypervisor an image is made for; the scheduler filters on it too. */
 const IMAGE_PROPERTY = 'hypervisor_type'
@@ -13,6 +14,7 @@ export async function spawn(
   signal: AbortSignal,
 ): Promise<void> {
   refuseRealImage(spec.image)
+  await refuseOtherStores(host, spec)
   await host.locks.runPreemptible(spec.id, signal, (spawnSignal) =>
     host.faulty('spawn', spec, spawnSignal, () => boot(host, spec)),
   )
@@ -34,7 +36,9 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   const { id, displayName, flavor } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
   const image = spec.image.name
-  host.images.set(spec.image.sha256, { name: null, sizeBytes: spec.image.sizeBytes })
+  const volumes = openVolumes(host, spec)
+  if (volumes.every(({ isRoot }) => isRoot !== true))
+    host.images.set(spec.image.sha256, { name: null, sizeBytes: spec.image.sizeBytes })
   const hardware = hardwareOf(spec)
   const off = {
     id,
@@ -43,6 +47,7 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
     image,
     hardware,
     powerState: 'shutdown',
+    ...(volumes.length > 0 && { volumes }),
     console: [],
   } as const
   host.guests.put(withEvent(off, 'running', line))

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, VolumeId } from '#common/ids.ts'
+import type { InstanceSpec } from '../driver.ts'
 import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
 import type { FaultyMethod } from './faults.ts'
 import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
@@ -59,6 +60,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         const guest = guests.get(id)
         const found = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
         if (found === undefined) return
+        if (found.isRoot === true) refuseRootVolume(guest)
         unsuspended(guest)
         folder.close(found.id, attachmentId)
         const left = volumesOf(guest).filter((each) => each !== found)
@@ -78,6 +80,46 @@ export function closeVolumes(host: FakeHost, id: InstanceId): void {
   const guest = host.guests.find(id)
   if (guest === undefined || host.volumeFolder === undefined) return
   for (const volume of volumesOf(guest)) host.volumeFolder.close(volume.id, volume.attachmentId)
+}
+
+/** Throws `not-found` for a volume of a new guest whose store this host does not reach. */
+export async function refuseOtherStores(
+  { volumeFolder }: FakeHost,
+  { volumes = [] }: InstanceSpec,
+): Promise<void> {
+  for (const { store } of volumes) {
+    if (volumeFolder === undefined) throw noStore(store)
+    await refuseOtherStore(volumeFolder, store)
+  }
+}
+
+/** The volumes of a new guest, which has them open afterwards; after a failure it has none of them. */
+export function openVolumes(
+  { volumeFolder: folder }: FakeHost,
+  { id: instance, volumes = [], flavor }: InstanceSpec,
+): readonly FakeAttachment[] {
+  const ownDisks = 1 + Number(flavor.ephemeralGb > 0) + Number(flavor.swapMb > 0)
+  const names = LETTERS.slice(ownDisks).map((letter) => `/dev/vd${letter}`)
+  const opened: FakeAttachment[] = []
+  try {
+    for (const volume of volumes) {
+      const { id, attachmentId, isShared, isRoot } = volume
+      folder?.open(id, attachmentId, { instance, isShared })
+      const device = isRoot === true ? '/dev/vda' : (names.shift() ?? '')
+      opened.push({ ...volume, device })
+    }
+    return opened
+  } catch (error) {
+    for (const { id, attachmentId } of opened) folder?.close(id, attachmentId)
+    throw error
+  }
+}
+
+/** Throws `conflict` for a guest that starts from a volume, whose disk cannot be made from an image. */
+export function refuseRootVolume(guest: FakeGuest): void {
+  const root = volumesOf(guest).find(({ isRoot }) => isRoot === true)
+  if (root === undefined) return
+  throw new Failure('conflict', `Instance ${guest.id} starts from volume ${root.id}.`)
 }
 
 /** Throws `conflict` for a guest with volumes, which stay where they are. */
@@ -130,7 +172,11 @@ function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport
 
 async function refuseOtherStore(folder: VolumeFolder, store: string): Promise<void> {
   if (store === (await folder.identity())) return
-  throw new Failure('not-found', `Store ${store} could not be found on this host.`)
+  throw noStore(store)
+}
+
+function noStore(store: string): Failure {
+  return new Failure('not-found', `Store ${store} could not be found on this host.`)
 }
 
 /** At least as large as what it is made from. */

@@ -8,6 +8,7 @@ import { writeInstanceRecord } from './instance-record.ts'
 import { cutPower } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import { createOtherDisks, hideFiles } from './spawn.ts'
+import { refuseRootVolume } from './volumes/attach.ts'
 
 /** Makes instances again from an image. */
 export function libvirtRebuild(host: LibvirtHost): Rebuild {
@@ -27,6 +28,7 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   imageFormat(spec.image)
+  await refuseRootVolume(host, spec.id)
   const files = filesOf(host, spec.id)
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
   const record = await getInstanceRecord(host, spec.id)

@@ -1,7 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { writeConfigDrive } from '../config-drive.ts'
-import type { Rescue, RescueSpec } from '../driver.ts'
+import type { Rescue, RescueSpec } from '../rescue.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
@@ -19,6 +19,7 @@ import { cutPower, isOff, powerOff, powerOn } from './power.ts'
 import { defineDomain, getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { hideFiles } from './spawn.ts'
+import { refuseRootVolume } from './volumes/attach.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 
 const TAKE_BACK_MS = 60_000
@@ -44,6 +45,7 @@ async function rescue(
   signal: AbortSignal,
 ): Promise<void> {
   imageFormat(spec.image)
+  await refuseRootVolume(host, id)
   const device = rescueDevice(spec.image.properties)
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
   const files = filesOf(host, id)

@@ -10,6 +10,7 @@ import { placeFor } from './placement/place-on-host.ts'
 import { powerOff } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import { hideFiles } from './spawn.ts'
+import { refuseRootVolume } from './volumes/attach.ts'
 
 /** Gives instances another flavor on the host they are on; their disks before it are kept until it is confirmed. */
 export function libvirtResize(host: LibvirtHost): Resize {
@@ -40,6 +41,7 @@ async function resize(
   const { flavor } = spec
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
   const record = await getInstanceRecord(host, spec.id)
+  await refuseRootVolume(host, spec.id)
   await refuseShrinking(files, flavor)
   // Throws for what this host has not, before the guest is off.
   await placeFor(host, spec.id, domainSubject(spec), signal)

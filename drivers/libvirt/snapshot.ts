@@ -10,8 +10,8 @@ import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { OFF } from './power.ts'
-import { getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
+import { refuseRootVolume } from './volumes/attach.ts'
 import { element, renderXml } from './xml/element.ts'
 
 const POLL_MS = 200
@@ -32,7 +32,7 @@ export function libvirtSnapshot(host: LibvirtHost): Snapshot {
 
 async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
-  await getInstanceRecord(host, id)
+  await refuseRootVolume(host, id)
   const { rootDisk, snapshot } = filesOf(host, id)
   const remove = () => rm(snapshot, { force: true })
   // Removes the files of an interrupted snapshot.

@@ -17,6 +17,8 @@ import { powerOn } from './power.ts'
 import { defineDomain } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { startDomain } from './start-domain.ts'
+import { locateVolumes, refuseTaken } from './volumes/attach.ts'
+import { lockFailure } from './volumes/openers.ts'
 
 const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
@@ -70,30 +72,37 @@ export async function existingDomain(
 }
 
 async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
-  imageFormat(spec.image)
+  const volumes = await locateVolumes(host, spec, signal)
+  const root = volumes.find(({ isRoot }) => isRoot === true)
+  if (root === undefined) imageFormat(spec.image)
   const files = filesOf(host, spec.id)
   await removeInstance(host, spec.id, signal)
   const { nics } = spec
   const { sha256: imageSha256 } = spec.image
-  const record = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
+  const common = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
+  const record = volumes.length === 0 ? common : { ...common, volumes }
   await writeInstanceRecord(files, record)
-  const imagePath = await host.images.path(spec.image, signal)
-  await writeStartFiles(host, files, spec.image, signal)
-  await createDisks(files, imagePath, spec, signal)
+  await refuseTaken(host, spec.id, volumes, signal)
+  if (root === undefined) await createRootFiles(host, files, spec, signal)
+  await createOtherDisks(files, spec, false, signal)
+  await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)
-  await startDomain(host, spec.id, domain, signal)
+  await startDomain(host, spec.id, domain, signal).catch((error: unknown) => {
+    throw volumes[0] === undefined ? error : lockFailure(error, volumes[0].id)
+  })
 }
 
-async function createDisks(
+/** Afterwards there is all that the instance starts from. */
+async function createRootFiles(
+  host: LibvirtHost,
   files: InstanceFiles,
-  imagePath: string,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<void> {
+  const imagePath = await host.images.path(spec.image, signal)
+  await writeStartFiles(host, files, spec.image, signal)
   await createRootDisk(files.rootDisk, imagePath, spec, signal)
-  await createOtherDisks(files, spec, false, signal)
-  await hideFiles(files)
 }
 
 /** Afterwards the flavor's further disks are new, and so is the config drive, or there is none. */

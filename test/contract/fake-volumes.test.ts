@@ -7,7 +7,8 @@ import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { TestImages } from '#drivers/testing/test-images.ts'
-import { driverVolumesContract, type VolumesHarness } from './driver-volumes.contract.ts'
+import { driverVolumesContract } from './driver-volumes.contract.ts'
+import type { VolumesHarness } from './volumes-world.ts'
 
 const GIB = 1024 ** 3
 const images = new TestImages()

@@ -14,7 +14,8 @@ import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
 import { isFullRun } from '#test/env/full-run.ts'
-import { driverVolumesContract, type VolumesHarness } from '../contract/driver-volumes.contract.ts'
+import { driverVolumesContract } from '../contract/driver-volumes.contract.ts'
+import type { VolumesHarness } from '../contract/volumes-world.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -222,6 +223,23 @@ describe.skipIf(why !== undefined)(
         await driver.volumes!.destroy(ref, signal())
         await driver.destroy(spec.id, signal())
         expect(await world.leftovers(spec.id)).toEqual([])
+      })
+
+      test('starts from a volume that was made from an image, and so does the next one', async () => {
+        const ref = { store, id: newId<VolumeId>() }
+        await driver.volumes!.create({ ...ref, bytes: 64 * MIB, from: { image } }, signal())
+        const gone = { ...image, sha256: '0'.repeat(64) }
+        const how = { isReadOnly: false, isShared: false, isRoot: true } as const
+        for (const _ of [1, 2]) {
+          const volumes = [{ ...ref, ...how, attachmentId: newId<AttachmentId>() }]
+          const spec = { ...instanceSpec(gone), volumes }
+          await driver.spawn(spec, signal())
+          const consoleOf = async () =>
+            Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString()
+          await expect.poll(consoleOf, { timeout: BOOT_MS }).toContain('READY')
+          await driver.destroy(spec.id, signal())
+        }
+        await driver.volumes!.destroy(ref, signal())
       })
 
       test.runIf(isFullRun)(

@@ -27,7 +27,7 @@ const PREFIXES: Readonly<Record<DiskBus, string>> = {
 }
 const LETTERS = 'abcde'
 
-/** The disks of a domain: the first of its own is what it boots from, unless it is in rescue. */
+/** The disks of a domain: the first is what it boots from, unless it is in rescue; a volume may be the first. */
 export function diskElements({
   subject,
   options,
@@ -37,24 +37,27 @@ export function diskElements({
   volumes = [],
 }: DiskPlan): XmlElement[] {
   const { ephemeralGb, swapMb } = subject.flavor
-  const own = [files.rootDisk]
+  const root = volumes.find(({ isRoot }) => isRoot === true)
+  const own = root === undefined ? [files.rootDisk] : []
   if (ephemeralGb > 0) own.push(files.ephemeralDisk)
   if (swapMb > 0) own.push(files.swapDisk)
-  const isShifted = rescue?.isStable === false
+  const first = (rescue?.isStable === false ? 1 : 0) + (root === undefined ? 0 : 1)
   const limits = limitsElement(options.diskLimits)
   const ownDisks = own.map((path, index) =>
     disk(path, {
-      target: `vd${LETTERS[isShifted ? index + 1 : index]}`,
-      isBooted: rescue === undefined && index === 0,
+      target: `vd${LETTERS[first + index]}`,
+      isBooted: rescue === undefined && first + index === 0,
       limits,
     }),
   )
   // A rescue may take one of the names.
-  const targets = targetsAfter(own.length + (rescue === undefined ? 0 : 1))
+  const targets = targetsAfter(own.length + (rescue === undefined && root === undefined ? 0 : 1))
+  const others = volumes.filter((volume) => volume !== root)
   return [
     ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
+    ...(root === undefined ? [] : [volumeDisk(root, 'vda')]),
     ...ownDisks,
-    ...volumes.map((volume, index) => volumeDisk(volume, targets[index]!)),
+    ...others.map((volume, index) => volumeDisk(volume, targets[index]!)),
     ...(configDrive === undefined ? [] : [cdrom(configDrive)]),
   ]
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { AttachmentId, InstanceId } from '#common/ids.ts'
+import type { InstanceSpec } from '../../driver.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, isReached, type LibvirtHost } from '../host.ts'
@@ -62,6 +63,8 @@ export function detachVolume(
     const { volumes = [] } = await getInstanceRecord(host, id)
     const volume = volumes.find((each) => each.attachmentId === attachment)
     if (volume === undefined) return
+    if (volume.isRoot === true)
+      throw new Failure('conflict', `Instance ${id} starts from volume ${volume.id}.`)
     await refuseSaved(host, domain, signal)
     await unplug(host, domain, volume, signal)
     await keepVolumes(
@@ -80,6 +83,45 @@ export async function refuseVolumes(host: LibvirtHost, id: InstanceId): Promise<
     'conflict',
     `Instance ${id} has volume ${volume.id} attached, and cannot take it to another host.`,
   )
+}
+
+/** Throws `conflict` for an instance that starts from a volume, whose disk cannot be made from an image. */
+export async function refuseRootVolume(host: LibvirtHost, id: InstanceId): Promise<void> {
+  const { volumes = [] } = await getInstanceRecord(host, id)
+  const root = volumes.find(({ isRoot }) => isRoot === true)
+  if (root === undefined) return
+  throw new Failure('conflict', `Instance ${id} starts from volume ${root.id}.`)
+}
+
+/** The volumes of an instance that is to be built, where they are. Throws `not-found` for a store that is not here. */
+export async function locateVolumes(
+  host: LibvirtHost,
+  { volumes = [] }: InstanceSpec,
+  signal: AbortSignal,
+): Promise<readonly AttachedVolume[]> {
+  const located: AttachedVolume[] = []
+  for (const volume of volumes) {
+    const store = await host.pools.get(volume.store, signal)
+    located.push({ ...volume, path: volumePath(store, host.owner, volume.id) })
+  }
+  return located
+}
+
+/**
+ * Throws `not-found` for a volume that is not there, and `conflict` for one that another guest has. The record of the
+ * instance names them already, so that of two that want one at the same time at most one gets it.
+ */
+export async function refuseTaken(
+  host: LibvirtHost,
+  id: InstanceId,
+  volumes: readonly AttachedVolume[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const volume of volumes)
+    await host.volumeLocks.run(volume.id, signal, async () => {
+      await volumeSize(volume.path, volume.id)
+      await refuseOtherHolders(host, id, volume)
+    })
 }
 
 /** The guest first: what QEMU refuses is then in no definition. */

@@ -13,7 +13,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
 
 /** The disk of a volume. Its alias names the attachment, and its serial number the volume. */
 export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
-  const { path, id, attachmentId, isReadOnly, isShared } = volume
+  const { path, id, attachmentId, isReadOnly, isShared, isRoot } = volume
   return element(
     'disk',
     { type: 'file', device: 'disk' },
@@ -24,6 +24,7 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
     isShared ? element('shareable') : undefined,
     element('serial', {}, id),
     element('alias', { name: aliasOf(attachmentId) }),
+    isRoot === true ? element('boot', { order: 1 }) : undefined,
   )
 }
 

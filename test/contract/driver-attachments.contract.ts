@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import { type ImageId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import type { AttachmentSpec } from '#drivers/volumes.ts'
+import { MIB, type VolumesWorld } from './volumes-world.ts'
+
+/** The contract of guests with volumes, a part of that of volumes. */
+export function driverAttachmentsContract(world: VolumesWorld): void {
+  const { spawned, signal, volumes, reportOf, newVolume, newGuest, attachment, ready, refused } =
+    world
+
+  describe('attachments', () => {
+    test('attach() may be repeated and survives a stop, a start and a reboot; detach() too', async () => {
+      const [id, volume] = [await newGuest(), await newVolume()]
+      const wanted = attachment(volume)
+
+      const name = await volumes().attach(id, wanted, signal())
+      expect(name).toMatch(/^\/dev\/vd[b-z]$/)
+      await world.driver.stop(id, 0, signal())
+      await world.driver.start(id, signal())
+      await world.driver.reboot(id, 'hard', 0, signal())
+
+      expect(await volumes().attach(id, wanted, signal())).toBe(name)
+      await refused(volumes().destroy(volume, signal()), 'conflict')
+      await refused(world.neighbour.volumes!.destroy(volume, signal()), 'conflict')
+      await ready(id)
+      for (const _ of [1, 2]) await volumes().detach(id, wanted.attachmentId, signal())
+      await volumes().destroy(volume, signal())
+    })
+
+    test('volumes of one guest have names of their own, also of a guest that is off', async () => {
+      const id = await newGuest()
+      const first = attachment(await newVolume())
+      const second = attachment(await newVolume(), { isReadOnly: true, tag: 'data' })
+
+      const names = [await volumes().attach(id, first, signal())]
+      await world.driver.stop(id, 0, signal())
+      names.push(await volumes().attach(id, second, signal()))
+      await world.driver.start(id, signal())
+
+      expect(new Set(names).size).toBe(2)
+    })
+
+    test('a second guest gets a volume only if both share it, on whichever host', async () => {
+      const [one, two] = [await newGuest(), await newGuest()]
+      const elsewhere = await newGuest(world.neighbour)
+      const volume = await newVolume()
+      const first = attachment(volume)
+      await volumes().attach(one, first, signal())
+
+      for (const isShared of [false, true]) {
+        const wanted = attachment(volume, { isShared })
+        await refused(volumes().attach(two, wanted, signal()), 'conflict')
+        await refused(world.neighbour.volumes!.attach(elsewhere, wanted, signal()), 'conflict')
+      }
+
+      await ready(one)
+      await volumes().detach(one, first.attachmentId, signal())
+      await world.driver.start(one, signal())
+      const shared = () => attachment(volume, { isShared: true })
+      await volumes().attach(one, shared(), signal())
+      await volumes().attach(two, shared(), signal())
+      await world.neighbour.volumes!.attach(elsewhere, shared(), signal())
+    })
+
+    test('attachments end with their instance, and volumes stay', async () => {
+      const [id, volume] = [await newGuest(), await newVolume()]
+      await volumes().attach(id, attachment(volume), signal())
+
+      await world.driver.destroy(id, signal())
+
+      expect(await reportOf(volume)).toMatchObject({ bytes: volume.bytes })
+      const other = await newGuest(world.neighbour)
+      await world.neighbour.volumes!.attach(other, attachment(volume), signal())
+    })
+
+    test('a volume in use is extended, and a snapshot of it and a copy are made', async () => {
+      const [id, volume] = [await newGuest(), await newVolume()]
+      await world.harness.content?.write(volume, 'in use')
+      await volumes().attach(id, attachment(volume), signal())
+      const snapshot = newId<VolumeSnapshotId>()
+
+      await volumes().extend(volume, 8 * MIB, signal())
+      await volumes().snapshot(volume, snapshot, signal())
+      const copy = await newVolume({ from: { volume: volume.id } })
+
+      expect(await reportOf(volume)).toMatchObject({ bytes: 8 * MIB, snapshots: [snapshot] })
+      expect(await reportOf(copy)).toMatchObject({ bytes: 8 * MIB })
+      if (world.harness.content !== undefined)
+        expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('in use')
+    })
+
+    test('a guest keeps its volumes through a rebuild and a resize', async () => {
+      const spec = instanceSpec(world.harness.image)
+      spawned.set(spec.id, world.driver)
+      await world.driver.spawn(spec, signal())
+      const volume = await newVolume()
+      const wanted = attachment(volume)
+      await volumes().attach(spec.id, wanted, signal())
+
+      const how = { keepsEphemeral: false, runs: true }
+      await world.driver.rebuild!.rebuild(spec, how, signal())
+      await refused(volumes().destroy(volume, signal()), 'conflict')
+      const flavor = { ...spec.flavor, id: 'large', rootGb: 2, ephemeralGb: 1 }
+      await world.driver.resize!.resize({ ...spec, flavor }, { runs: true, graceMs: 0 }, signal())
+
+      await refused(volumes().destroy(volume, signal()), 'conflict')
+      expect(await volumes().attach(spec.id, wanted, signal())).toMatch(/^\/dev\/vd[b-z]$/)
+    })
+
+    test('a guest starts from a volume, with another beside it, and keeps both', async () => {
+      const { image } = world.harness
+      const [root, data] = [await newVolume({ from: { image } }), await newVolume()]
+      const wanted = [attachment(root, { isRoot: true }), attachment(data)]
+      const gone = { ...image, id: newId<ImageId>(), sha256: '0'.repeat(64) }
+      const spec = { ...instanceSpec(gone), volumes: wanted }
+      spawned.set(spec.id, world.driver)
+
+      for (const _ of [1, 2]) await world.driver.spawn(spec, signal())
+      await world.driver.reboot(spec.id, 'hard', 0, signal())
+      await world.driver.stop(spec.id, 0, signal())
+      await world.driver.start(spec.id, signal())
+
+      expect(await volumes().attach(spec.id, wanted[1]!, signal())).toBe('/dev/vdb')
+      await refused(volumes().destroy(root, signal()), 'conflict')
+      await refused(world.neighbour.volumes!.destroy(data, signal()), 'conflict')
+      await refused(volumes().detach(spec.id, wanted[0]!.attachmentId, signal()), 'conflict')
+      await refused(world.driver.snapshot!.take(spec.id, signal()), 'conflict')
+      const how = { keepsEphemeral: false, runs: true }
+      await refused(world.driver.rebuild!.rebuild({ ...spec, image }, how, signal()), 'conflict')
+      const rescue = { image, graceMs: 0, adminPassword: null }
+      await refused(world.driver.rescue!.rescue(spec.id, rescue, signal()), 'conflict')
+      const resize = world.driver.resize!.resize(spec, { runs: true, graceMs: 0 }, signal())
+      await refused(resize, 'conflict')
+      await world.driver.destroy(spec.id, signal())
+      expect(await reportOf(root)).toMatchObject({ bytes: root.bytes })
+    })
+
+    test('a guest is not built with a volume that there is not, or that another has', async () => {
+      const { image } = world.harness
+      const [root, free] = [await newVolume({ from: { image } }), await newVolume()]
+      const other = await newGuest(world.neighbour)
+      await world.neighbour.volumes!.attach(other, attachment(root), signal())
+      const absent = { store: world.store.id, id: newId<VolumeId>() }
+      const elsewhere = { store: newId<string & VolumeId>(), id: free.id }
+      const build = async (...wanted: readonly AttachmentSpec[]) => {
+        const spec = { ...instanceSpec(image), volumes: wanted }
+        try {
+          await world.driver.spawn(spec, signal())
+        } finally {
+          expect(await world.harness.leftovers(spec.id)).toEqual([])
+        }
+      }
+
+      const rooted = attachment(root, { isRoot: true })
+      await refused(build(attachment(free), rooted), 'conflict')
+      await refused(build(attachment(free), attachment(absent)), 'not-found')
+      await refused(build(attachment(elsewhere)), 'not-found')
+
+      await volumes().destroy(free, signal())
+    })
+
+    test('the volumes of a suspended guest stay as they are', async () => {
+      const [id, volume, other] = [await newGuest(), await newVolume(), await newVolume()]
+      const wanted = attachment(volume)
+      await volumes().attach(id, wanted, signal())
+
+      await world.driver.suspend!.suspend(id, signal())
+
+      await refused(volumes().attach(id, attachment(other), signal()), 'conflict')
+      await refused(volumes().detach(id, wanted.attachmentId, signal()), 'conflict')
+      await world.driver.suspend!.resume(id, signal())
+      await volumes().destroy(other, signal())
+    })
+
+    test('a guest does not leave its host with a volume', async () => {
+      const [id, volume] = [await newGuest(), await newVolume()]
+      await volumes().attach(id, attachment(volume), signal())
+      const named = { kind: 'conflict', message: expect.stringContaining(volume.id) }
+
+      await expect(world.driver.move!.pack(id, 0, signal())).rejects.toMatchObject(named)
+      await expect(world.driver.liveMove!.announce(id, signal())).rejects.toMatchObject(named)
+    })
+
+    test('what is absent is not-found, and a detach of it changes nothing', async () => {
+      const [id, volume] = [await newGuest(), await newVolume()]
+      const absent = { store: world.store.id, id: newId<VolumeId>() }
+
+      await refused(volumes().attach(newId(), attachment(volume), signal()), 'not-found')
+      await refused(volumes().attach(id, attachment(absent), signal()), 'not-found')
+      await refused(volumes().detach(newId(), newId(), signal()), 'not-found')
+      await volumes().detach(id, newId(), signal())
+      await volumes().destroy(volume, signal())
+    })
+  })
+}
