@@ -11,6 +11,7 @@ import type { HostTable } from '../scheduler/host-table.ts'
 import type { PlacementRequest } from '../scheduler/placement-request.ts'
 import { type Selection, selectHosts } from '../scheduler/select-hosts.ts'
 import { hostTrace, type TraceEnd } from '../scheduler/trace.ts'
+import { hostsOfVolumes } from '../volumes/build-volumes.ts'
 import type { Conductor } from './conductor.ts'
 import { logFilterErrors } from './log-filter-errors.ts'
 
@@ -27,24 +28,27 @@ export interface Circumstances {
   readonly neighbours: Neighbours
 }
 
-/** The part of a build that decides where it can be placed. `nics` absent: none are considered. */
-export type Placeable = CellAsk<'placement.explain'> & Partial<Pick<InstanceBuild, 'nics'>>
+/** The part of a build that decides where it can be placed. `nics` or `volumes` absent: none are considered. */
+export type Placeable = CellAsk<'placement.explain'> &
+  Partial<Pick<InstanceBuild, 'nics' | 'volumes'>>
 
-/** Where the servers are that a build's place depends on. */
-export interface Neighbours extends Pick<PlacementRequest, 'sameHosts' | 'differentHosts'> {
+/** Where the servers and volumes are that a build's place depends on. */
+export interface Neighbours
+  extends Pick<PlacementRequest, 'sameHosts' | 'differentHosts' | 'storeHosts'> {
   /** Servers of its group by host, itself left out; undefined: it is in no group. */
   readonly groupMembers: ReadonlyMap<HostId, number> | undefined
 }
 
-/** The servers a build's group and hints speak of, as far as they are in this cell. */
+/** The servers a build's group and hints speak of, as far as they are in this cell, and its volumes. */
 export async function neighboursOf(
   db: Executor,
-  { group, sameHost, differentHost = [] }: Placeable,
+  { group, sameHost, differentHost = [], volumes }: Placeable,
 ): Promise<Neighbours> {
   return {
     groupMembers: group === undefined ? undefined : await groupMembersByHost(db, group.id),
     sameHosts: sameHost === undefined ? null : await hostsOfInstances(db, sameHost),
     differentHosts: await hostsOfInstances(db, differentHost),
+    storeHosts: volumes === undefined ? null : await hostsOfVolumes(db, volumes),
   }
 }
 

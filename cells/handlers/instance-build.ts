@@ -23,6 +23,7 @@ import {
 } from '../db/operations.ts'
 import { resourcesOf } from '../placement/resources.ts'
 import { noHostReason } from '../scheduler/trace.ts'
+import { withStores } from '../volumes/build-volumes.ts'
 
 type Ask = CellAsk<'instance.build'>
 
@@ -68,7 +69,7 @@ async function accept(
   const attempt = { id: operation.serverId as InstanceId, attempt: operation.attempt }
   const [best] = decision.selection.hosts
   const id = newId<SagaId>()
-  conductor.builds.keep(attempt, build)
+  conductor.builds.keep(attempt, await withStores(conductor.db, build))
   if (best !== undefined) conductor.hosts.reserve(best.hostId, params.resources)
   const expected = decision.trace({ lostClaims: [], chosen: best?.name ?? null })
   const record = { operation, outcome: 'accepted', trace: JSON.stringify(expected) } as const

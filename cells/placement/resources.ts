@@ -1,5 +1,5 @@
 import { flavorResources } from '#common/flavor-resources.ts'
-import type { FlavorSnapshot, ImageSnapshot } from '#openapi/wire/instance.ts'
+import type { FlavorSnapshot, ImageSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 
 /** Amounts of what a host offers. Memory in MiB, disk in GiB. */
 export interface Resources {
@@ -20,15 +20,22 @@ export const RESOURCE_CLASSES = {
   diskGb: 'DISK_GB',
 } as const satisfies Record<CountedResource, string>
 
-/** The resources that a server takes from its host; for a flavor without a root disk, the disk of its image. */
+/**
+ * The resources that a server takes from its host; for a flavor without a root disk, the disk of its image. A server that
+ * starts from a volume has its first disk in a store.
+ */
 export function resourcesOf({
   flavor,
   image,
+  volumes = [],
 }: {
   readonly flavor: FlavorSnapshot
   readonly image: Pick<ImageSnapshot, 'minDiskGb' | 'properties'>
+  readonly volumes?: InstanceBuild['volumes'] | undefined
 }): Resources {
-  const rootGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
+  const isInStore = volumes.some(({ isRoot }) => isRoot === true)
+  const ownGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
+  const rootGb = isInStore ? 0 : ownGb
   return flavorResources({ ...flavor, rootGb }, image.properties)
 }
 

@@ -25,6 +25,7 @@ import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
 import { securityGroupFilter } from './filters/security-group.ts'
 import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
+import { storeFilter } from './filters/store.ts'
 import { traitsFilter } from './filters/traits.ts'
 
 /** Every filter there is, in the order they run unless configured otherwise: cheap ones first. Optional ones run where they are named. */
@@ -37,6 +38,7 @@ export const FILTERS: readonly Filter[] = [
   antiAffinityFilter,
   sameHostFilter,
   differentHostFilter,
+  storeFilter,
   ramFilter,
   coreFilter,
   diskFilter,

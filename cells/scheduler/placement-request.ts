@@ -36,4 +36,6 @@ export interface PlacementRequest {
   readonly sameHosts: ReadonlySet<HostId> | null
   /** Where the servers are that it is not to be beside. */
   readonly differentHosts: ReadonlySet<HostId>
+  /** Hosts that can have its volumes; null: it has none. */
+  readonly storeHosts: ReadonlySet<HostId> | null
 }

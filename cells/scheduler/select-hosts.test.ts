@@ -157,7 +157,7 @@ test.each([
   ])
 })
 
-test('servers are beside those they are to be beside, and apart from those they are not', () => {
+test('servers are beside those they are to be beside, apart from those they are not, and where their volumes are', () => {
   const [a, b] = [host('a'), host('b')]
   const of = (wish: Partial<PlacementRequest>) =>
     selectHosts(new HostTable([a, b]), request(wish), scheduling).hosts.map(({ name }) => name)
@@ -165,6 +165,8 @@ test('servers are beside those they are to be beside, and apart from those they 
   expect(of({ sameHosts: new Set([b.hostId]) })).toEqual(['b'])
   expect(of({ sameHosts: new Set() })).toEqual([])
   expect(of({ differentHosts: new Set([b.hostId]) })).toEqual(['a'])
+  expect(of({ storeHosts: new Set([b.hostId]) })).toEqual(['b'])
+  expect(of({ storeHosts: new Set() })).toEqual([])
   expect(of({ sameHosts: new Set([a.hostId]), differentHosts: new Set([a.hostId]) })).toEqual([])
 })
 

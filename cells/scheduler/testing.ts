@@ -69,6 +69,7 @@ export function placementRequest(change: Partial<PlacementRequest> = {}): Placem
     group: null,
     sameHosts: null,
     differentHosts: new Set(),
+    storeHosts: null,
     ...change,
   }
 }

@@ -123,6 +123,24 @@ export const InjectedFile = Type.Object({
 })
 export type InjectedFile = Static<typeof InjectedFile>
 
+/** A volume that a server has from the start. */
+export const BuildVolume = Type.Object({
+  /** Of the attachment. */
+  id: Uuid,
+  volumeId: Uuid,
+  volumeAttempt: Type.Integer({ minimum: 1 }),
+  /** Set by a cell for its hosts. */
+  store: Type.Optional(Type.String()),
+  isReadOnly: Type.Boolean(),
+  /** Other servers may have it at the same time. */
+  isShared: Type.Boolean(),
+  /** By which the guest finds it in its metadata; absent: none. */
+  tag: Type.Optional(Type.String()),
+  /** It is the server's first disk: the image then only tells properties, and is not read. */
+  isRoot: Type.Optional(Type.Literal(true)),
+})
+export type BuildVolume = Static<typeof BuildVolume>
+
 /** All a cell needs to build a server. A cell never asks back. */
 export const InstanceBuild = Type.Object({
   projectId: Type.String(),
@@ -133,6 +151,8 @@ export const InstanceBuild = Type.Object({
   flavor: FlavorSnapshot,
   image: ImageSnapshot,
   nics: Type.Array(Nic, { maxItems: 64 }),
+  /** Volumes of the cell that is asked, in the order of the disks; absent: none. */
+  volumes: Type.Optional(Type.Array(BuildVolume, { minItems: 1, maxItems: 26 })),
   keypair: Nullable(
     Type.Object({ name: Type.String(), type: Type.String(), publicKey: Type.String() }),
   ),

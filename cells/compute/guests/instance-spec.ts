@@ -1,6 +1,8 @@
-import type { ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import { Failure } from '#common/errors.ts'
+import type { AttachmentId, ImageId, InstanceId, NetworkId, PortId, VolumeId } from '#common/ids.ts'
 import type { ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { AttachmentSpec } from '#drivers/volumes.ts'
+import type { BuildVolume, InstanceBuild } from '#openapi/wire/instance.ts'
 import { configDriveFiles } from '../metadata/config-drive.ts'
 
 /** A NIC of the wire in the form of the drivers. */
@@ -18,6 +20,15 @@ export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image'])
   }
 }
 
+/** The driver's form of the volumes of a build. Throws `not-found` for one that its cell has lost. */
+function attachmentSpecs(volumes: readonly BuildVolume[]): readonly AttachmentSpec[] {
+  return volumes.map(({ id, volumeId, volumeAttempt: _, store, ...how }) => {
+    if (store === undefined)
+      throw new Failure('not-found', `Volume ${volumeId} could not be found in this cell.`)
+    return { ...how, store, attachmentId: id as AttachmentId, id: volumeId as VolumeId }
+  })
+}
+
 /** The driver's form of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
   const { flavor, image, metadata, keypair, userData, adminPassword, files, remarks } = build
@@ -31,6 +42,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     flavor,
     image: imageSpec(image),
     nics: build.nics.map(nicSpec),
+    ...(build.volumes && { volumes: attachmentSpecs(build.volumes) }),
     asked: { metadata, keypair, userData, adminPassword, ...(files && { files }) },
     ...(remarks === undefined ? {} : { remarks }),
     ...(same.length + different.length > 0 ? { neighbours: { same, different } } : {}),

@@ -25,7 +25,10 @@ export async function spawn(
     return answerOf(
       async () => {
         const { metadata } = compute
-        const work = () => built(compute, id, build, signal)
+        const work = async () => {
+          for (const volume of build.volumes ?? []) await metadata?.attachVolume(id, volume)
+          return built(compute, id, build, signal)
+        }
         return metadata === undefined ? work() : metadata.during(id, operation.attempt, build, work)
       },
       signal,

@@ -1,7 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { ec2Metadata } from './ec2-metadata.ts'
-import { openstackFiles } from './openstack-files.ts'
+import { openstackFiles, type TaggedDisk } from './openstack-files.ts'
 
 /** The dated folder is the newest that Nova writes; cloud-init reads the newest that it knows, else `latest`. */
 const FOLDERS = ['latest', '2018-08-27']
@@ -18,7 +18,7 @@ export function configDriveFiles(
     files[`openstack${contentPath(index)}`] = Buffer.from(contents, 'base64')
   for (const folder of FOLDERS)
     for (const [name, content] of Object.entries(
-      openstackFiles(id, build, { ofDrive: ofDrive(build) }),
+      openstackFiles(id, build, { ofDrive: ofDrive(build), disks: taggedDisks(build) }),
     ))
       files[`openstack/${folder}/${name}`] = content
   const ec2Build = { ...build, imageId: build.image.id }
@@ -29,6 +29,12 @@ export function configDriveFiles(
       files[`ec2/${folder}/user-data`] = Buffer.from(build.userData, 'base64')
   }
   return files
+}
+
+function taggedDisks({ volumes = [] }: InstanceBuild): readonly TaggedDisk[] {
+  return volumes.flatMap(({ id: attachmentId, volumeId: serial, tag }) =>
+    tag === undefined ? [] : [{ attachmentId, serial, tag }],
+  )
 }
 
 /** What the metadata service does not tell, because it could be asked for at any time. */

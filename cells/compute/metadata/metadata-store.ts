@@ -115,7 +115,10 @@ export class MetadataStore {
   }
 
   /** Afterwards the guest finds the volume by its tag, if it has one. */
-  attachVolume(id: InstanceId, { id: attachmentId, volumeId, tag }: WireAttachment): Promise<void> {
+  attachVolume(
+    id: InstanceId,
+    { id: attachmentId, volumeId, tag }: Pick<WireAttachment, 'id' | 'volumeId' | 'tag'>,
+  ): Promise<void> {
     return this.#changeDisks(id, (disks) => [
       ...disks.filter((disk) => disk.attachmentId !== attachmentId),
       ...(tag === undefined ? [] : [{ attachmentId, serial: volumeId, tag }]),

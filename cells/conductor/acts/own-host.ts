@@ -44,6 +44,8 @@ export function checkOwnHost(
     segments: [],
     sameHosts: null,
     differentHosts: new Set<HostId>(),
+    // Its volumes are there.
+    storeHosts: null,
     zone: null,
     requestedHost: placed?.host ?? null,
     triedHosts: new Set<string>(),
