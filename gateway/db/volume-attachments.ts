@@ -17,17 +17,29 @@ export interface VolumeAttachment {
   readonly device: string | null
   readonly tag: string | null
   readonly deletesVolume: boolean
+  /** The server starts from it. */
+  readonly isRoot: boolean
   readonly createdAt: Date
 }
 
 /** Adds an attachment in the state `attaching`; throws a duplicate-key error when the server has the volume. */
 export async function insertAttachment(
   tx: Tx,
-  attachment: Omit<VolumeAttachment, 'state' | 'device' | 'createdAt'>,
+  {
+    id,
+    volumeId,
+    serverId,
+    device,
+    tag,
+    deletesVolume,
+    isRoot,
+  }: Omit<VolumeAttachment, 'state' | 'createdAt'>,
 ): Promise<void> {
-  await tx.orm
-    .insert(volumeAttachments)
-    .values({ ...attachment, state: 'attaching', createdAt: sql`now(3)` })
+  await tx.orm.insert(volumeAttachments).values({
+    ...{ id, volumeId, serverId, device, tag, deletesVolume, isRoot },
+    state: 'attaching',
+    createdAt: sql`now(3)`,
+  })
 }
 
 /** The attachment of a volume to a server; undefined when there is none. */
@@ -83,9 +95,9 @@ export async function removeAttachment(tx: Tx, id: AttachmentId): Promise<boolea
 /** Afterwards the server's view names the volumes that it has now. */
 export async function showServerVolumes(tx: Tx, serverId: string): Promise<void> {
   const attachments = await attachmentsOfServers(tx, [serverId])
-  const shown: readonly AttachedVolume[] = attachments.map(({ volumeId, deletesVolume }) => {
-    return { id: volumeId, deletesVolume }
-  })
+  const shown: readonly AttachedVolume[] = attachments.map(
+    ({ volumeId: id, deletesVolume, isRoot }) => ({ id, deletesVolume, ...(isRoot && { isRoot }) }),
+  )
   await tx.orm
     .update(serverIndex)
     .set({ volumes: shown.length === 0 ? sql`null` : shown, updatedAt: sql`now(3)` })

@@ -107,6 +107,18 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     await until('available', 'cli-renamed')
     await demo.run('volume delete cli-renamed')
     await demo.run('server delete --wait cli-server')
+    await demo.run(`volume create --size 1 --image ${image} cli-root`)
+    await until('available', 'cli-root')
+    const sized = `--flavor ${tiny} --nic net-id=${network} --wait`
+    await demo.run(`server create ${sized} --volume cli-root cli-from-volume`)
+    await demo.run(`server create ${sized} --image ${image} --boot-from-volume 1 cli-with-volume`)
+    const rows = await demo.json<Rows>('server list')
+    expect(rows.map(({ Image }) => Image)).toEqual(Array(2).fill('N/A (booted from volume)'))
+    expect(await demo.json('volume show cli-root')).toMatchObject({ status: 'in-use' })
+    await demo.run('server delete --wait cli-from-volume cli-with-volume')
+    await until('available', 'cli-root')
+    for (const { ID } of await demo.json<Rows>('volume list'))
+      await demo.run(`volume delete ${String(ID)}`)
     await waitFor(
       'no volume',
       async () => (await demo.json<Rows>('volume list')).length === 0,

@@ -223,6 +223,7 @@ function planned(
       taskState: cell === null ? null : 'scheduling',
       fault: null,
     },
+    volumes: [],
     spec: {
       ...shared,
       image: {

@@ -22,10 +22,11 @@ export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image'])
 
 /** The driver's form of the volumes of a build. Throws `not-found` for one that its cell has lost. */
 function attachmentSpecs(volumes: readonly BuildVolume[]): readonly AttachmentSpec[] {
-  return volumes.map(({ id, volumeId, volumeAttempt: _, store, ...how }) => {
+  return volumes.map(({ id, volumeId, store, isReadOnly, isShared, tag, isRoot }) => {
     if (store === undefined)
       throw new Failure('not-found', `Volume ${volumeId} could not be found in this cell.`)
-    return { ...how, store, attachmentId: id as AttachmentId, id: volumeId as VolumeId }
+    const ids = { store, attachmentId: id as AttachmentId, id: volumeId as VolumeId }
+    return { ...ids, isReadOnly, isShared, ...(tag && { tag }), ...(isRoot && { isRoot }) }
   })
 }
 

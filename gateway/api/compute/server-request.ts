@@ -58,6 +58,9 @@ function disksOf(server: Asked): readonly RequestedDisk[] {
     // Nova takes an empty one for none.
     guestFormat: disk.guest_format === '' ? undefined : disk.guest_format,
     size: sizeOf(disk.volume_size),
+    volumeType: disk.volume_type ?? undefined,
+    tag: disk.tag,
+    deletesVolume: disk.delete_on_termination,
   }))
   return [...(server.block_device_mapping ?? []).map(legacyDisk), ...disks]
 }
@@ -65,7 +68,11 @@ function disksOf(server: Asked): readonly RequestedDisk[] {
 /** The older form names local disks by `virtual_name`; all else is a volume or a snapshot of one. */
 function legacyDisk(disk: NonNullable<Asked['block_device_mapping']>[number]): RequestedDisk {
   const { virtual_name: name, snapshot_id: snapshotId, volume_id: volumeId } = disk
-  const shared = { bootIndex: undefined, size: sizeOf(disk.volume_size) }
+  const shared = {
+    bootIndex: undefined,
+    size: sizeOf(disk.volume_size),
+    deletesVolume: disk.delete_on_termination,
+  }
   if (name === 'swap' || name?.startsWith('ephemeral') === true) {
     const guestFormat = name === 'swap' ? name : undefined
     return {

@@ -188,9 +188,9 @@ async function refuseMisfit(
 }
 
 function asGuest(
-  { row, spec, trace }: PlannedServer,
+  { row, spec, volumes, trace }: PlannedServer,
   id: InstanceId,
   attempt: number,
 ): PlannedServer {
-  return { row: { ...row, id, attempt }, spec: { ...spec, adopts: true }, trace }
+  return { row: { ...row, id, attempt }, spec: { ...spec, adopts: true }, volumes, trace }
 }

@@ -34,6 +34,8 @@ export interface CellRequest {
   readonly networks: readonly Network[]
   /** Where other servers are on these networks. */
   readonly spans: NetworkSpans
+  /** Volumes that it has from the start, in this cell; `cellId` null: in any that has a store. Null: none. */
+  readonly volumes: { readonly cellId: string | null } | null
   /** Cells that have the requested host; null: none was requested. */
   readonly withHost: ReadonlySet<string> | null
   /** Cells that have one of the servers it is to share a host with; null: it is to share none. */
@@ -84,6 +86,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withServers === null || withServers.has(id)
       ? undefined
       : 'has none of the servers it is to be beside',
+  VolumeFilter: volumeReason,
   TargetCellFilter: ({ name }, { cellHints: { targetCell = name } }) =>
     targetCell === name ? undefined : 'is not the cell that it is to be in',
   DifferentCellFilter: ({ name }, { cellHints: { differentCells = [] } }) =>
@@ -113,6 +116,13 @@ function limitReason({ id }: Cell, { policy, use, charge }: CellRequest): string
   if (limits == null) return undefined
   const exceeded = exceededLimit(limits, addedUse(use.get(id) ?? NO_USE, charge))
   return exceeded && `policy ${policy!.name} allows the project ${exceeded} there, no more`
+}
+
+function volumeReason({ id, summary }: Cell, { volumes }: CellRequest): string | undefined {
+  if (volumes === null) return undefined
+  if (volumes.cellId !== null && volumes.cellId !== id) return 'does not have the volumes'
+  const hasNoStore = summary !== undefined && (summary.stores ?? []).length === 0
+  return volumes.cellId === null && hasNoStore ? 'has no store for the volumes' : undefined
 }
 
 function taintReason({ taints }: Cell, { policy }: CellRequest): string | undefined {

@@ -22,6 +22,8 @@ export interface CellRequirements {
   readonly requestedHost: string | null
   /** Of its NICs. */
   readonly networks: readonly Network[]
+  /** Those that it has from the start, and the cell that has them; null: any with a store. Absent: none. */
+  readonly volumes?: CellRequest['volumes'] | undefined
   /** The server itself, if it may be in a cell already. */
   readonly serverId?: string
   /** The group the server is a member of; null: none. */
@@ -49,6 +51,7 @@ export async function cellRequest(
     requestedHost,
     image,
     networks,
+    volumes: required.volumes ?? null,
     spans: await networkSpans(db, cells, networks, serverId),
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     cellHints: required.cellHints,

@@ -219,7 +219,13 @@ test('the volumes of a lost cell are in error, and come back with it', async () 
 
   const attachment = { id: newId<AttachmentId>(), volumeId: id, serverId: newId<InstanceId>() }
   await db.transaction((tx) =>
-    insertAttachment(tx, { ...attachment, tag: null, deletesVolume: false }),
+    insertAttachment(tx, {
+      ...attachment,
+      tag: null,
+      isRoot: false,
+      device: null,
+      deletesVolume: false,
+    }),
   )
 
   for (const each of [id, doomed]) await takeVolumeFromLostCell(db, cell, each)

@@ -16,7 +16,8 @@ export interface BootFile {
 /** The properties of an image in a build request. */
 export interface BootImage extends BootFile {
   readonly name: string
-  readonly sha512: string
+  /** Absent: nobody else knows the content. */
+  readonly sha512?: string
   readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
@@ -46,8 +47,7 @@ export async function imageForBoot(
 ): Promise<BootImage> {
   const image = await findForBoot(images, requester, imageRef)
   const { content, diskFormat } = activeImage(image)
-  if (flavor.memoryMb < image.minRamMb)
-    throw new Failure('invalid', "Flavor's memory is too small for requested image.")
+  refuseLittleMemory(image, flavor)
   checkDisk(flavor.rootGb * GIB, image.minDiskGb * GIB, content.virtualSizeBytes)
   return {
     id: image.id as ImageId,
@@ -63,6 +63,15 @@ export async function imageForBoot(
     ...(await namedFile(images, requester, 'kernel', image)),
     ...(await namedFile(images, requester, 'ramdisk', image)),
   }
+}
+
+/** Throws `invalid` for a flavor with less memory than the image asks for. */
+export function refuseLittleMemory(
+  { minRamMb }: Pick<BootImage, 'minRamMb'>,
+  { memoryMb }: Pick<BootFlavor, 'memoryMb'>,
+): void {
+  if (memoryMb < minRamMb)
+    throw new Failure('invalid', "Flavor's memory is too small for requested image.")
 }
 
 /** Throws `invalid` for an image that cannot be read. */

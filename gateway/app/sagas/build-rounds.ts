@@ -9,6 +9,7 @@ import type { RequestSpec } from '../../db/request-specs.ts'
 import { queueViews } from '../../db/server-index.ts'
 import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { showVolumesAttached } from '../servers/boot/record-volumes.ts'
 import { buildRequest } from './build-request.ts'
 import { giveUpBuild } from './give-up-build.ts'
 import { assignNextCell, CELLS_TRIED_MAX, type Target } from './next-cell.ts'
@@ -17,6 +18,8 @@ export interface BuildParams {
   readonly serverId: InstanceId
   /** Of the wire's build and delete, one per round. */
   readonly operationIds: readonly string[]
+  /** It is built with volumes; absent: with none. */
+  readonly hasVolumes?: true
 }
 
 /**
@@ -145,6 +148,7 @@ async function settle<P extends BuildParams>(
   answer: BuildOutcome,
 ): Promise<Settled> {
   const { serverId } = params
+  if (answer.outcome === 'accepted' && params.hasVolumes) await showVolumesAttached(tx, serverId)
   if (answer.outcome === 'accepted') queueViews(tx, to.cellId, [answer.view])
   if (answer.outcome === 'accepted' || answer.outcome === 'refused')
     queueTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])

@@ -43,7 +43,8 @@ const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined)
       throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
-    if (action === 'attach_volume') await beginAttachment(tx, volume, params, cellId)
+    const wanted = { ...params, isRoot: false, device: null }
+    if (action === 'attach_volume') await beginAttachment(tx, volume, wanted, cellId)
     else if (!(await updateAttachment(tx, attachmentId, { state: 'detaching' })))
       throw new Failure('not-found', `Volume ${volumeId} is not attached to ${serverId}.`)
     await showAttached(tx, volume)

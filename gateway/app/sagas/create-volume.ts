@@ -1,7 +1,12 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, Step, StepCall } from '#common/saga/saga.ts'
-import type { VolumeCreateAnswer, VolumeSource } from '#openapi/wire/cell-volume.ts'
+import type {
+  VolumeAttemptRef,
+  VolumeCreateAnswer,
+  VolumeSource,
+} from '#openapi/wire/cell-volume.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
@@ -42,7 +47,9 @@ function askStep(round: number): RemoteStep<ComputeDeps, CreateVolumeParams> {
       const volume = await findVolume(deps.db, params.volumeId)
       if (volume === undefined || !isWanted(volume, target, call.sagaId)) return SUPERSEDED
       try {
-        return await askCreate(call, target, volume, round)
+        const { cellId, attempt } = target
+        const operation = { id: params.operationIds[round - 1]!, volumeId: volume.id, attempt }
+        return await askCreate(deps, { cellId, operation, volume }, call.work)
       } catch (error) {
         const now = await findVolume(deps.db, params.volumeId)
         if (now === undefined || !isWanted(now, target, call.sagaId)) return SUPERSEDED
@@ -60,14 +67,19 @@ function isWanted(volume: Volume, { attempt }: Target, sagaId: SagaId): boolean 
   return !volume.isDeleting && volume.attempt === attempt && volume.sagaId === sagaId
 }
 
-function askCreate(
-  { deps, params, work }: CreateCall,
-  { cellId, attempt }: Target,
-  { projectId, sizeGb, zone, specs, source }: Volume,
-  round: number,
+/** The cell's committed answer to the request that it make the volume. Throws `unavailable` while there is none. */
+export function askCreate(
+  deps: ComputeDeps,
+  asked: {
+    readonly cellId: CellId
+    readonly operation: VolumeAttemptRef
+    readonly volume: Volume
+  },
+  work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
+  const { cellId, operation } = asked
+  const { projectId, sizeGb, zone, specs, source } = asked.volume
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
-  const operation = { id: params.operationIds[round - 1]!, volumeId: params.volumeId, attempt }
   const from = source === null ? {} : { source: readable(deps, source, cellId) }
   const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId, SagaId } from '#common/ids.ts'
+import type { Fault } from '#openapi/wire/instance.ts'
 import { lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { queuePasswordErasure } from '../../db/request-specs.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
@@ -15,6 +16,7 @@ export async function giveUpBuild(
   deps: ComputeDeps,
   serverId: InstanceId,
   sagaId: SagaId,
+  fault: Fault = interruptedBuild(deps.clock.now()),
 ): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined || mapping.sagaId !== sagaId) return
@@ -27,7 +29,7 @@ export async function giveUpBuild(
     attempt: attempt + 1,
     vmState: 'error',
     taskState: null,
-    fault: interruptedBuild(deps.clock.now()),
+    fault,
   })
   queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
 }

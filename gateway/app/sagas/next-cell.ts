@@ -17,6 +17,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
+import { releaseVolumes } from '../volumes/hold-volume.ts'
 
 /** Where a server is to be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }
@@ -60,7 +61,9 @@ export async function assignNextCell(
   const isUnassigned = cellId === null
   const tried = isUnassigned ? [] : [...mapping.triedCells, cellId]
   const mayLeave = isUnassigned || (await mayLeaveCell(tx, group, serverId))
-  const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
+  // Its volumes are in the cell that it leaves.
+  const hasVolumes = request.spec.volumes !== undefined
+  const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave && !hasVolumes
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
   const where = { flavor, image, zone, requestedHost, networks, serverId }
   const required = { ...where, group: near, sameHost, cellHints: request.spec, hints, policy }
@@ -95,6 +98,7 @@ export async function assignNextCell(
   })
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
+    if (hasVolumes) await releaseVolumes(tx, [serverId])
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
     const { requestId } = round
     if (fault !== null) queueActionEvents(tx, null, [failedChoice({ serverId, requestId }, fault)])

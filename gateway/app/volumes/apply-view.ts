@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
-import { HOLDING } from './hold-volume.ts'
+import { HOLDING, showAttached } from './hold-volume.ts'
 import { refundVolumes } from './quotas.ts'
 import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
@@ -28,6 +28,9 @@ export async function applyVolumeView(
   const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
   const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
+  // It may have been made for a server.
+  if (status === 'available' && volume.status === 'creating')
+    await showAttached(tx, { ...volume, status })
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
 }
 

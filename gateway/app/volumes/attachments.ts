@@ -90,6 +90,7 @@ export async function detachVolume(
   volumeId: string,
 ): Promise<void> {
   const attachment = await showAttachment(compute, context, serverId, volumeId)
+  if (attachment.isRoot) throw new Failure('invalid', 'Cannot detach a root device volume')
   const check = (record: ServerRecord) => refuseChange(record, context, 'detach_volume')
   const { server, cell } = await placedServer(compute, context, serverId, check)
   if (attachment.state !== 'attached')

@@ -18,6 +18,10 @@ export interface WantedAttachment {
   readonly serverId: InstanceId
   readonly tag: string | null
   readonly deletesVolume: boolean
+  /** The server starts from it. */
+  readonly isRoot: boolean
+  /** The name that the guest most likely gives it; null until the host has said. */
+  readonly device: string | null
 }
 
 /**
@@ -27,7 +31,7 @@ export interface WantedAttachment {
 export async function beginAttachment(
   tx: Tx,
   volume: Volume,
-  { attachmentId, serverId, tag, deletesVolume }: WantedAttachment,
+  { attachmentId: id, ...wanted }: WantedAttachment,
   cellId: CellId,
 ): Promise<void> {
   const isFree =
@@ -36,16 +40,10 @@ export async function beginAttachment(
   if (volume.cellId !== cellId)
     throw new Failure(
       'invalid',
-      `Invalid volume: Instance ${serverId} and volume ${volume.id} are not in the same cell, and a volume cannot be attached across cells.`,
+      `Invalid volume: Instance ${wanted.serverId} and volume ${volume.id} are not in the same cell, and a volume cannot be attached across cells.`,
     )
   try {
-    await insertAttachment(tx, {
-      id: attachmentId,
-      volumeId: volume.id,
-      serverId,
-      tag,
-      deletesVolume,
-    })
+    await insertAttachment(tx, { ...wanted, id, volumeId: volume.id })
   } catch (error) {
     if (isDuplicate(error)) throw notFree(volume)
     throw error

@@ -75,6 +75,8 @@ export const volumeAttachments = mysqlTable(
     tag: text255('tag'),
     /** The volume is deleted with the server. */
     deletesVolume: boolean('deletes_volume').notNull(),
+    /** The server starts from it. */
+    isRoot: boolean('is_root').notNull().default(false),
     createdAt: time('created_at').notNull(),
   },
   (t) => [

@@ -7,7 +7,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 
 /**
  * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
- * Nova. A server with volumes is not moved.
+ * Nova. A server with volumes is not moved. Throws `invalid` for what a server that starts from a volume cannot do.
  */
 export function refuseAction(
   server: ServerRecord,
@@ -21,7 +21,20 @@ export function refuseAction(
       'conflict',
       `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id} while it has volumes: detach ${server.volumes.map(({ id }) => id).join(', ')} first, and attach them again afterwards.`,
     )
+  if (FROM_IMAGE.has(action) && server.volumes.some(({ isRoot }) => isRoot === true))
+    throw new Failure(
+      'invalid',
+      `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id}, which starts from a volume: its disk is not made from an image.`,
+    )
 }
+
+/** Those that make the server's disk from an image, or an image from that. */
+const FROM_IMAGE: ReadonlySet<ServerActionName> = new Set([
+  'create-backup',
+  'create-image',
+  'rebuild',
+  'rescue',
+])
 
 /** Those after which the server may be on another host, or on none. */
 const MOVES: ReadonlySet<ServerActionName> = new Set([

@@ -51,7 +51,7 @@ export async function createServers(
     throw new Failure('forbidden', 'This request needs a token that is scoped to a project.')
   const first = await repeated(boot, key, request)
   if (first !== undefined) return first
-  refuseUnsupported(request)
+  refuseDisks(request)
   if (request.minCount > request.maxCount)
     throw new Failure('invalid', 'min_count must be <= max_count')
   if (request.hostname !== null && request.maxCount > 1)
@@ -156,15 +156,4 @@ function roomFor(limits: Amounts, usages: Amounts, flavor: FlavorSnapshot): numb
     return Math.max(Math.floor((limit - (usages.get(resource) ?? 0)) / each), 0)
   }
   return Math.min(room('instances', 1), room('cores', flavor.vcpus), room('ram', flavor.memoryMb))
-}
-
-/** Throws `invalid` for a request that could not be met as it is: no server is better than one that is not what was asked for. */
-function refuseUnsupported(request: ServerRequest): void {
-  refuseDisks(request)
-  if (request.imageRef === null)
-    refuse('Invalid imageRef provided. Servers boot from an image only.')
-}
-
-function refuse(message: string): never {
-  throw new Failure('invalid', message)
 }

@@ -78,6 +78,19 @@ export function lostCell(now: number, cell: string): Fault {
   }
 }
 
+/** The fault of a server that was to have a volume which was not made (nova/exception.py, `VolumeNotCreated`). */
+export function volumeNotMade(
+  now: number,
+  { volumeId, reason }: { readonly volumeId: string; readonly reason: string },
+): Fault {
+  return {
+    code: 500,
+    message: `Build of the server was aborted: Volume ${volumeId} did not finish being created.`,
+    details: reason,
+    createdAt: now,
+  }
+}
+
 /** The fault of a server whose build another release of this program began and abandoned. */
 export function interruptedBuild(now: number): Fault {
   return {

@@ -4,7 +4,7 @@ import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 import type { ServerGroup } from '../../../db/server-groups.ts'
 import type { CellChoice } from '../../cells/choose-cell.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
-import { type BootImage, imageForBoot } from '../../images/image-for-boot.ts'
+import { type BootImage, imageForBoot, refuseLittleMemory } from '../../images/image-for-boot.ts'
 import { keypairForBoot } from '../../keypairs/keypairs.ts'
 import { canonicalIp } from '../../networks/ip.ts'
 import { appliedPolicy, policyHint } from '../../placement-policies/applied-policy.ts'
@@ -20,8 +20,10 @@ import { chooseFitting } from './choose-fitting.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { cellHints, neighbourHints, refuseUnheededHints } from './hints.ts'
+import { plannedVolumes, planVolumes, type VolumesPlan } from './plan-volumes.ts'
 import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
+import { requestedVolumes } from './requested-volumes.ts'
 import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
 import { limitFiles, type ServerRequest, serverName } from './server-request.ts'
 
@@ -32,6 +34,7 @@ interface Common {
   readonly request: ServerRequest
   readonly flavor: FlavorSnapshot
   readonly image: BootImage
+  readonly volumes: VolumesPlan | undefined
   readonly keypair: InstanceBuild['keypair']
   readonly place: Place
   readonly securityGroups: readonly string[]
@@ -57,7 +60,7 @@ export async function planServers(
   request: ServerRequest,
   count: number,
 ): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId' | 'promise'>> {
-  const { compute, images, networks } = boot
+  const { compute, networks } = boot
   const { db } = compute
   const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
   const place = placeOf(request, cells, (rule) => enforce(context, rule))
@@ -65,9 +68,7 @@ export async function planServers(
   refuseUnheededHints(request.hints, cells)
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
-  const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
-  refuseImageAgainstFlavor(image, flavor)
-  refuseWithoutDisk(flavor, context)
+  const { image, volumes } = await planDisks(boot, context, { request, flavor, zone: place.zone })
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
   await limitMetadata(db, context, request.metadata)
@@ -81,7 +82,7 @@ export async function planServers(
   const { zone, host: requestedHost } = place
   const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
-  const where = { flavor, image, zone, requestedHost, networks: nics.networks }
+  const where = { flavor, image, zone, requestedHost, networks: nics.networks, volumes }
   const named = cellHints(request.hints, (rule) => enforce(context, rule))
   const policies = compute.placementPolicies.all()
   const hint = policyHint(policies, request.hints)
@@ -100,6 +101,7 @@ export async function planServers(
     request,
     flavor,
     image,
+    volumes,
     keypair,
     place,
     securityGroups,
@@ -120,6 +122,27 @@ export async function planServers(
       plan(common, choice, index, { count: choices.length, now }),
     ),
   }
+}
+
+/** The image and the volumes that the servers get, and that the flavor allows. */
+async function planDisks(
+  boot: Boot,
+  context: RequestContext & { readonly projectId: string },
+  of: {
+    readonly request: ServerRequest
+    readonly flavor: FlavorSnapshot
+    readonly zone: string | null
+  },
+): Promise<Pick<Common, 'image' | 'volumes'>> {
+  const { request, flavor, zone } = of
+  const volumes = await planVolumes(boot, context, requestedVolumes(request), zone)
+  const ofVolume = volumes?.image ?? null
+  const image =
+    ofVolume ?? (await imageForBoot(boot.images, context, request.imageRef ?? '', flavor))
+  refuseImageAgainstFlavor(image, flavor)
+  if (ofVolume === null) refuseWithoutDisk(flavor, context)
+  else refuseLittleMemory(image, flavor)
+  return { image, volumes }
 }
 
 /** True if the user or the image asks for one. The drive is the only way by which a file reaches a guest. */
@@ -149,6 +172,7 @@ function plan(
   const { name, hostname } = serverName(request, id, launchIndex, count)
   const isPlaced = choice.chosen !== undefined
   const { metadata, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  const volumes = plannedVolumes(common.volumes)
   const configDrive = common.forcesConfigDrive || hasConfigDrive(request, image)
   const canonicalIPv6 = accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6')
   return {
@@ -164,7 +188,7 @@ function plan(
       metadata,
       tags,
       flavor,
-      imageId: image.id,
+      imageId: common.volumes?.image ? null : image.id,
       keyName: request.keyName,
       configDrive,
       securityGroups: common.securityGroups,
@@ -197,8 +221,10 @@ function plan(
       ...common.cellHints,
       ...(common.policyHint !== undefined && { policyHint: common.policyHint }),
       ...(common.needsFirewall && { needsFirewall: true }),
+      ...(volumes.length > 0 && { volumes: volumes.map(({ build }) => build) }),
       remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },
+    volumes,
     trace: choice.trace,
   }
 }

@@ -37,7 +37,9 @@ export async function rebuildUnplaced(
     before: async (tx) => {
       if (!(await markBuildPending(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-      const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
+      // Those that it was to be built with were released when it came to be in no cell.
+      const { volumes: _released, ...rest } = spec
+      const request = { serverId, spec: { ...rest, requestedHost: null }, ...sealed }
       await replaceRequestSpec(tx, request, changeableProperties(spec))
       await showRebuilt(tx, serverId, shown)
       const who = { requestId: context.requestId, ...requesterOf(context, server) }

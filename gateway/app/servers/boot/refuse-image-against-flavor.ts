@@ -36,6 +36,6 @@ export function refuseWithoutDisk({ rootGb }: { readonly rootGb: number }, calle
   if (rootGb === 0 && !isAllowed(caller, ZERO_DISK))
     throw new Failure(
       'forbidden',
-      'Only volume-backed servers are allowed for flavors with zero disk. Servers boot from images here: choose a flavor with a root disk.',
+      'Only volume-backed servers are allowed for flavors with zero disk: boot from a volume, or choose a flavor with a root disk.',
     )
 }

@@ -11,16 +11,20 @@ const blank: RequestedDisk = {
   size: undefined,
 }
 const image: RequestedDisk = { ...blank, sourceType: 'image', sourceId: 'an-image', bootIndex: 0 }
+const volume: RequestedDisk = {
+  ...blank,
+  sourceType: 'volume',
+  destinationType: 'volume',
+  sourceId: 'v',
+}
 const swap: RequestedDisk = { ...blank, guestFormat: 'swap' }
 const flavor = { ephemeralGb: 4, swapMb: 512 }
 
 describe('disks of a boot', () => {
   test.each<[string, readonly RequestedDisk[]]>([
-    ['not built with volumes', [{ ...blank, sourceType: 'volume', sourceId: 'v' }]],
-    ['not built with volumes', [{ ...blank, sourceType: 'snapshot', sourceId: 's' }]],
-    ['Missing device UUID', [{ ...blank, sourceType: 'volume' }]],
-    ['not built with volumes', [{ ...blank, destinationType: 'volume' }]],
-    ['not built with volumes', [{ ...image, destinationType: 'volume' }]],
+    ['Boot sequence', [{ ...volume, bootIndex: 0 }]],
+    ['Boot sequence', [{ ...volume, bootIndex: 2 }]],
+    ['Boot sequence', [image, { ...image, destinationType: 'volume' }]],
     ['Mapping image to local', [{ ...image, sourceId: 'another' }]],
     ['Mapping image to local', [{ ...image, bootIndex: -1 }]],
     ['Boot sequence', [image, image]],
@@ -46,6 +50,17 @@ describe('disks of a boot', () => {
     ],
   ])('are refused beside the flavor: %s', (text, disks) => {
     expect(() => refuseBlankBeyond(disks, flavor)).toThrow(text)
+  })
+
+  test('are refused where nothing is first', () => {
+    expect(() => refuseDisks({ disks: [volume], imageRef: null })).toThrow('Invalid imageRef')
+  })
+
+  test('may be volumes, of which one may be first', () => {
+    const root = { ...volume, bootIndex: 0 }
+    refuseDisks({ disks: [root, { ...volume, bootIndex: 1 }], imageRef: null })
+    refuseDisks({ disks: [image, volume], imageRef: 'an-image' })
+    refuseBlankBeyond([{ ...blank, destinationType: 'volume', size: 100 }], flavor)
   })
 
   test('follow from image and flavor', () => {

@@ -1,43 +1,40 @@
 import { Failure } from '#common/errors.ts'
+import { isVolume } from './requested-volumes.ts'
 import type { RequestedDisk, ServerRequest } from './server-request.ts'
 
+const SEQUENCE =
+  'Boot sequence for the instance and image/block device mapping combination is not valid.'
+
 /**
- * Throws `invalid`, in Nova's words (nova/block_device.py and nova/exception.py), for disks that are neither the one
- * made from the image, which clients describe as a block device too, nor a blank one of the host's.
+ * Throws `invalid`, in Nova's words (nova/block_device.py and nova/exception.py), for disks that are neither volumes, nor the one
+ * made from the image, which clients describe as a block device too, nor a blank one of the host's; and where not
+ * exactly one of them is the first.
  */
 export function refuseDisks({ disks, imageRef }: Pick<ServerRequest, 'disks' | 'imageRef'>): void {
-  for (const disk of disks) {
-    refuseVolume(disk)
+  const own = disks.filter((disk) => !isVolume(disk))
+  for (const disk of own) {
     if (disk.sourceType === 'blank') refuseBlank(disk)
     else if (disk.sourceId !== imageRef || (disk.bootIndex ?? 0) !== 0)
       refuse('Mapping image to local is not supported.')
   }
-  if (disks.filter(({ sourceType }) => sourceType === 'image').length > 1)
-    refuse(
-      'Boot sequence for the instance and image/block device mapping combination is not valid.',
-    )
+  if (own.filter(({ sourceType }) => sourceType === 'image').length > 1) refuse(SEQUENCE)
+  const roots = disks.filter((disk) => isVolume(disk) && disk.bootIndex === 0).length
+  if (imageRef === null && roots === 0) throw new Failure('invalid', 'Invalid imageRef provided.')
+  if (roots + (imageRef === null ? 0 : 1) > 1) refuse(SEQUENCE)
+  refuseGaps(disks)
 }
 
-/** A volume is attached to a server that is there; none is built with one. */
-function refuseVolume({ sourceType, sourceId, destinationType }: RequestedDisk): void {
-  if (sourceType === 'volume' || sourceType === 'snapshot') {
-    if (sourceId === undefined) refuse('Missing device UUID.')
-    refuse(
-      `servers are not built with volumes: create the server from an image, and attach ${sourceType} ${sourceId} to it afterwards.`,
-    )
-  }
-  if (destinationType === 'volume')
-    refuse(
-      'servers are not built with volumes: create the server from an image, and attach a volume to it afterwards.',
-    )
+/** Those that a guest may boot from are numbered without gaps; the first is the image's, or the volume with the number 0. */
+function refuseGaps(disks: readonly RequestedDisk[]): void {
+  const others = disks
+    .flatMap(({ bootIndex }) => (bootIndex != null && bootIndex > 0 ? [bootIndex] : []))
+    .toSorted((a, b) => a - b)
+  if (others.some((bootIndex, index) => bootIndex !== index + 1)) refuse(SEQUENCE)
 }
 
 function refuseBlank({ sourceId, bootIndex, guestFormat }: RequestedDisk): void {
   if (sourceId !== undefined) refuse('Invalid device UUID.')
-  if ((bootIndex ?? -1) >= 0)
-    refuse(
-      'Boot sequence for the instance and image/block device mapping combination is not valid.',
-    )
+  if ((bootIndex ?? -1) >= 0) refuse(SEQUENCE)
   if (guestFormat !== undefined && guestFormat !== 'swap')
     refuse(`guests format their disks themselves; guest_format '${guestFormat}' is not supported.`)
 }
@@ -50,7 +47,7 @@ export function refuseBlankBeyond(
   disks: readonly RequestedDisk[],
   flavor: { readonly ephemeralGb: number; readonly swapMb: number },
 ): void {
-  const blank = disks.filter(({ sourceType }) => sourceType === 'blank')
+  const blank = disks.filter((disk) => disk.sourceType === 'blank' && !isVolume(disk))
   const swap = blank.filter(({ guestFormat }) => guestFormat === 'swap')
   const ephemeral = blank.filter(({ guestFormat }) => guestFormat !== 'swap')
   if (swap.length > 1) refuse('More than one swap drive requested.')

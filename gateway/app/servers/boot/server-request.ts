@@ -7,7 +7,7 @@ import type { RequestedNetworks } from '../../networks/nic-request.ts'
 import { lowerLimit } from '../../quotas/quota-limits.ts'
 import { type QuotaResource, UNLIMITED } from '../../quotas/resources.ts'
 
-/** A requested block device, as far as this shows whether it is the disk of the image. */
+/** A requested block device. */
 export interface RequestedDisk {
   readonly sourceType: string | undefined
   readonly destinationType: string | undefined
@@ -17,6 +17,11 @@ export interface RequestedDisk {
   readonly guestFormat: string | undefined
   /** GiB; MiB where the guest format is swap. */
   readonly size: number | undefined
+  /** Of a volume that is made, by id or name. */
+  readonly volumeType?: string | undefined
+  readonly tag?: string | undefined
+  /** A volume is deleted with the server. */
+  readonly deletesVolume?: boolean | undefined
 }
 
 /** A client's request, checked against the document but not yet against existing objects. */

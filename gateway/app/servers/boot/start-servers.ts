@@ -16,11 +16,12 @@ import { chargeQuota, NotCharged, queueQuotaCharge } from '../../quotas/charge-q
 import type { QuotaDeltas } from '../../quotas/resources.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
 import { operationIds } from '../../sagas/build-rounds.ts'
-import { createServerSaga } from '../../sagas/create-server.ts'
+import { type CreateServerParams, createServerSaga } from '../../sagas/create-server.ts'
 import { joinServerGroup } from '../../server-groups/members.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
 import { failedChoice } from './faults.ts'
 import type { NewServer } from './new-server.ts'
+import { chargeNewVolumes, recordVolumes } from './record-volumes.ts'
 import { requestedProperties } from './requested-properties.ts'
 import type { ServerNics } from './server-network.ts'
 
@@ -97,21 +98,17 @@ function begin(
   const { order, begun, way } = beginning
   return compute.sagas.startTogether(
     createServerSaga,
-    begun.map(({ planned: { row }, sagaId }) => ({
+    begun.map(({ planned, sagaId }) => ({
       id: sagaId,
-      subject: row.id,
-      params: {
-        serverId: row.id,
-        cellId: row.cellId,
-        attempt: row.attempt,
-        operationIds: operationIds(),
-      },
+      subject: planned.row.id,
+      params: paramsOf(planned),
       work,
     })),
     {
       before: (tx) => record(tx, compute, work, beginning),
       after: async (tx) => {
         await way.charge(tx, order)
+        await chargeNewVolumes(tx, order.servers)
         if (order.promise !== null)
           await assertKept(
             tx,
@@ -121,6 +118,17 @@ function begin(
       },
     },
   )
+}
+
+function paramsOf({ row, volumes }: PlannedServer): CreateServerParams {
+  const { id: serverId, cellId, attempt } = row
+  const made = volumes.filter(({ described }) => described !== undefined)
+  const newVolumes = made.map(({ volumeId }) => ({ volumeId, operationId: newId<string>() }))
+  return {
+    ...{ serverId, cellId, attempt, operationIds: operationIds() },
+    ...(volumes.length > 0 && { hasVolumes: true }),
+    ...(made.length > 0 && { newVolumes }),
+  }
 }
 
 async function record(
@@ -145,6 +153,7 @@ async function record(
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   queueServers(tx, rows)
+  for (const { planned, sagaId } of begun) await recordVolumes(tx, planned, sagaId)
   queueRequestSpecs(tx, specs)
   for (const spec of specs) compute.specCache.keep(spec)
   queueActions(

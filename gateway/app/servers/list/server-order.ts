@@ -5,6 +5,7 @@ import type { IdempotencyKey } from '../../../db/idempotency-keys.ts'
 import type { PlacementPromise } from '../../placement-policies/placement-promise.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import type { NewServer } from '../boot/new-server.ts'
+import type { PlannedVolume } from '../boot/plan-volumes.ts'
 import type { SchedulerHints } from '../boot/requested-properties.ts'
 import type { NicsPlan } from '../boot/server-network.ts'
 
@@ -12,6 +13,8 @@ import type { NicsPlan } from '../boot/server-network.ts'
 export interface PlannedServer {
   readonly row: Omit<NewServer, 'addresses' | 'requested'>
   readonly spec: Omit<BuildSpec, 'nics'>
+  /** Those that it has from the start. */
+  readonly volumes: readonly PlannedVolume[]
   /** How its cell was chosen. */
   readonly trace: Trace
 }

@@ -16,6 +16,8 @@ export interface ServerAddress {
 export interface AttachedVolume {
   readonly id: string
   readonly deletesVolume: boolean
+  /** The server starts from it; absent: it does not. */
+  readonly isRoot?: boolean
 }
 
 /** The last known view of a server, complete whether its cell can be reached or not; what every read shows. */

@@ -1,0 +1,93 @@
+import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
+import type { NewVolume } from '../../db/volumes.ts'
+import type { Compute } from '../compute.ts'
+import type { Images } from '../images/images.ts'
+import type { RequestContext } from '../request-context.ts'
+import { defaultType } from './default-types.ts'
+import { refuseLargeVolume } from './quotas.ts'
+import { typeNamed } from './types.ts'
+import { findSource, refuseUnlike, type WantedSource } from './volume-source.ts'
+
+/** The services that a new volume needs. */
+export interface VolumeDeps {
+  readonly compute: Compute
+  /** Where the content of images is. */
+  readonly images: Images
+}
+
+/** What a user asks for. */
+export interface NewVolumeRequest
+  extends Pick<NewVolume, 'name' | 'description' | 'metadata' | 'zone'> {
+  /** Null: that of its source. */
+  readonly sizeGb: number | null
+  /** The id or the name of its type; null: that of its source, or the default of the project or of the cloud. */
+  readonly type: string | null
+  /** Null: it begins empty. */
+  readonly source: WantedSource | null
+}
+
+/** All that is decided of a volume but for its cell; nothing is written. */
+export interface DescribedVolume {
+  readonly row: Omit<NewVolume, 'id' | 'cellId' | 'status' | 'fault' | 'sagaId'>
+  /** The only cell that can make it; null: any. */
+  readonly only: CellId | null
+}
+
+/**
+ * Decides on a volume that a user asks for. Throws `over-quota` for a larger one than a volume may be, `invalid` for a zone that
+ * no cell has, an image that cannot be read and for what its source does not allow, `not-found` for a type or a source.
+ */
+export async function describeVolume(
+  deps: VolumeDeps,
+  context: RequestContext & { readonly projectId: string },
+  request: NewVolumeRequest,
+): Promise<DescribedVolume> {
+  const { projectId, userId } = context
+  const { type: _type, source: _source, ...named } = request
+  const { found, type, sizeGb, zone } = await settleRequest(deps, context, request)
+  const specs = type?.extraSpecs ?? {}
+  await refuseLargeVolume(deps.compute.db, projectId, sizeGb)
+  refuseUnknownZone(deps.compute, zone)
+  const row = {
+    ...named,
+    projectId,
+    userId,
+    typeId: type?.id ?? null,
+    specs,
+    zone,
+    sizeGb,
+    isBootable: found?.isBootable ?? false,
+    source: found?.source ?? null,
+    imageMetadata: found?.imageMetadata ?? null,
+    isMultiattach: specs['multiattach'] === '<is> True',
+  }
+  return { row, only: found?.cellId ?? null }
+}
+
+/** What the request leaves to its source, and to defaults. */
+async function settleRequest(
+  deps: VolumeDeps,
+  context: RequestContext,
+  { type: named, sizeGb: asked, zone, source }: NewVolumeRequest,
+) {
+  const { db } = deps.compute
+  const found = source === null ? null : await findSource(deps, context, source, asked)
+  const like = found?.like ?? null
+  const wanted = named === null ? undefined : await typeNamed(db, context, named)
+  const type = wanted ?? (like === null ? ((await defaultType(db, context)) ?? null) : like.type)
+  const sizeGb = asked ?? like?.sizeGb
+  if (sizeGb === undefined)
+    throw new Failure(
+      'invalid',
+      "Invalid input received: Volume size 'None' must be an integer and greater than 0",
+    )
+  if (like !== null) refuseUnlike(like, { sizeGb, zone, type })
+  return { found, type, sizeGb, zone: zone ?? like?.zone ?? null }
+}
+
+function refuseUnknownZone({ cells }: Compute, zone: string | null): void {
+  if (zone === null) return
+  const zones = new Set(cells.cells().flatMap(({ summary }) => summary?.zones ?? []))
+  if (!zones.has(zone)) throw new Failure('invalid', `Availability zone '${zone}' is invalid.`)
+}

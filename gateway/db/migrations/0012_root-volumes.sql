@@ -1,0 +1,1 @@
+ALTER TABLE `volume_attachments` ADD `is_root` boolean DEFAULT false NOT NULL;
