@@ -117,7 +117,10 @@ function stateOf({ conductor }: Cell, store: Store): StoreState {
   const known = store.hostIds.flatMap((id) => hosts.get(id) ?? [])
   return {
     ...store,
-    hosts: known.map((host) => ({ id: host.id, zone: host.zone, isUp: hosts.isUp(host) })),
+    hosts: known.map((host) => {
+      const { id, name, zone } = host
+      return { id, name, zone, isUp: hosts.isUp(host) }
+    }),
   }
 }
 

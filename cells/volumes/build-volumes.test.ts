@@ -32,20 +32,19 @@ afterAll(() => cell?.[Symbol.asyncDispose]())
 /** A volume in the store of the host of this name. */
 async function volumeOn(host: string): Promise<VolumeId> {
   const { conductor } = running.cell
-  for (;;) {
-    const operation = { id: newId(), volumeId: newId<VolumeId>(), attempt: 1 }
-    const volume = { projectId: 'demo', sizeGb: 1, zone: null, specs: {} }
-    await cell.ask('volume.create', { operation, volume })
-    const made = await waitFor(
-      'a volume',
-      async () => {
-        const row = await findVolume(conductor.db, operation.volumeId)
-        return row?.state === 'available' ? row : undefined
-      },
-      LIMIT_MS,
-    )
-    if (conductor.hosts.get(made.hostId)?.name === host) return made.id
-  }
+  const operation = { id: newId(), volumeId: newId<VolumeId>(), attempt: 1 }
+  const volume = { projectId: 'demo', sizeGb: 1, zone: null, specs: {}, host }
+  await cell.ask('volume.create', { operation, volume })
+  const made = await waitFor(
+    'a volume',
+    async () => {
+      const row = await findVolume(conductor.db, operation.volumeId)
+      return row?.state === 'available' ? row : undefined
+    },
+    LIMIT_MS,
+  )
+  expect(conductor.hosts.get(made.hostId)?.name).toBe(host)
+  return made.id
 }
 
 const volumeOf = (volumeId: string, volumeAttempt = 1) => ({

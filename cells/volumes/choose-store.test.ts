@@ -22,7 +22,7 @@ function store(name: string, change: Partial<StoreState> = {}): StoreState {
     multiattach: false,
     promisedGb: 0,
     hostIds: [],
-    hosts: [{ id: `host of ${name}` as HostId, zone: 'nova', isUp: true }],
+    hosts: [{ id: `host of ${name}` as HostId, name: `at ${name}`, zone: 'nova', isUp: true }],
     ...change,
   }
 }
@@ -38,6 +38,8 @@ test('the store with the most room comes first, and every store that fits is a p
 
   expect(places.map(({ storeName }) => storeName)).toEqual(['large', 'small'])
   expect(refusals).toEqual(['full: it can promise 2 GiB more (CapacityFilter)'])
+  const near = chooseStore(stores, { ...REQUEST, host: 'at small' }, 1).places
+  expect(near.map(({ storeName }) => storeName)).toEqual(['small', 'large'])
 })
 
 test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
@@ -67,9 +69,9 @@ test('a store promises its size as often as the ratio says', () => {
 
 test('the volume is made through a host that is up, in the zone that was asked for', () => {
   const hosts = [
-    { id: 'down' as HostId, zone: 'north', isUp: false },
-    { id: 'elsewhere' as HostId, zone: 'south', isUp: true },
-    { id: 'here' as HostId, zone: 'north', isUp: true },
+    { id: 'down' as HostId, name: 'any', zone: 'north', isUp: false },
+    { id: 'elsewhere' as HostId, name: 'any', zone: 'south', isUp: true },
+    { id: 'here' as HostId, name: 'any', zone: 'north', isUp: true },
   ]
 
   const { places } = chooseStore([store('shared', { hosts })], { ...REQUEST, zone: 'north' }, 1)

@@ -5,6 +5,7 @@ import { GIB, promiseLimitGb, type Store } from './store.ts'
 /** A host through which a volume can be made, in its zone. */
 export interface StoreHost {
   readonly id: HostId
+  readonly name: string
   readonly zone: string
   readonly isUp: boolean
 }
@@ -78,7 +79,7 @@ const FILTERS: readonly StoreFilter[] = [
   },
 ]
 
-/** Where a volume may go, the store with the most room first; and why each other store cannot take it. */
+/** Where a volume may go: stores that the wanted host reaches come first, then those with the most room; and why each other store cannot take it. */
 export interface StoreChoice {
   readonly places: readonly VolumePlace[]
   readonly refusals: readonly string[]
@@ -98,8 +99,11 @@ export function chooseStore(
     else refusals.push(`${store.name}: ${refusal}`)
   }
   const room = (store: StoreState) => promiseLimitGb(store, ratio) - store.promisedGb
-  const ranked = fitting.toSorted((a, b) => room(b) - room(a) || (a.id < b.id ? -1 : 1))
-  return { places: ranked.map((store) => placeIn(store, request.zone)), refusals }
+  const isNear = ({ hosts }: StoreState) => Number(hosts.some(({ name }) => name === request.host))
+  const ranked = fitting.toSorted(
+    (a, b) => isNear(b) - isNear(a) || room(b) - room(a) || (a.id < b.id ? -1 : 1),
+  )
+  return { places: ranked.map((store) => placeIn(store, request)), refusals }
 }
 
 function refusalOf(store: StoreState, request: StoreRequest, ratio: number): string | undefined {
@@ -110,8 +114,12 @@ function refusalOf(store: StoreState, request: StoreRequest, ratio: number): str
   return undefined
 }
 
-function placeIn({ id, name, hosts }: StoreState, zone: string | null): VolumePlace {
-  const host = hosts.find((each) => each.isUp && isInZone(each, zone))
+function placeIn(
+  { id, name, hosts }: StoreState,
+  { zone, host: wanted }: StoreRequest,
+): VolumePlace {
+  const usable = hosts.filter((each) => each.isUp && isInZone(each, zone))
+  const host = usable.find((each) => each.name === wanted) ?? usable[0]
   if (host === undefined) throw new Error('A store was chosen that no host reaches')
   return { storeId: id, storeName: name, hostId: host.id, zone: host.zone }
 }

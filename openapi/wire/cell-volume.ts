@@ -56,6 +56,8 @@ export const VolumeRequest = Type.Object({
   specs: Texts,
   /** Absent: it begins empty. */
   source: Type.Optional(VolumeSource),
+  /** The name of a host that is to reach its store, where such a store can take it; absent: any. */
+  host: Type.Optional(Type.String()),
 })
 export type VolumeRequest = Static<typeof VolumeRequest>
 

@@ -85,6 +85,7 @@ export const CELL_OPERATIONS = {
       differentHost: Type.Optional(Type.Array(Type.String())),
       needsFirewall: Type.Optional(Type.Literal(true)),
       remarks: Type.Optional(Type.Pick(PassthroughAttributes, ['hints'])),
+      volumes: Type.Optional(InstanceBuild.properties.volumes),
       /** How many such servers are to be built together; absent: one. */
       count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     }),

@@ -16,6 +16,7 @@ import { attachmentsOfVolumes } from '#gateway/db/volume-attachments.ts'
 import { findVolume } from '#gateway/db/volumes.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
+import { HOSTS_TRACE } from '../env/scripted-cell.ts'
 
 // The standard trials of the saga that builds a server, where a volume is made with the server.
 
@@ -85,6 +86,7 @@ async function build(saga: Saga<ComputeDeps, CreateServerParams>, of: ServerOrde
   return await run!.finished
 }
 
+const SCORES = [{ candidate: 'host-2', score: 1, parts: {} }]
 const STEPS = ['make-volumes', 'build-1', 'settle-1']
 const trials = trialsOf(createServerSaga, (step) => STEPS.includes(step))
 
@@ -94,8 +96,10 @@ test.each(trials.map((trial) => [trial.label, trial] as const))(
     const [cell] = env.cells
     const asked: string[] = []
     cell!.overrides = {
-      'volume.create': ({ operation }) => {
+      'placement.explain': () => ({ trace: { ...HOSTS_TRACE, scores: SCORES } }),
+      'volume.create': ({ operation, volume }) => {
         asked.push(operation.id)
+        expect(volume.host).toBe('host-2')
         return makes(operation.volumeId as VolumeId)
       },
     }

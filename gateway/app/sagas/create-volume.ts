@@ -74,14 +74,17 @@ export function askCreate(
     readonly cellId: CellId
     readonly operation: VolumeAttemptRef
     readonly volume: Volume
+    /** The name of a host that is to reach its store; undefined: any. */
+    readonly host?: string | undefined
   },
   work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
-  const { cellId, operation } = asked
+  const { cellId, operation, host } = asked
   const { projectId, sizeGb, zone, specs, source } = asked.volume
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
   const from = source === null ? {} : { source: readable(deps, source, cellId) }
-  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from }
+  const near = host === undefined ? {} : { host }
+  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from, ...near }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
 }
 

@@ -10,6 +10,7 @@ import { releaseVolumes } from '../volumes/hold-volume.ts'
 import type { BuildParams } from './build-rounds.ts'
 import { askCreate } from './create-volume.ts'
 import { giveUpBuild } from './give-up-build.ts'
+import { hostForVolumes } from './host-for-volumes.ts'
 
 /** A volume that is made for a server before it is built. */
 export type NewServerVolume = {
@@ -50,8 +51,10 @@ export const makeVolumes: RemoteStep<ComputeDeps, MakeVolumesParams> = {
   // A cell that cannot report its outcome is asked until it can.
   forwardOnly: true,
   run: async (call, signal): Promise<Made> => {
-    for (const volume of call.params.newVolumes ?? []) {
-      const reason = await make(call, volume, signal)
+    const { newVolumes = [] } = call.params
+    const host = await hostFor(call, newVolumes)
+    for (const volume of newVolumes) {
+      const reason = await make(call, { ...volume, host }, signal)
       if (reason !== undefined) return { failed: { volumeId: volume.volumeId, reason } }
     }
     return { failed: null }
@@ -59,10 +62,22 @@ export const makeVolumes: RemoteStep<ComputeDeps, MakeVolumesParams> = {
   undo: 'none',
 }
 
+async function hostFor(
+  { deps, params, work }: Call,
+  newVolumes: readonly NewServerVolume[],
+): Promise<string | undefined> {
+  const request = await deps.specCache.find(deps.db, params.serverId)
+  const cellId = params.cellId!
+  if (request === undefined) return undefined
+  const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
+  const ids = new Set<string>(newVolumes.map(({ volumeId }) => volumeId))
+  return hostForVolumes(deps, cell, { spec: request.spec, newVolumes: ids }, work)
+}
+
 /** Undefined once it is whole; otherwise the reason why it will not be. */
 async function make(
   call: Call,
-  { volumeId, operationId }: NewServerVolume,
+  { volumeId, operationId, host }: NewServerVolume & { readonly host: string | undefined },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { deps, work } = call
@@ -71,7 +86,7 @@ async function make(
   if (volume?.sagaId === call.sagaId && !volume.isDeleting) {
     try {
       const operation = { id: operationId, volumeId, attempt: volume.attempt }
-      const answer = await askCreate(deps, { cellId, operation, volume }, work)
+      const answer = await askCreate(deps, { cellId, operation, volume, host }, work)
       await deps.db.transaction(async (tx) => {
         const locked = await lockVolume(tx, volumeId)
         if (locked?.sagaId !== call.sagaId) return
