@@ -14,10 +14,10 @@ export async function spawn(
   signal: AbortSignal,
 ): Promise<void> {
   refuseRealImage(spec.image)
-  await refuseOtherStores(host, spec)
-  await host.locks.runPreemptible(spec.id, signal, (spawnSignal) =>
-    host.faulty('spawn', spec, spawnSignal, () => boot(host, spec)),
-  )
+  await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
+    await refuseOtherStores(host, spec)
+    await host.faulty('spawn', spec, spawnSignal, () => boot(host, spec))
+  })
 }
 
 /** A user who asked for a real image must get a real guest, or an error. */

@@ -226,12 +226,12 @@ test.each([
     'The requested availability zone is not available',
   ],
   [
-    'a volume',
+    'an unknown volume',
     {
       block_device_mapping_v2: [{ source_type: 'volume', uuid: 'v', boot_index: 0 }],
       imageRef: '',
     },
-    'Block Device Mapping is Invalid: servers are not built with volumes: create the server from an image, and attach volume v to it afterwards.',
+    'Block Device Mapping is Invalid: Volume v could not be found.',
   ],
   [
     'a disk that the flavor lacks',
