@@ -288,8 +288,8 @@ test('the database rolls back a transaction of which it hears nothing more', asy
     toSQL: () => ({ sql: 'select @@session.idle_transaction_timeout as seconds', params: [] }),
   })
 
-  expect(await db.rows(limit, {})).toEqual([{ seconds: 10 }])
-  expect(await db.transaction((tx) => tx.rows(limit, {}))).toEqual([{ seconds: 10 }])
+  expect(await db.rows(limit, {})).toEqual([{ seconds: 3 }])
+  expect(await db.transaction((tx) => tx.rows(limit, {}))).toEqual([{ seconds: 3 }])
 })
 
 test('work on a database that is given up ends at once, and is done again after that', async () => {

@@ -16,9 +16,10 @@ const CONNECT_TIMEOUT_MS = 5_000
 const RESPONSE_TIMEOUT_MS = 20_000
 /**
  * A transaction of which the database hears nothing more for so long is rolled back: the locks of a program that is cut
- * off, or whose machine is lost, would last as long as the database keeps its connections, for hours.
+ * off, or whose machine is lost, would last as long as the database keeps its connections, for hours. Others who wait for
+ * one lock, and then for a second one of that program, must still get both within the time for which they repeat their work.
  */
-const IDLE_TRANSACTION_S = 10
+const IDLE_TRANSACTION_S = 3
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
