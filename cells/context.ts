@@ -20,8 +20,10 @@ import type { Conductor } from './conductor/conductor.ts'
 import { actSaga } from './conductor/sagas/act.ts'
 import { bootSaga } from './conductor/sagas/boot.ts'
 import { createVolumeSaga } from './conductor/sagas/create-volume.ts'
+import { createVolumeSnapshotSaga } from './conductor/sagas/create-volume-snapshot.ts'
 import { deleteSaga } from './conductor/sagas/delete.ts'
 import { deleteVolumeSaga } from './conductor/sagas/delete-volume.ts'
+import { deleteVolumeSnapshotSaga } from './conductor/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
 import type { CellConfig } from './config.ts'
@@ -156,7 +158,9 @@ export const CELL_SAGAS = [
   actSaga,
   moveSaga,
   createVolumeSaga,
+  createVolumeSnapshotSaga,
   deleteVolumeSaga,
+  deleteVolumeSnapshotSaga,
   extendVolumeSaga,
 ]
 

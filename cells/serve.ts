@@ -39,6 +39,11 @@ import { siteAnnounce } from './handlers/site-announce.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
 import { snapshotVolumes, volumeCreate, volumeDelete, volumeExtend } from './handlers/volume.ts'
+import {
+  listVolumeSnapshots,
+  volumeSnapshotCreate,
+  volumeSnapshotDelete,
+} from './handlers/volume-snapshot.ts'
 
 type Handlers = {
   readonly [O in CellOperation]: (
@@ -82,6 +87,9 @@ const HANDLERS: Handlers = {
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,
   'snapshot.volumes': snapshotVolumes,
+  'volume-snapshot.create': volumeSnapshotCreate,
+  'volume-snapshot.delete': volumeSnapshotDelete,
+  'snapshot.volume-snapshots': listVolumeSnapshots,
 }
 
 /** The processes of a cell share its work. */

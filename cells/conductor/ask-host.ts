@@ -17,6 +17,8 @@ type WorkOperation =
   | 'volume-create'
   | 'volume-destroy'
   | 'volume-extend'
+  | 'volume-snapshot'
+  | 'volume-destroy-snapshot'
   | 'volume-attach'
   | 'volume-detach'
 

@@ -3,16 +3,21 @@ import type { HostId } from '#common/ids.ts'
 import { type HostOutcome, type HostWork, reasonOf, workOnHost } from './ask-host.ts'
 import type { Conductor } from './conductor.ts'
 
-export type StoreOperation = 'volume-create' | 'volume-destroy' | 'volume-extend'
+export type StoreOperation =
+  | 'volume-create'
+  | 'volume-destroy'
+  | 'volume-extend'
+  | 'volume-snapshot'
+  | 'volume-destroy-snapshot'
 
-/** The outcome of a change of a volume at a host, for the log of a saga. */
+/** The outcome of a change of a volume or snapshot at a host, for the log of a saga. */
 export type VolumeDone =
   | { readonly outcome: 'done' }
   | { readonly outcome: 'failed'; readonly reason: string }
-  /** Another saga has taken the volume over. */
+  /** Another saga has taken it over. */
   | { readonly outcome: 'unwanted' }
 
-/** Asks the host until it has changed the volume or says that it cannot; `unavailable` while it stays silent. */
+/** Asks the host until it has changed the volume or snapshot, or says that it cannot; `unavailable` while it stays silent. */
 export async function workOnStore<O extends StoreOperation>(
   conductor: Conductor,
   asked: HostWork<O> & { readonly host: HostId },

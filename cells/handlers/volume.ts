@@ -3,12 +3,9 @@ import type { WorkContext } from '#common/context.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
-import type { SagaStart } from '#common/saga/engine.ts'
-import type { Saga } from '#common/saga/saga.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { VolumeCreateAnswer, VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
 import type { Cell } from '../cell.ts'
-import type { Conductor } from '../conductor/conductor.ts'
 import {
   type CreateVolumeParams,
   createVolumeSaga,
@@ -18,11 +15,13 @@ import { deleteVolumeSaga, deletingVolume } from '../conductor/sagas/delete-volu
 import { extending, extendVolumeSaga } from '../conductor/sagas/extend-volume.ts'
 import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
+import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
 import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choose-store.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
-import { type Volume, volumeView } from '../volumes/volume.ts'
+import { volumeView } from '../volumes/volume.ts'
+import { hasStarted } from './has-started.ts'
 
 /** The volume may change between being read and being taken, as often as others act on it meanwhile. */
 const TRIES_MAX = 5
@@ -138,7 +137,10 @@ async function answerAgain(
   return { outcome: 'accepted', view: volumeView(volume) }
 }
 
-/** Afterwards the volume is being deleted, or the cell has nothing of it and will accept no create of this attempt. */
+/**
+ * Afterwards the volume is being deleted, or the cell has nothing of it and will accept no create of this attempt.
+ * Throws `unavailable` while the cell has snapshots of it.
+ */
 export async function volumeDelete(
   cell: Cell,
   { operation }: CellAsk<'volume.delete'>,
@@ -154,9 +156,13 @@ export async function volumeDelete(
     // The deleted volume is of an older attempt; the newer attempt must not be made afterwards either.
     if (volume.attempt < operation.attempt) await refuseCreates(cell, operation)
     if (volume.state === 'deleting') return { outcome: 'deleting', view: volumeView(volume) }
+    // Gateways delete the snapshots first, and ask again.
+    if (await hasSnapshots(db, volume.id))
+      throw new Failure('unavailable', `Volume ${volume.id} has snapshots, which go before it.`)
     const id = newId<SagaId>()
     const params = { operation, volume }
-    const hasBegun = await hasStarted(cell, deleteVolumeSaga, { id, params, work })
+    const start = { id, subject: volume.id, params, work }
+    const hasBegun = await hasStarted(cell, deleteVolumeSaga, start)
     if (hasBegun) return { outcome: 'deleting', view: volumeView(deletingVolume(params, id)) }
   }
   throw new Failure('unavailable', 'The volume is changing too fast to be deleted.')
@@ -198,25 +204,11 @@ export async function volumeExtend(
     const store = (await readStores(conductor.db)).find((each) => each.id === volume.storeId)!
     const limitGb = promiseLimitGb(store, conductor.storeRatio)
     const params = { operation, volume, sizeGb, limitGb }
-    const hasBegun = await hasStarted(cell, extendVolumeSaga, { id, params, work })
+    const start = { id, subject: volume.id, params, work }
+    const hasBegun = await hasStarted(cell, extendVolumeSaga, start)
     if (hasBegun) return { view: volumeView(extending(params, id)) }
   }
   throw new Failure('unavailable', 'The volume is changing too fast to be extended.')
-}
-
-/** Starts a saga on a volume; false when the volume has changed meanwhile, or the saga is there already. */
-async function hasStarted<P extends { readonly volume: Volume }>(
-  { sagas }: Cell,
-  saga: Saga<Conductor, P>,
-  start: Omit<SagaStart<P>, 'subject'>,
-): Promise<boolean> {
-  try {
-    await sagas.start(saga, { ...start, subject: start.params.volume.id })
-    return true
-  } catch (error) {
-    if (isFailure(error, 'conflict') || isDuplicate(error)) return false
-    throw error
-  }
 }
 
 /** A page of the cell's volumes, in order of id. The position is read first, so the page is at least as new. */

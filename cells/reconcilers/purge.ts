@@ -7,6 +7,7 @@ import type { Conductor } from '../conductor/conductor.ts'
 import { purgeOperations } from '../db/operations.ts'
 import { purgeMigrations } from '../db/server-migrations.ts'
 import { purgeStores } from '../db/stores.ts'
+import { purgeSnapshotAnswers } from '../db/volume-snapshots.ts'
 import { purgeVolumeAttempts } from '../db/volumes.ts'
 import { trimFeed } from '../feed/trim-feed.ts'
 import type { Retention } from '../retention.ts'
@@ -46,6 +47,9 @@ export async function purgeOnce(
     ),
     volume_attempts: await inBatches(limits, (rows) =>
       purgeVolumeAttempts(db, before(operationsMs), rows),
+    ),
+    volume_snapshot_answers: await inBatches(limits, (rows) =>
+      purgeSnapshotAnswers(db, before(operationsMs), rows),
     ),
     stores: await purgeStores(db),
     sagas: await inBatches(limits, (rows) => purgeSagas(db, before(sagasMs), rows)),

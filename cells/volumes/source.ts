@@ -1,13 +1,16 @@
-import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
+import type { Executor } from '#common/db/database.ts'
+import type { HostId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { VolumeRequest, VolumeSource } from '#openapi/wire/cell-volume.ts'
 import type { VolumeSource as ContentForHost } from '#openapi/wire/volume.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { findInstance } from '../db/instances.ts'
+import { findVolumeSnapshot } from '../db/volume-snapshots.ts'
 import { findVolume } from '../db/volumes.ts'
 
 /** Where the content of a volume comes from, as the log of a saga may have it. */
 export type VolumeContent =
-  | { readonly volumeId: VolumeId }
+  /** As it is now, or as a snapshot of it has it. */
+  | { readonly volumeId: VolumeId; readonly snapshotId?: VolumeSnapshotId }
   /** The image with its ticket, which is a secret. */
   | { readonly sealedImage: string }
 
@@ -47,6 +50,7 @@ export async function findSource(
     const sealedImage = secrets.seal(JSON.stringify(source.image), SEALED_FOR)
     return { outcome: 'found', source: { sealedImage }, sourceStoreId: null, hostId: null }
   }
+  if (source.kind === 'snapshot') return findSnapshotSource(db, source, sizeGb)
   const volume = await findVolume(db, source.volumeId as VolumeId)
   if (volume === undefined || volume.attempt !== source.attempt)
     return refused(`Its source, volume ${source.volumeId}, is not in this cell.`)
@@ -63,6 +67,24 @@ export async function findSource(
     sourceStoreId: volume.storeId,
     hostId: instance?.placed?.hostId ?? null,
   }
+}
+
+async function findSnapshotSource(
+  db: Executor,
+  { snapshotId, volumeId }: Extract<VolumeSource, { readonly kind: 'snapshot' }>,
+  sizeGb: number,
+): Promise<FoundSource> {
+  const snapshot = await findVolumeSnapshot(db, snapshotId)
+  if (snapshot?.volumeId !== volumeId)
+    return refused(`Its source, snapshot ${snapshotId}, is not in this cell.`)
+  if (snapshot.state !== 'available')
+    return refused(`Its source, snapshot ${snapshot.id}, is ${snapshot.state}.`)
+  if (snapshot.sizeGb > sizeGb)
+    return refused(
+      `Its source, snapshot ${snapshot.id}, has ${snapshot.sizeGb} GiB, it has ${sizeGb}.`,
+    )
+  const source = { volumeId: snapshot.volumeId, snapshotId: snapshot.id }
+  return { outcome: 'found', source, sourceStoreId: snapshot.storeId, hostId: null }
 }
 
 function refused(reason: string): FoundSource {

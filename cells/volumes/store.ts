@@ -7,7 +7,7 @@ export const GIB = 2 ** 30
 
 /** A storage engine that hosts of this cell reach. */
 export interface Store extends Readonly<WireStore> {
-  /** The sum of the sizes of its volumes, GiB. */
+  /** The sum of the sizes of its volumes and their snapshots, GiB. */
   readonly promisedGb: number
   readonly hostIds: readonly HostId[]
 }

@@ -21,7 +21,7 @@ export const StoreSummary = Type.Object({
   zones: Type.Array(Type.String()),
   totalGb: Type.Integer({ minimum: 0 }),
   freeGb: Type.Integer({ minimum: 0 }),
-  /** The sizes of its volumes, used or not. */
+  /** The sizes of its volumes and their snapshots, used or not. */
   promisedGb: Type.Integer({ minimum: 0 }),
   multiattach: Type.Boolean(),
   /** False: no host that is up reaches it. */
@@ -44,6 +44,12 @@ export const VolumeSource = Type.Union([
     attempt: Type.Integer({ minimum: 1 }),
     /** The server that uses it, through whose host its content is of one moment; absent: none does. */
     serverId: Type.Optional(Uuid),
+  }),
+  Type.Object({
+    kind: Type.Literal('snapshot'),
+    snapshotId: Uuid,
+    /** The volume that it is of. */
+    volumeId: Uuid,
   }),
 ])
 export type VolumeSource = Static<typeof VolumeSource>

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { CellAct } from './act.ts'
 import { VOLUME_OPERATIONS } from './cell-volume.ts'
+import { VOLUME_SNAPSHOT_OPERATIONS } from './cell-volume-snapshot.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
@@ -273,6 +274,7 @@ export const CELL_OPERATIONS = {
     answer: Type.Object({}),
   },
   ...VOLUME_OPERATIONS,
+  ...VOLUME_SNAPSHOT_OPERATIONS,
 } as const
 
 export type CellOperation = keyof typeof CELL_OPERATIONS

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { StoreSummary, VolumeView } from './cell-volume.ts'
+import { VolumeSnapshotView } from './cell-volume-snapshot.ts'
 import { GuestPassword, HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
 import { MigrationView } from './migration.ts'
@@ -59,6 +60,9 @@ export const FeedBody = Type.Union([
     attempt: Type.Integer(),
     at: Time,
   }),
+  Type.Object({ kind: Type.Literal('volume-snapshot'), view: VolumeSnapshotView }),
+  /** The cell has nothing of the snapshot any more. */
+  Type.Object({ kind: Type.Literal('volume-snapshot-deleted'), snapshotId: Uuid, at: Time }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
   /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */

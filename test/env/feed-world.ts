@@ -88,6 +88,8 @@ export class FeedWorld {
     if (operation === 'snapshot.hosts') return { incarnation, hosts: [], isLast: true }
     if (operation === 'snapshot.volumes')
       return { incarnation, position, volumes: [], isLast: true }
+    if (operation === 'snapshot.volume-snapshots')
+      return { incarnation, position, snapshots: [], isLast: true }
     if (operation === 'snapshot.read') {
       this.copies.push(ask)
       return { incarnation, position, instances: [], isLast: true }

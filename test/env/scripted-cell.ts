@@ -235,9 +235,13 @@ export class ScriptedCell implements AsyncDisposable {
         return { isContinued: false }
       case 'snapshot.volumes':
         return { incarnation: this.incarnation, position: 0, volumes: [], isLast: true }
+      case 'snapshot.volume-snapshots':
+        return { incarnation: this.incarnation, position: 0, snapshots: [], isLast: true }
       case 'volume.create':
       case 'volume.delete':
       case 'volume.extend':
+      case 'volume-snapshot.create':
+      case 'volume-snapshot.delete':
       case 'instance.change-volume':
         throw new Failure('unsupported', 'A scripted cell has no stores')
       case 'snapshot.ended':

@@ -10,7 +10,7 @@ export const stores = mysqlTable('stores', {
   freeBytes: bigint('free_bytes', { mode: 'number' }).notNull(),
   isShared: boolean('is_shared').notNull(),
   multiattach: boolean('multiattach').notNull(),
-  /** The sum of the sizes of its volumes; a claim raises it by one conditional update. */
+  /** The sum of the sizes of its volumes and their snapshots; a claim raises it by one conditional update. */
   promisedGb: bigint('promised_gb', { mode: 'number' }).notNull().default(0),
   updatedAt: time('updated_at').notNull(),
 })
@@ -62,4 +62,41 @@ export const volumeAttempts = mysqlTable(
     primaryKey({ columns: [t.volumeId, t.attempt] }),
     index('volume_attempts_created').on(t.createdAt),
   ],
+)
+
+/** One row per snapshot of a volume that the cell has now: it is removed once nothing is left of the snapshot here. */
+export const volumeSnapshots = mysqlTable(
+  'volume_snapshots',
+  {
+    snapshotId: uuid('snapshot_id').primaryKey(),
+    volumeId: uuid('volume_id').notNull(),
+    /** Grows with every change. */
+    version: int('version').notNull(),
+    state: token('state', 16).notNull(),
+    /** That of the volume when it was made, which the store has promised. */
+    sizeGb: int('size_gb').notNull(),
+    storeId: token('store_id', 255).notNull(),
+    /** The host that made it, which is asked first. */
+    hostId: uuid('host_id').notNull(),
+    /** Why its last change failed; null: none failed. */
+    fault: text('fault'),
+    /** The saga that is changing it; null when none is. */
+    sagaId: uuid('saga_id'),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [index('volume_snapshots_volume').on(t.volumeId)],
+)
+
+/** The answer of the cell to each request for a snapshot, so that a repeated request gets the same. */
+export const volumeSnapshotAnswers = mysqlTable(
+  'volume_snapshot_answers',
+  {
+    snapshotId: uuid('snapshot_id').primaryKey(),
+    /** accepted, refused, deleted. */
+    outcome: token('outcome', 16).notNull(),
+    reason: text('reason'),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [index('volume_snapshot_answers_created').on(t.createdAt)],
 )
