@@ -3459,7 +3459,7 @@ export interface paths {
         /** The snapshots of the project's volumes. */
         readonly get: operations["listProxiedSnapshots"];
         readonly put?: never;
-        /** Refused. */
+        /** Keeps the content that a volume has now. */
         readonly post: operations["createProxiedSnapshot"];
         readonly delete?: never;
         readonly options?: never;
@@ -3493,11 +3493,11 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, because there are none. */
+        /** A snapshot of a volume. */
         readonly get: operations["showProxiedSnapshot"];
         readonly put?: never;
         readonly post?: never;
-        /** Refused, because there are none. */
+        /** Deletes a snapshot of a volume. */
         readonly delete: operations["deleteProxiedSnapshot"];
         readonly options?: never;
         readonly head?: never;
@@ -4767,6 +4767,18 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly ProxiedSnapshot: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly volumeId: string;
+            readonly status: string;
+            /** @description GiB. */
+            readonly size: number;
+            readonly createdAt: string;
+            readonly displayName: string | null;
+            readonly displayDescription: string | null;
+        };
         readonly ProxiedVolume: {
             /** Format: uuid */
             readonly id: string;
@@ -4788,7 +4800,8 @@ export interface components {
             readonly displayName: string | null;
             readonly displayDescription: string | null;
             readonly volumeType: string | null;
-            readonly snapshotId: null;
+            /** Format: uuid */
+            readonly snapshotId: string | null;
             readonly metadata: {
                 readonly [key: string]: string;
             };
@@ -4991,6 +5004,7 @@ export type ShownUsage = components['schemas']['ShownUsage'];
 export type ServerUsage = components['schemas']['ServerUsage'];
 export type UsageAudit = components['schemas']['UsageAudit'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type ProxiedSnapshot = components['schemas']['ProxiedSnapshot'];
 export type ProxiedVolume = components['schemas']['ProxiedVolume'];
 export type VolumeAttachment = components['schemas']['VolumeAttachment'];
 export type ZoneState = components['schemas']['ZoneState'];
@@ -11959,7 +11973,8 @@ export interface operations {
                         readonly metadata?: {
                             readonly [key: string]: string;
                         } | null;
-                        readonly snapshot_id?: null;
+                        /** Format: uuid */
+                        readonly snapshot_id?: string | null;
                     } & {
                         readonly [key: string]: unknown;
                     };
@@ -12058,24 +12073,28 @@ export interface operations {
     };
     readonly listProxiedSnapshots: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description All of them; there are none. */
+            /** @description The snapshots. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly snapshots: readonly unknown[];
+                        readonly snapshots: readonly components["schemas"]["ProxiedSnapshot"][];
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -12087,38 +12106,67 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody?: {
+        readonly requestBody: {
             readonly content: {
-                readonly "application/json": unknown;
+                readonly "application/json": {
+                    readonly snapshot: {
+                        /** Format: uuid */
+                        readonly volume_id: string;
+                        readonly display_name?: string | null;
+                        readonly display_description?: string | null;
+                        /** @description Also of a volume that a server uses. */
+                        readonly force?: boolean;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
             };
         };
         readonly responses: {
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly listProxiedSnapshotsDetail: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description All of them; there are none. */
+            /** @description The snapshot. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly snapshots: readonly unknown[];
+                        readonly snapshot: components["schemas"]["ProxiedSnapshot"];
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSnapshotsDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The snapshots. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly components["schemas"]["ProxiedSnapshot"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -12134,6 +12182,17 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description The snapshot. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshot: components["schemas"]["ProxiedSnapshot"];
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -12150,6 +12209,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

@@ -613,6 +613,141 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/snapshots": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Snapshots of volumes. */
+        readonly get: operations["listSnapshots"];
+        readonly put?: never;
+        /** Keeps the content that a volume has now. */
+        readonly post: operations["createSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Snapshots of volumes with all their attributes. */
+        readonly get: operations["listSnapshotsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/{snapshot_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        /** A snapshot. */
+        readonly get: operations["showSnapshot"];
+        /** Changes the name or description of a snapshot. */
+        readonly put: operations["updateSnapshot"];
+        readonly post?: never;
+        /** Deletes a snapshot. Volumes that were made from it keep their content. */
+        readonly delete: operations["deleteSnapshot"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/{snapshot_id}/action#os-reset_status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resetSnapshotStatus"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/{snapshot_id}/action#os-force_delete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceDeleteSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/{snapshot_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The metadata of a snapshot. */
+        readonly get: operations["listSnapshotMetadata"];
+        /** Replaces all metadata of a snapshot. */
+        readonly put: operations["replaceSnapshotMetadata"];
+        /** Adds metadata to a snapshot, or changes the values of keys that it has. */
+        readonly post: operations["createSnapshotMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/snapshots/{snapshot_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One pair of the metadata of a snapshot. */
+        readonly get: operations["showSnapshotMetadatum"];
+        /** Adds one pair to the metadata of a snapshot, or changes its value. */
+        readonly put: operations["updateSnapshotMetadatum"];
+        readonly post?: never;
+        /** Removes one pair from the metadata of a snapshot. */
+        readonly delete: operations["deleteSnapshotMetadatum"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/types": {
         readonly parameters: {
             readonly query?: never;
@@ -845,7 +980,7 @@ export interface paths {
         /** Ids and names of volumes. */
         readonly get: operations["listVolumes"];
         readonly put?: never;
-        /** Creates a volume in a store that its type and zone allow, empty or with the content of an image or another volume. */
+        /** Creates a volume in a store that its type and zone allow, empty or with the content of an image, a snapshot or another volume. */
         readonly post: operations["createVolume"];
         readonly delete?: never;
         readonly options?: never;
@@ -1171,6 +1306,30 @@ export interface components {
             readonly disabled_reason: string | null;
             readonly cluster?: null;
         };
+        readonly Snapshot: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly description: string | null;
+            /** Format: uuid */
+            readonly volume_id: string;
+            /** @description That of its volume when it was made; GiB. */
+            readonly size: number;
+            /** @enum {string} */
+            readonly status: "creating" | "available" | "deleting" | "error" | "error_deleting";
+            readonly created_at: string;
+            readonly updated_at: string | null;
+            readonly metadata: components["schemas"]["VolumeMetadata"];
+            /** @description In the list without details it is left out. */
+            readonly "os-extended-snapshot-attributes:project_id"?: string;
+            /** @description `100%` once it is available. */
+            readonly "os-extended-snapshot-attributes:progress"?: string;
+            /** @description Why its last change failed, for administrators. */
+            readonly "weir:fault"?: string | null;
+            readonly group_snapshot_id?: null;
+            readonly user_id?: string;
+            readonly consumes_quota?: boolean;
+        };
         readonly TypeName: string;
         readonly TypeDescription: string | null;
         /** @description Numbers are stored as text. */
@@ -1240,8 +1399,11 @@ export interface components {
             readonly group_id?: null;
             /** @description Clients send null, which asks for nothing. */
             readonly backup_id?: null;
-            /** @description Clients send null, which asks for nothing. */
-            readonly snapshot_id?: null;
+            /**
+             * Format: uuid
+             * @description A snapshot of which it has the content.
+             */
+            readonly snapshot_id?: string | null;
             /**
              * Format: uuid
              * @description A volume of which it has the content.
@@ -1294,7 +1456,11 @@ export interface components {
             /** @constant */
             readonly encrypted: false;
             readonly multiattach: boolean;
-            readonly snapshot_id: null;
+            /**
+             * Format: uuid
+             * @description The snapshot from which it was made.
+             */
+            readonly snapshot_id: string | null;
             /**
              * Format: uuid
              * @description The volume from which it was made.
@@ -1368,6 +1534,7 @@ export interface components {
         /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
         readonly sort: string;
         readonly sortDir: "asc" | "desc";
+        readonly snapshotId: string;
         /** @description The UUID of a type. */
         readonly typeId: string;
         readonly volumeId: string;
@@ -1395,6 +1562,7 @@ export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
 export type Pool = components['schemas']['Pool'];
 export type Service = components['schemas']['Service'];
+export type Snapshot = components['schemas']['Snapshot'];
 export type TypeName = components['schemas']['TypeName'];
 export type TypeDescription = components['schemas']['TypeDescription'];
 export type NewExtraSpecs = components['schemas']['NewExtraSpecs'];
@@ -1419,6 +1587,7 @@ export type ParameterMarker = components['parameters']['marker'];
 export type ParameterOffset = components['parameters']['offset'];
 export type ParameterSort = components['parameters']['sort'];
 export type ParameterSortDir = components['parameters']['sortDir'];
+export type ParameterSnapshotId = components['parameters']['snapshotId'];
 export type ParameterTypeId = components['parameters']['typeId'];
 export type ParameterVolumeId = components['parameters']['volumeId'];
 export type ParameterAllTenants = components['parameters']['allTenants'];
@@ -2643,6 +2812,473 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listSnapshots: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The snapshots of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly name?: string;
+                readonly status?: string;
+                readonly volume_id?: string;
+                /** @description A dictionary, as in {'key': 'value'}. */
+                readonly metadata?: string;
+                /** @description Include the number of snapshots that match. */
+                readonly with_count?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of snapshots. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly components["schemas"]["Snapshot"][];
+                        readonly snapshots_links?: components["schemas"]["PageLinks"];
+                        readonly count?: number;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly snapshot: {
+                        /** Format: uuid */
+                        readonly volume_id: string;
+                        readonly name?: components["schemas"]["VolumeName"];
+                        readonly description?: components["schemas"]["VolumeDescription"];
+                        readonly display_name?: components["schemas"]["VolumeName"];
+                        readonly display_description?: components["schemas"]["VolumeDescription"];
+                        /** @description Also of a volume that a server uses; from 3.66 on that needs no force, and false is refused. */
+                        readonly force?: boolean | null;
+                        readonly metadata?: components["schemas"]["VolumeMetadata"] | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The snapshot, which is being created. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshot: components["schemas"]["Snapshot"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listSnapshotsDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The snapshots of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly name?: string;
+                readonly status?: string;
+                readonly volume_id?: string;
+                /** @description A dictionary, as in {'key': 'value'}. */
+                readonly metadata?: string;
+                /** @description Include the number of snapshots that match. */
+                readonly with_count?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of snapshots. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly components["schemas"]["Snapshot"][];
+                        readonly snapshots_links?: components["schemas"]["PageLinks"];
+                        readonly count?: number;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The snapshot. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshot: components["schemas"]["Snapshot"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly snapshot: {
+                        readonly name?: components["schemas"]["VolumeName"];
+                        readonly description?: components["schemas"]["VolumeDescription"];
+                        readonly display_name?: components["schemas"]["VolumeName"];
+                        readonly display_description?: components["schemas"]["VolumeDescription"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The changed snapshot. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshot: components["schemas"]["Snapshot"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly resetSnapshotStatus: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-reset_status": {
+                        /** @enum {string} */
+                        readonly status: "available" | "error";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly forceDeleteSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Ignored; send an empty object. */
+                    readonly "os-force_delete": unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listSnapshotMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceSnapshotMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["VolumeMetadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly createSnapshotMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["VolumeMetadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The metadata. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["VolumeMetadata"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showSnapshotMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The pair. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateSnapshotMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: {
+                        readonly [key: string]: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The pair. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteSnapshotMetadatum: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: components["parameters"]["snapshotId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listTypes: {

@@ -48,13 +48,23 @@ const CELL: CellSnapshot = {
         ...{ store_id: 'store', saga_id: null },
       },
     ],
-    stores: [{ id: 'store', promised_gb: 5 }],
+    snapshots: [
+      {
+        ...{ snapshot_id: 'k', size_gb: 5, state: 'available' },
+        ...{ store_id: 'store', saga_id: null },
+      },
+    ],
+    stores: [{ id: 'store', promised_gb: 10 }],
   },
   guests: new Map([['h', ['s']]]),
 }
 const VOLUME = {
   ...{ id: 'v', project_id: 'p', status: 'in-use', is_deleting: 0, saga_id: null },
   ...{ cell_id: 'north', attempt: 1, size_gb: 5, charged_gb: 5 },
+}
+const KEPT = {
+  ...{ id: 'k', project_id: 'p', volume_id: 'v', status: 'available', is_deleting: 0 },
+  ...{ saga_id: null, cell_id: 'north', size_gb: 5 },
 }
 const SOUND: Snapshot = {
   mappings: [MAPPING],
@@ -68,10 +78,12 @@ const SOUND: Snapshot = {
   sagas: [],
   volumes: {
     volumes: [VOLUME],
+    snapshots: [KEPT],
     attachments: [{ volume_id: 'v', server_id: 's', state: 'attached' }],
     quotas: [
       { project_id: 'p', resource: 'volumes', used: 1 },
-      { project_id: 'p', resource: 'gigabytes', used: 5 },
+      { project_id: 'p', resource: 'snapshots', used: 1 },
+      { project_id: 'p', resource: 'gigabytes', used: 10 },
     ],
   },
   cells: [CELL],
@@ -124,7 +136,7 @@ test.each<[what: string, Partial<Snapshot>, problem: string]>([
   ['is in two cells', { cells: [CELL, second] }, 'south has volume v, which is not mapped'],
   [
     'is in no cell',
-    cell({ volumes: { volumes: [], stores: [] } }),
+    cell({ volumes: { volumes: [], snapshots: [], stores: [] } }),
     'volume v is mapped to a cell without it',
   ],
   [
@@ -134,15 +146,25 @@ test.each<[what: string, Partial<Snapshot>, problem: string]>([
   ],
   [
     'is not counted by its store',
-    cell({ volumes: { ...CELL.volumes, stores: [{ id: 'store', promised_gb: 9 }] } }),
-    'store store of north counts 9 GiB, has 5',
+    cell({ volumes: { ...CELL.volumes, stores: [{ id: 'store', promised_gb: 12 }] } }),
+    'store store of north counts 12 GiB, has 10',
   ],
-  ['is not charged', volumes({ quotas: [] }), 'counts 0 gigabytes, promised are 5'],
+  ['is not charged', volumes({ quotas: [] }), 'counts 0 gigabytes, promised are 10'],
   [
     'outlives its server in an attachment',
     volumes({ attachments: [{ volume_id: 'v', server_id: 'gone', state: 'attached' }] }),
     'volume v is attached at server gone',
   ],
 ])('a volume that %s is a problem', (_what, change, problem) => {
+  expect(problemsOf({ ...SOUND, ...change }).join('\n')).toContain(problem)
+})
+
+test.each<[what: string, Partial<Snapshot>, problem: string]>([
+  ['is still being made', volumes({ snapshots: [{ ...KEPT, saga_id: 'x' }] }), 'k is still'],
+  ['has no volume', volumes({ snapshots: [{ ...KEPT, volume_id: 'x' }] }), 'which is gone'],
+  ['is in no cell', cell({ volumes: { ...CELL.volumes, snapshots: [] } }), 'north, and in null'],
+  ['has another size', volumes({ snapshots: [{ ...KEPT, size_gb: 4 }] }), 'snapshot k is mapped'],
+  ['nobody knows', volumes({ snapshots: [] }), 'snapshot k is available in north'],
+])('a snapshot that %s is a problem', (_what, change, problem) => {
   expect(problemsOf({ ...SOUND, ...change }).join('\n')).toContain(problem)
 })

@@ -35,7 +35,7 @@ import {
   volumeSnapshotPage,
 } from '../db/volume-snapshots.ts'
 import { findVolume } from '../db/volumes.ts'
-import { hostOfVolume } from '../volumes/host-of-volume.ts'
+import { hostUpForVolume } from '../volumes/host-of-volume.ts'
 import { promiseLimitGb } from '../volumes/store.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { volumeSnapshotView } from '../volumes/volume-snapshot.ts'
@@ -87,8 +87,12 @@ async function acceptOrRefuse(
     return refuse(cell, ask, `Volume ${volumeId} is not in this cell.`)
   if (volume.state !== 'available')
     return refuse(cell, ask, `Volume ${volumeId} is ${volume.state}.`)
+  const hostId = await hostFor(cell, ask, volume)
+  // Once a host is back the volume may have other content than its user meant.
+  if (hostId === undefined)
+    return refuse(cell, ask, `No host that is up reaches the volume in store ${volume.storeName}.`)
   try {
-    return await accept(cell, ask, work, volume)
+    return await accept(cell, ask, work, { volume, hostId })
   } catch (error) {
     if (!isFailure(error, 'no-capacity')) throw error
     return refuse(cell, ask, error.message)
@@ -109,9 +113,9 @@ async function refuse(
 
 async function accept(
   cell: Cell,
-  { operation, volume: { serverId } }: CreateAsk,
+  { operation }: CreateAsk,
   work: WorkContext,
-  volume: Volume,
+  { volume, hostId }: { readonly volume: Volume; readonly hostId: HostId },
 ): Promise<VolumeSnapshotCreateAnswer> {
   const { conductor, sagas } = cell
   const { id: volumeId, sizeGb, storeId, storeName } = volume
@@ -120,8 +124,7 @@ async function accept(
     operation,
     snapshot: {
       id: operation.snapshotId as VolumeSnapshotId,
-      ...{ volumeId, sizeGb, storeId, storeName },
-      hostId: (await hostOfServer(cell, serverId)) ?? (await hostOfVolume(conductor, volume)),
+      ...{ volumeId, sizeGb, storeId, storeName, hostId },
       updatedAt: conductor.clock.now(),
     },
     limitGb: promiseLimitGb(store, conductor.storeRatio),
@@ -138,13 +141,17 @@ async function accept(
   return { outcome: 'accepted', view: volumeSnapshotView(creatingSnapshot(params, id)) }
 }
 
-/** Only the host of the guest that uses a volume can copy what it has at one moment. */
-async function hostOfServer(
-  { conductor: { db } }: Cell,
-  serverId: string | undefined,
+/** A host that is up, through which the snapshot can be made: that of the guest that uses the volume, if one does. */
+async function hostFor(
+  { conductor }: Cell,
+  { volume: { serverId } }: CreateAsk,
+  volume: Volume,
 ): Promise<HostId | undefined> {
-  if (serverId === undefined) return undefined
-  return (await findInstance(db, serverId as InstanceId))?.placed?.hostId
+  if (serverId === undefined) return hostUpForVolume(conductor, volume)
+  const placed = (await findInstance(conductor.db, serverId as InstanceId))?.placed
+  if (placed == null) return hostUpForVolume(conductor, volume)
+  const host = conductor.hosts.get(placed.hostId)
+  return host !== undefined && conductor.hosts.isUp(host) ? host.id : undefined
 }
 
 /** Afterwards the snapshot is being deleted, or the cell has nothing of it and will never make it. */

@@ -4,21 +4,23 @@ import type { Conductor } from '../conductor/conductor.ts'
 import { hostsOfStore } from '../db/stores.ts'
 import type { Volume } from './volume.ts'
 
-/**
- * The host through which the volume is changed: the one that made it while that is up, else another that reaches the
- * store. Throws `unavailable` when no host that is up reaches it.
- */
-export async function hostOfVolume(
+type Stored = Pick<Volume, 'hostId' | 'storeId' | 'storeName'>
+
+/** The host through which the volume is changed: the one that made it while that is up, else another that reaches the store; undefined while none is up. */
+export async function hostUpForVolume(
   { db, hosts }: Conductor,
-  { hostId, storeId, storeName }: Pick<Volume, 'hostId' | 'storeId' | 'storeName'>,
-): Promise<HostId> {
+  { hostId, storeId }: Stored,
+): Promise<HostId | undefined> {
   const isUp = (id: HostId) => {
     const host = hosts.get(id)
     return host !== undefined && hosts.isUp(host)
   }
-  if (isUp(hostId)) return hostId
-  const other = (await hostsOfStore(db, storeId)).find(isUp)
-  if (other === undefined)
-    throw new Failure('unavailable', `No host that is up reaches the store ${storeName}.`)
-  return other
+  return isUp(hostId) ? hostId : (await hostsOfStore(db, storeId)).find(isUp)
+}
+
+/** The same host. Throws `unavailable` while no host that is up reaches the store. */
+export async function hostOfVolume(conductor: Conductor, volume: Stored): Promise<HostId> {
+  const host = await hostUpForVolume(conductor, volume)
+  if (host !== undefined) return host
+  throw new Failure('unavailable', `No host that is up reaches the store ${volume.storeName}.`)
 }

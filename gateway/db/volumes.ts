@@ -5,6 +5,7 @@ import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
 import { volumes } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
+import { hasMetadata } from './volume-metadata.ts'
 
 type Row = typeof volumes.$inferSelect
 
@@ -27,7 +28,7 @@ const COLLECTION: Collection = {
     updated_at: volumes.updatedAt,
   },
   conditions: {
-    metadata: (pairs) => and(...pairs.map((pair) => hasMetadata(String(pair)))) ?? sql`true`,
+    metadata: (pairs) => hasMetadata(volumes.metadata, pairs),
   },
 }
 
@@ -238,13 +239,6 @@ export async function unownedVolumeDeletes(
     .where(and(eq(volumes.isDeleting, true), isNull(volumes.sagaId), idle, elsewhere))
     .limit(max)
   return rows.map(({ id }) => id as VolumeId)
-}
-
-/** The condition that a volume has the pair `KEY=VALUE`. */
-function hasMetadata(pair: string): SQL {
-  const at = pair.indexOf('=')
-  const path = `$.${JSON.stringify(pair.slice(0, at))}`
-  return sql`json_value(${volumes.metadata}, ${path}) = ${pair.slice(at + 1)}`
 }
 
 function fromRow(row: Row): Volume {

@@ -8,6 +8,7 @@ export const ROW_LOCK_FILES: Readonly<Record<string, string>> = {
   'gateway/db/cell-sagas.ts': 'the rows are changed or deleted',
   'gateway/db/described-rows.ts': 'the row is changed',
   'gateway/db/volumes.ts': 'the row is changed',
+  'gateway/db/volume-snapshots.ts': 'the row is changed',
   'gateway/db/identity/trusts.ts': 'the rows are deleted',
   'gateway/db/instance-mappings.ts': 'the mapping is changed, or another row by its attempt',
   'gateway/db/mapping-batches.ts': 'the mappings are deleted',

@@ -206,6 +206,20 @@ test.each([
     })
 })
 
+test('a snapshot is refused while no host that is up reaches the volume: it would be of another moment', async () => {
+  const { hosts } = running.cell.conductor
+  await cell.ask('host.set-service', { hostId: host.id, isForcedDown: true })
+  await waitFor('the host is down', async () => !hosts.isUp(hosts.get(host.id)!), LIMIT_MS)
+
+  expect(await cell.ask('volume-snapshot.create', askOf())).toEqual({
+    outcome: 'refused',
+    reason: 'No host that is up reaches the volume in store fake.',
+  })
+
+  await cell.ask('host.set-service', { hostId: host.id, isForcedDown: false })
+  await waitFor('the host is up', async () => hosts.isUp(hosts.get(host.id)!), LIMIT_MS)
+})
+
 test('a volume stays while it has snapshots', async () => {
   const ask = { operation: { id: newId<string>(), volumeId, attempt: 1 } }
   await madeSnapshot()

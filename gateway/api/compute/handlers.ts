@@ -25,6 +25,7 @@ import { serverNetworkHandlers } from './server-networks.ts'
 import { serverTagHandlers } from './server-tags.ts'
 import { serverHandlers, volumeBootHandlers } from './servers.ts'
 import { serviceHandlers } from './services.ts'
+import { snapshotProxyHandlers } from './snapshot-proxies.ts'
 import { usageHandlers } from './usage.ts'
 import { versionHandlers } from './versions.ts'
 import { volumeProxyHandlers } from './volume-proxies.ts'
@@ -60,6 +61,7 @@ export const computeHandlers: HandlerTable<operations> = {
   ...usageHandlers,
   ...versionHandlers,
   ...volumeBootHandlers,
+  ...snapshotProxyHandlers,
   ...volumeHandlers,
   ...volumeProxyHandlers,
   ...zoneHandlers,

@@ -30,7 +30,7 @@ const createProxiedVolume: Handler<operations['createProxiedVolume']> = async (c
     zone: asked.availability_zone ?? null,
     sizeGb: asked.size,
     type: asked.volume_type ?? null,
-    source: null,
+    source: asked.snapshot_id == null ? null : { kind: 'snapshot' as const, id: asked.snapshot_id },
   }
   return oneVolume(call, await createVolume(app, context, request, null))
 }
@@ -42,7 +42,8 @@ const showProxiedVolume: Handler<operations['showProxiedVolume']> = async (call)
 /** DELETE /os-volumes/{volume_id} */
 const deleteProxiedVolume: Handler<operations['deleteProxiedVolume']> = async (call) => {
   const { app, context, params } = call
-  await deleteVolume(app.compute, context, params.volume_id, { isForced: false })
+  const how = { isForced: false, withSnapshots: false }
+  await deleteVolume(app.compute, context, params.volume_id, how)
   return {}
 }
 
@@ -78,7 +79,7 @@ function proxiedView(
     displayName: volume.name,
     displayDescription: volume.description,
     volumeType: typeId === null ? null : (typeNamesById.get(typeId) ?? null),
-    snapshotId: null,
+    snapshotId: volume.source?.kind === 'snapshot' ? volume.source.snapshotId : null,
     metadata: volume.metadata,
   }
 }

@@ -105,31 +105,13 @@ function attachmentView(attachment: VolumeAttachment) {
   }
 }
 
-/** GET /os-snapshots and /os-snapshots/detail */
-const listSnapshots: Handler = async () => ({ body: { snapshots: [] } })
-
-/** For operations that name a snapshot of a volume. */
-const noSnapshot: Handler = async ({ params }) => {
-  throw new Failure('not-found', `Snapshot ${params['snapshot_id']} could not be found.`)
-}
-
-/** POST /os-snapshots */
-const refuseSnapshots: Handler = async () => {
-  throw new Failure('invalid', 'Snapshots of volumes are not supported.')
-}
-
 export const volumeHandlers = {
   attachServerShare,
   attachVolume: attachServerVolume,
-  createProxiedSnapshot: refuseSnapshots,
-  deleteProxiedSnapshot: noSnapshot,
   detachServerShare,
   detachVolume: detachServerVolume,
-  listProxiedSnapshots: listSnapshots,
-  listProxiedSnapshotsDetail: listSnapshots,
   listServerShares,
   listVolumeAttachments,
-  showProxiedSnapshot: noSnapshot,
   showServerShare,
   showVolumeAttachment,
   updateVolumeAttachment,

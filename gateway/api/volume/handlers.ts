@@ -7,6 +7,7 @@ import { listExtensions, showExtension } from './extensions.ts'
 import { messageHandlers } from './messages.ts'
 import { quotaHandlers } from './quotas.ts'
 import { serviceHandlers } from './services.ts'
+import { snapshotHandlers } from './snapshots.ts'
 import { typeEncryptionHandlers } from './type-encryption.ts'
 import { typeExtraSpecHandlers } from './type-extra-specs.ts'
 import { typeHandlers } from './types.ts'
@@ -20,6 +21,7 @@ export const volumeHandlers: HandlerTable<operations> = {
   ...messageHandlers,
   ...quotaHandlers,
   ...serviceHandlers,
+  ...snapshotHandlers,
   ...typeEncryptionHandlers,
   ...typeExtraSpecHandlers,
   ...typeHandlers,

@@ -71,12 +71,17 @@ const create: Handler<operations['createVolume']> = async (call) => {
   return oneVolume(call, await createVolume(app, context, request, key))
 }
 
-function sourceOf({ source_volid: volume, imageRef: image }: NewVolumeBody): WantedSource | null {
-  if (volume != null && image != null)
+function sourceOf({
+  source_volid: volume,
+  snapshot_id: snapshot,
+  imageRef: image,
+}: NewVolumeBody): WantedSource | null {
+  if ([volume, snapshot, image].filter((each) => each != null).length > 1)
     throw new Failure(
       'invalid',
       'Invalid input received: May specify only one of snapshot, imageRef or source volume',
     )
+  if (snapshot != null) return { kind: 'snapshot', id: snapshot }
   if (volume != null) return { kind: 'volume', id: volume }
   return image == null ? null : { kind: 'image', id: image }
 }
@@ -100,7 +105,8 @@ const update: Handler<operations['updateVolume']> = async (call) => {
 const remove: Handler<operations['deleteVolume']> = async ({ app, context, params, query }) => {
   const isForced = query.force === true
   if (isForced) enforce(context, 'volume:force_delete')
-  await deleteVolume(app.compute, context, params.volume_id, { isForced })
+  const withSnapshots = query.cascade === true
+  await deleteVolume(app.compute, context, params.volume_id, { isForced, withSnapshots })
   return {}
 }
 
@@ -123,7 +129,8 @@ const resetStatus: Handler<operations['resetVolumeStatus']> = async (call) => {
 }
 
 const forceDelete: Handler<operations['forceDeleteVolume']> = async ({ app, context, params }) => {
-  await deleteVolume(app.compute, context, params.volume_id, { isForced: true })
+  const how = { isForced: true, withSnapshots: false }
+  await deleteVolume(app.compute, context, params.volume_id, how)
   return {}
 }
 

@@ -18,6 +18,7 @@ import { queueDataPlaneStatus } from '../../db/server-ports.ts'
 import { queueTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/acts/record-deleted.ts'
+import { applyVolumeSnapshots } from './apply-volume-snapshots.ts'
 import { applyVolumes } from './apply-volumes.ts'
 import { stateEvent } from './state-event.ts'
 
@@ -67,6 +68,7 @@ export async function applyRows(
   await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   await applyVolumes(tx, cell, rows)
+  await applyVolumeSnapshots(tx, cell, rows)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
 }
 

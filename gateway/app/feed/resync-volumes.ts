@@ -1,5 +1,4 @@
 import { workContext } from '#common/context.ts'
-import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { CellRef } from '../../cell-client/client.ts'
@@ -7,72 +6,28 @@ import { findVolume, lockVolume, volumesInCell } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
 import type { Volume } from '../volumes/volume.ts'
+import { type Copied, resyncCopies } from './resync-copies.ts'
 
-/** Five hundred thousand volumes in one cell. */
-const PAGES_MAX = 1_000
-const ROWS = 500
-
-export interface VolumeCopy {
-  readonly incarnation: string
-  /** True: another database has replaced the cell's, so versions may be lower than before. */
-  readonly isReplaced: boolean
-}
-
-/**
- * Compares the volumes that the gateways know in a cell with those that it has. Afterwards they are shown as there;
- * those that the cell no longer has are gone, or in error, and those that it should not have are being deleted.
- */
-export async function resyncVolumes(
-  deps: ComputeDeps,
-  cell: CellRef,
-  copy: VolumeCopy,
-): Promise<void> {
-  // Read first: a volume that the cell accepts meanwhile is not taken for one that it has lost.
-  const known = await knownVolumes(deps, cell)
-  const views = await readViews(deps, cell, copy)
-  for (const view of views) await applyCopy(deps, cell, view, copy)
-  const had = new Set(views.map(({ volumeId }) => volumeId))
-  for (const volume of known) if (!had.has(volume.id)) await recordMissing(deps, cell, volume)
-}
-
-/** Those of which the cell has said something. */
-async function knownVolumes({ db }: ComputeDeps, { id }: CellRef): Promise<readonly Volume[]> {
-  const all: Volume[] = []
-  for (;;) {
-    const page = await volumesInCell(db, id, all.at(-1)?.id ?? '', ROWS)
-    all.push(...page)
-    if (page.length < ROWS) return all.filter(({ cellVersion }) => cellVersion > 0)
-  }
-}
-
-/** Empty for a cell whose release has no volumes. */
-async function readViews(
-  deps: ComputeDeps,
-  cell: CellRef,
-  { incarnation }: VolumeCopy,
-): Promise<readonly VolumeView[]> {
-  const views: VolumeView[] = []
-  try {
-    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const ask = { afterVolume: views.at(-1)?.volumeId ?? null }
-      const page = await deps.askCell(cell, 'snapshot.volumes', ask, { work: workContext({}) })
-      if (page.incarnation !== incarnation)
-        throw new Failure('unavailable', `Cell ${cell.name} changed its database meanwhile.`)
-      views.push(...page.volumes)
-      if (page.isLast) return views
-    }
-  } catch (error) {
-    if (isFailure(error, 'unsupported')) return []
-    throw error
-  }
-  throw new Failure('unavailable', `Cell ${cell.name} has more volumes than a copy can have.`)
+/** Afterwards the volumes of the cell are shown as it has them. */
+export function resyncVolumes(deps: ComputeDeps, cell: CellRef, copy: Copied): Promise<void> {
+  return resyncCopies<Volume, VolumeView>(cell, copy, {
+    known: (cellId, after, max) => volumesInCell(deps.db, cellId, after, max),
+    read: async (afterVolume) => {
+      const work = workContext({})
+      const page = await deps.askCell(cell, 'snapshot.volumes', { afterVolume }, { work })
+      return { ...page, views: page.volumes }
+    },
+    idOf: ({ volumeId }) => volumeId,
+    apply: (view, copied) => applyCopy(deps, cell, view, copied),
+    missing: (volume) => recordMissing(deps, cell, volume),
+  })
 }
 
 async function applyCopy(
   deps: ComputeDeps,
   cell: CellRef,
   view: VolumeView,
-  { isReplaced }: VolumeCopy,
+  { isReplaced }: Copied,
 ): Promise<void> {
   const { volumeId, attempt } = view
   const volume = await findVolume(deps.db, volumeId)

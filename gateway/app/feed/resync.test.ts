@@ -29,7 +29,7 @@ type Page = CellAnswer<'snapshot.read'>
 type Hosts = CellAnswer<'snapshot.hosts'>
 
 const INCARNATION = newId<string>()
-const NO_VOLUMES = { position: 7, volumes: [], isLast: true }
+const NO_VOLUMES = { position: 7, volumes: [], snapshots: [], isLast: true }
 const NONE = { incarnation: null, position: 0, needsResync: false }
 
 let db: Database
@@ -66,7 +66,7 @@ function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<H
         isLast: left.read.length === 1,
         ...left.read.shift(),
       }
-    if (operation === 'snapshot.volumes')
+    if (operation === 'snapshot.volumes' || operation === 'snapshot.volume-snapshots')
       return { ...NO_VOLUMES, incarnation: pages[0]?.incarnation ?? INCARNATION }
     if (operation === 'snapshot.hosts')
       return {

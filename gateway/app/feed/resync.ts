@@ -13,6 +13,7 @@ import { ownServers, queueViews } from '../../db/server-index.ts'
 import { queueMigrations } from '../../db/server-migrations.ts'
 import { supersededServers } from '../../db/superseded-servers.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { resyncVolumeSnapshots } from './resync-volume-snapshots.ts'
 import { resyncVolumes } from './resync-volumes.ts'
 
 export interface Resynced {
@@ -150,7 +151,10 @@ async function finish(
 ): Promise<Resynced> {
   const { incarnation, position } = first
   const hosts = await readHosts(deps, cell, incarnation)
-  await resyncVolumes(deps, cell, { incarnation, isReplaced: incarnation !== was.incarnation })
+  const copy = { incarnation, isReplaced: incarnation !== was.incarnation }
+  // First: a volume is ended after its snapshots.
+  await resyncVolumeSnapshots(deps, cell, copy)
+  await resyncVolumes(deps, cell, copy)
   const next = { incarnation, position, needsResync: false }
   await deps.db.transaction(async (tx) => {
     queueFeedAdvance(tx, cell.id, was, { ...next, isResynced: true })

@@ -1,9 +1,11 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import { newId, type VolumeId } from '#common/ids.ts'
+import { type CellId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import { unownedSnapshotDeletes } from '../../db/volume-snapshots.ts'
 import { unownedVolumeDeletes } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
+import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
 const EVERY_MS = 5_000
@@ -16,19 +18,36 @@ export function finishVolumeDeletes(compute: Compute): RowReconciler<VolumeId> {
   return {
     name: 'finish volume deletes',
     everyMs: EVERY_MS,
-    due: () => {
-      const unreachable = compute.cells.cells().filter(({ isReachable }) => !isReachable)
-      const ids = unreachable.map(({ id }) => id)
-      return unownedVolumeDeletes(compute.db, ids, IDLE_MS, BATCH_MAX)
-    },
+    due: () => unownedVolumeDeletes(compute.db, unreachable(compute), IDLE_MS, BATCH_MAX),
     keyOf: (volumeId) => volumeId,
     work: async (volumeId) => {
       const params = { volumeId, operationId: newId<string>(), isForced: true }
       const start = { subject: volumeId, params, work: workContext({}) }
-      await compute.sagas.start(deleteVolumeSaga, start).catch((error: unknown) => {
-        // Another gateway, or the feed, was quicker.
-        if (!isFailure(error, 'not-found')) throw error
-      })
+      await compute.sagas.start(deleteVolumeSaga, start).catch(toleratingAbsence)
     },
   }
+}
+
+/** The same for snapshots of volumes. */
+export function finishSnapshotDeletes(compute: Compute): RowReconciler<VolumeSnapshotId> {
+  return {
+    name: 'finish snapshot deletes',
+    everyMs: EVERY_MS,
+    due: () => unownedSnapshotDeletes(compute.db, unreachable(compute), IDLE_MS, BATCH_MAX),
+    keyOf: (snapshotId) => snapshotId,
+    work: async (snapshotId) => {
+      const params = { snapshotId, operationId: newId<string>(), isForced: true }
+      const start = { subject: snapshotId, params, work: workContext({}) }
+      await compute.sagas.start(deleteVolumeSnapshotSaga, start).catch(toleratingAbsence)
+    },
+  }
+}
+
+function unreachable({ cells }: Compute): readonly CellId[] {
+  return cells.cells().flatMap(({ id, isReachable }) => (isReachable ? [] : [id]))
+}
+
+/** Another gateway, or the feed, was quicker. */
+function toleratingAbsence(error: unknown): void {
+  if (!isFailure(error, 'not-found')) throw error
 }

@@ -7,7 +7,7 @@ import { drainHosts } from './drain-hosts.ts'
 import { type DueTimes, dueActs } from './due-acts.ts'
 import { endMissing } from './end-missing.ts'
 import { finishDeletes } from './finish-deletes.ts'
-import { finishVolumeDeletes } from './finish-volume-deletes.ts'
+import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-deletes.ts'
 import { keptServers } from './kept-servers.ts'
 import { retryBuilds } from './retry-builds.ts'
 import { type IsolatedRow, type RowReconciler, workIsolated } from './row-reconciler.ts'
@@ -33,6 +33,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     deletes: finishDeletes(compute),
     missing: endMissing(compute),
     volumeDeletes: finishVolumeDeletes(compute),
+    snapshotDeletes: finishSnapshotDeletes(compute),
   }
 }
 

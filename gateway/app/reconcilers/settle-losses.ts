@@ -3,10 +3,12 @@ import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
+import { snapshotsLeftIn } from '../../db/volume-snapshots.ts'
 import { volumesLeftIn } from '../../db/volumes.ts'
 import { clearReturned } from '../cells/clear-returned.ts'
 import { takeFromLostCell } from '../cells/take-from-lost-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { takeSnapshotFromLostCell } from '../volume-snapshots/take-from-lost-cell.ts'
 import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
 
 const EVERY_MS = 1_000
@@ -59,7 +61,9 @@ async function settle(deps: ComputeDeps, cell: Cell, signal: AbortSignal): Promi
   )
   const volumes = await volumesLeftIn(db, cell.id, BATCH_MAX)
   await forEachRow(volumes, { log, signal }, (id) => takeVolumeFromLostCell(db, cell, id))
-  const taken = left.length + volumes.length
+  const snapshots = await snapshotsLeftIn(db, cell.id, BATCH_MAX)
+  await forEachRow(snapshots, { log, signal }, (id) => takeSnapshotFromLostCell(db, cell, id))
+  const taken = left.length + volumes.length + snapshots.length
   if (taken > 0 || !cell.sendsHeartbeats) return taken
   try {
     if (!(await clearReturned(deps, cell))) return 0

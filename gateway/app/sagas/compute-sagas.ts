@@ -5,8 +5,10 @@ import { changeNicSaga } from './change-nic.ts'
 import { changeVolumeSaga } from './change-volume.ts'
 import { createServerSaga } from './create-server.ts'
 import { createVolumeSaga } from './create-volume.ts'
+import { createVolumeSnapshotSaga } from './create-volume-snapshot.ts'
 import { deleteServerSaga } from './delete-server.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
+import { deleteVolumeSnapshotSaga } from './delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
 
@@ -21,4 +23,6 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   deleteVolumeSaga,
   extendVolumeSaga,
   changeVolumeSaga,
+  createVolumeSnapshotSaga,
+  deleteVolumeSnapshotSaga,
 ]

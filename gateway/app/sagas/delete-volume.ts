@@ -1,10 +1,13 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
+import { lockSnapshot, snapshotsOfVolume, writeLockedSnapshot } from '../../db/volume-snapshots.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { DELETABLE_SNAPSHOT } from '../volume-snapshots/volume-snapshot.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
 import { DELETABLE } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
@@ -14,6 +17,8 @@ export interface DeleteVolumeParams {
   readonly operationId: string
   /** True: in any status, and for a delete that is repeated. */
   readonly isForced: boolean
+  /** Its snapshots go before it; absent: it is refused while there are some. */
+  readonly withSnapshots?: true
 }
 
 type DeleteCall = StepCall<ComputeDeps, DeleteVolumeParams>
@@ -21,7 +26,7 @@ type DeleteCall = StepCall<ComputeDeps, DeleteVolumeParams>
 /** `target`: the cell that has the volume; null: no cell has, and it is gone already. */
 type Marked = { readonly target: Target | null }
 
-/** Throws `not-found`, and `conflict` in a status that forbids it. */
+/** Throws `not-found`, and `conflict` in a status that forbids it and for snapshots that stay. */
 const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
   kind: 'local',
   name: 'mark',
@@ -34,6 +39,7 @@ const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
       throw new Failure('conflict', `Volume ${volumeId} is ${volume.status}.`)
     if ((await attachmentsOfVolumes(tx, [volumeId])).length > 0)
       throw new Failure('conflict', `Volume ${volumeId} is attached.`)
+    if (!volume.isDeleting) await takeSnapshots(tx, params)
     const change = { isDeleting: true, status: 'deleting', sagaId } as const
     await writeLockedVolume(tx, volumeId, change, { isIntent: true })
     const { cellId, attempt } = volume
@@ -43,6 +49,22 @@ const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
   },
   // A delete is never taken back: a reconciler goes on with volumes that are marked.
   undo: 'none',
+}
+
+/** Afterwards the snapshots of a locked volume are being deleted. Throws `conflict` when they may not be. */
+async function takeSnapshots(
+  tx: Tx,
+  { volumeId, isForced, withSnapshots }: DeleteVolumeParams,
+): Promise<void> {
+  for (const { id } of await snapshotsOfVolume(tx, volumeId)) {
+    const snapshot = await lockSnapshot(tx, id)
+    if (snapshot === undefined || snapshot.isDeleting) continue
+    if (withSnapshots !== true) throw new Failure('conflict', `Volume ${volumeId} has snapshots.`)
+    if (!isForced && !DELETABLE_SNAPSHOT.includes(snapshot.status))
+      throw new Failure('conflict', `Snapshot ${id} is ${snapshot.status}.`)
+    const change = { isDeleting: true, status: 'deleting', sagaId: null } as const
+    await writeLockedSnapshot(tx, id, change, { isIntent: true })
+  }
 }
 
 function targetOf(call: DeleteCall): Target | undefined {
@@ -59,6 +81,8 @@ const ask: RemoteStep<ComputeDeps, DeleteVolumeParams> = {
     const { cellId, attempt } = targetOf(call)!
     const cell = deps.cells.cell(cellId)
     if (cell?.isLost === true && (await isTakenFrom(call))) return { outcome: 'deleted' }
+    if ((await snapshotsOfVolume(deps.db, params.volumeId)).length > 0)
+      throw new Failure('unavailable', `Volume ${params.volumeId} has snapshots, which go first.`)
     // Asking an unreachable cell would only wait for the deadline.
     if (cell !== undefined && !cell.isReachable)
       throw new Failure('unavailable', `Cell ${cell.name} sends no heartbeats.`)

@@ -3,6 +3,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
@@ -25,7 +26,7 @@ type Asked =
   | { readonly outcome: 'accepted'; readonly view: VolumeView }
   | { readonly outcome: 'refused'; readonly reason: string }
 
-/** Throws `conflict` when the volume is not available, or not of that size any more. */
+/** Throws `conflict` when the volume is not available, not of that size any more, or a snapshot is made of it. */
 const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   kind: 'local',
   name: 'mark',
@@ -35,6 +36,9 @@ const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
     const isPossible = volume?.status === 'available' && volume.sizeGb === fromGb
     if (!isPossible || volume.cellId === null)
       throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
+    const snapshots = await snapshotsOfVolume(tx, volumeId)
+    if (snapshots.some(({ status }) => status === 'creating'))
+      throw new Failure('conflict', `A snapshot of volume ${volumeId} is being created. Try again.`)
     const change = { status: 'extending', chargedGb: toGb, sagaId } as const
     await writeLockedVolume(tx, volumeId, change, { isIntent: true })
     return { cellId: volume.cellId, attempt: volume.attempt }

@@ -82,7 +82,7 @@ async function settleRequest(
       'invalid',
       "Invalid input received: Volume size 'None' must be an integer and greater than 0",
     )
-  if (like !== null) refuseUnlike(like, { sizeGb, zone, type })
+  if (found !== null && like !== null) refuseUnlike(like, { sizeGb, zone, type }, found.source.kind)
   return { found, type, sizeGb, zone: zone ?? like?.zone ?? null }
 }
 

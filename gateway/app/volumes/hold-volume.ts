@@ -9,6 +9,7 @@ import {
   removeAttachment,
   showServerVolumes,
 } from '../../db/volume-attachments.ts'
+import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolumes, writeLockedVolume } from '../../db/volumes.ts'
 import type { Volume, VolumeStatus } from './volume.ts'
 
@@ -81,7 +82,7 @@ export const HOLDING: ReadonlySet<VolumeStatus> = new Set([
 
 /**
  * Afterwards servers that are gone have no volumes: these are free again, or are being deleted where that was asked for
- * with the attachment.
+ * with the attachment. One with snapshots stays, as in Nova.
  */
 export async function releaseVolumes(tx: Tx, serverIds: readonly string[]): Promise<void> {
   const attachments = await attachmentsOfServers(tx, serverIds)
@@ -95,7 +96,8 @@ export async function releaseVolumes(tx: Tx, serverIds: readonly string[]): Prom
     await showAttached(tx, volume)
     const own = attachments.filter(({ volumeId }) => volumeId === volume.id)
     const isWanted = (await attachmentsOfVolumes(tx, [volume.id])).length > 0
-    if (!isWanted && own.some(({ deletesVolume }) => deletesVolume))
+    const goes = !isWanted && own.some(({ deletesVolume }) => deletesVolume)
+    if (goes && (await snapshotsOfVolume(tx, volume.id)).length === 0)
       await writeLockedVolume(
         tx,
         volume.id,

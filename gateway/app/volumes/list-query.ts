@@ -34,3 +34,22 @@ export function sortOf<Key extends string>(
     return { key, isDescending: direction === 'desc' }
   })
 }
+
+/** The filter for each pair of a dictionary; none where there is no dictionary. Throws `invalid` for one that cannot be read. */
+export function metadataFilter(
+  text: string | undefined,
+): readonly { readonly attribute: string; readonly anyOf: readonly string[] }[] {
+  return text === undefined ? [] : [{ attribute: 'metadata', anyOf: pairsOf(text) }]
+}
+
+/** `KEY=VALUE` of each pair of a dictionary, which clients write as Python does. */
+function pairsOf(text: string): readonly string[] {
+  try {
+    const read: unknown = JSON.parse(text.replaceAll("'", '"'))
+    if (typeof read === 'object' && read !== null && !Array.isArray(read))
+      return Object.entries(read).map(([key, value]) => `${key}=${String(value)}`)
+  } catch {
+    // Told below: it is no dictionary either way.
+  }
+  throw new Failure('invalid', `Invalid filter metadata: ${text} is no dictionary of texts.`)
+}

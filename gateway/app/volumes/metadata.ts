@@ -3,28 +3,28 @@ import { own } from '#common/own.ts'
 
 type Metadata = Readonly<Record<string, string>>
 
-/** Of one volume, as Cinder's quota for metadata items. */
+/** Of one volume or snapshot, as Cinder's quota for metadata items. */
 const PAIRS_MAX = 128
 
-/** One pair. Throws `not-found` for a key that the volume does not have. */
+/** One pair. Throws `not-found` for a key that there is not. */
 export function metadatum(metadata: Metadata, key: string): Metadata {
   const value = own(metadata, key)
   if (value === undefined) throw noKey(key)
   return { [key]: value }
 }
 
-/** The metadata without a pair. Throws `not-found` for a key that the volume does not have. */
+/** The metadata without a pair. Throws `not-found` for a key that there is not. */
 export function metadataWithout(metadata: Metadata, key: string): Metadata {
   const { [key]: value, ...left } = metadata
   if (value === undefined) throw noKey(key)
   return left
 }
 
-/** The metadata with these pairs as well. Throws `invalid` for more than a volume may have. */
+/** The metadata with these pairs as well. Throws `invalid` for more than a volume or snapshot may have. */
 export function metadataWith(metadata: Metadata, pairs: Metadata): Metadata {
   const all = { ...metadata, ...pairs }
   if (Object.keys(all).length > PAIRS_MAX)
-    throw new Failure('invalid', `A volume has at most ${PAIRS_MAX} pairs of metadata.`)
+    throw new Failure('invalid', `A volume or snapshot has at most ${PAIRS_MAX} pairs of metadata.`)
   return all
 }
 

@@ -1,10 +1,12 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import { newId } from '#common/ids.ts'
+import { newId, type VolumeId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
+import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
+import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '../sagas/extend-volume.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { DELETABLE } from './volume.ts'
@@ -14,26 +16,47 @@ import { showVolume } from './volumes.ts'
 const WAIT_MS = 2_000
 
 /**
- * Afterwards the volume is being deleted, also while its cell is unreachable; a quick cell has deleted it already. A
- * repeat is harmless. Throws `not-found`, and `invalid` in a status that forbids it, unless it is forced.
+ * Afterwards the volume is being deleted, after its snapshots where `withSnapshots` says so, also while its cell is
+ * unreachable; a quick cell has deleted it already. A repeat is harmless. Throws `not-found`, and `invalid` for one with
+ * snapshots otherwise and, unless it is forced, in a status that forbids it.
  */
 export async function deleteVolume(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { isForced }: { readonly isForced: boolean },
+  { isForced, withSnapshots }: { readonly isForced: boolean; readonly withSnapshots: boolean },
 ): Promise<void> {
   const volume = await showVolume(compute, context, id)
   if (volume.isDeleting) return
   if (!isForced && !DELETABLE.includes(volume.status)) throw notDeletable()
-  const params = { volumeId: volume.id, operationId: newId<string>(), isForced }
+  const params = {
+    ...{ volumeId: volume.id, operationId: newId<string>(), isForced },
+    ...(withSnapshots && { withSnapshots: true as const }),
+  }
   try {
     const start = { subject: volume.id, params, work: context }
     const run = await compute.sagas.start(deleteVolumeSaga, start)
+    if (withSnapshots) await deleteSnapshots(compute, context, volume.id)
     await settledWithin(compute.clock, WAIT_MS, run.finished)
   } catch (error) {
     if (isFailure(error, 'conflict')) throw notDeletable()
     throw error
+  }
+}
+
+/** Afterwards the snapshots that were taken with a volume are on their way; a reconciler repeats what fails here. */
+async function deleteSnapshots(
+  { db, sagas }: Compute,
+  work: RequestContext,
+  volumeId: VolumeId,
+): Promise<void> {
+  for (const { id: snapshotId } of await snapshotsOfVolume(db, volumeId)) {
+    const params = { snapshotId, operationId: newId<string>(), isForced: true }
+    await sagas
+      .start(deleteVolumeSnapshotSaga, { subject: snapshotId, params, work })
+      .catch((error: unknown) => {
+        if (!isFailure(error)) throw error
+      })
   }
 }
 

@@ -1,5 +1,4 @@
-import { Failure } from '#common/errors.ts'
-import { type SortQuery, sortOf } from './list-query.ts'
+import { metadataFilter, type SortQuery, sortOf } from './list-query.ts'
 import type { VolumeQuery } from './volumes.ts'
 
 /** The parameters of a list, as Cinder names them. */
@@ -52,18 +51,6 @@ function filtersOf(query: VolumeListQuery): VolumeQuery['filters'] {
     ...(bootable === undefined
       ? []
       : [{ attribute: 'bootable', anyOf: [/^(true|1)$/i.test(bootable)] }]),
-    ...(metadata === undefined ? [] : [{ attribute: 'metadata', anyOf: pairsOf(metadata) }]),
+    ...metadataFilter(metadata),
   ]
-}
-
-/** `KEY=VALUE` of each pair of a dictionary, which clients write as Python does. */
-function pairsOf(text: string): readonly string[] {
-  try {
-    const read: unknown = JSON.parse(text.replaceAll("'", '"'))
-    if (typeof read === 'object' && read !== null && !Array.isArray(read))
-      return Object.entries(read).map(([key, value]) => `${key}=${String(value)}`)
-  } catch {
-    // Told below: it is no dictionary either way.
-  }
-  throw new Failure('invalid', `Invalid filter metadata: ${text} is no dictionary of texts.`)
 }

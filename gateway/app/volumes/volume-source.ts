@@ -1,8 +1,10 @@
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
+import { findVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
+import { showSnapshot } from '../volume-snapshots/snapshots.ts'
 import type { VolumeDeps } from './describe-volume.ts'
 import { imageSource } from './image-source.ts'
 import type { StoredSource, Volume } from './volume.ts'
@@ -11,7 +13,7 @@ import { showVolume } from './volumes.ts'
 /** What a user wants a volume's content to be made from. */
 export interface WantedSource {
   /** An image's `id` may be an address that ends with its id, as Cinder allows. */
-  readonly kind: 'volume' | 'image'
+  readonly kind: 'volume' | 'snapshot' | 'image'
   readonly id: string
 }
 
@@ -36,8 +38,8 @@ export interface LikeSource {
 }
 
 /**
- * The source that was asked for, of a volume of `sizeGb`, where the request says that. Throws `not-found` for a volume that
- * the requester may not see, `invalid` for such an image and in a status that forbids it, and `unavailable` while its
+ * The source that was asked for, of a volume of `sizeGb`, where the request says that. Throws `not-found` for a volume
+ * or snapshot that the requester may not see, `invalid` for such an image and in a status that forbids it, and `unavailable` while its
  * cell is unreachable.
  */
 export function findSource(
@@ -46,9 +48,39 @@ export function findSource(
   { kind, id }: WantedSource,
   sizeGb: number | null,
 ): Promise<FoundSource> {
-  return kind === 'image'
-    ? imageSource(images, context, id, sizeGb)
-    : volumeSource(compute, context, id)
+  switch (kind) {
+    case 'image':
+      return imageSource(images, context, id, sizeGb)
+    case 'snapshot':
+      return snapshotSource(compute, context, id)
+    case 'volume':
+      return volumeSource(compute, context, id)
+  }
+}
+
+async function snapshotSource(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+): Promise<FoundSource> {
+  const snapshot = await showSnapshot(compute, context, id)
+  const { volumeId, cellId, status, sizeGb } = snapshot
+  const volume = await findVolume(compute.db, volumeId)
+  if (cellId === null || volume === undefined || status !== 'available')
+    throw new Failure(
+      'invalid',
+      `Invalid snapshot: Originating snapshot status must be one of 'available' values, but is '${status}'.`,
+    )
+  refuseUnreachable(compute, cellId)
+  const { typeId, zone, storeName, isBootable, imageMetadata } = volume
+  const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
+  return {
+    source: { kind: 'snapshot', snapshotId: snapshot.id, volumeId },
+    cellId,
+    like: { zone, sizeGb, type, storeName },
+    isBootable,
+    imageMetadata,
+  }
 }
 
 async function volumeSource(
@@ -63,9 +95,7 @@ async function volumeSource(
       'invalid',
       `Invalid volume: Originating volume status must be one of 'available, in-use' values, but is '${status}'.`,
     )
-  const cell = compute.cells.cell(cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  refuseUnreachable(compute, cellId)
   const [attachment] = await attachmentsOfVolumes(compute.db, [volume.id])
   const user = attachment === undefined ? {} : { serverId: attachment.serverId }
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
@@ -78,18 +108,30 @@ async function volumeSource(
   }
 }
 
+function refuseUnreachable({ cells }: Compute, cellId: CellId): void {
+  const cell = cells.cell(cellId)
+  if (cell?.isReachable === false)
+    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+}
+
 const SOURCES: ReadonlySet<Volume['status']> = new Set(['available', 'in-use'])
 
 /** Throws `invalid`, in the words of Cinder, for what a volume of this source cannot be. */
 export function refuseUnlike(
   { sizeGb, zone, storeName, type }: LikeSource,
   asked: Pick<LikeSource, 'sizeGb' | 'zone' | 'type'>,
+  kind: StoredSource['kind'],
 ): void {
-  if (asked.sizeGb < sizeGb)
+  if (asked.sizeGb < sizeGb) {
+    const least =
+      kind === 'snapshot'
+        ? `the snapshot size ${sizeGb}GB. They must be <= original snapshot size.`
+        : `original volume size  ${sizeGb}GB. They must be >= original volume size.`
     throw new Failure(
       'invalid',
-      `Invalid input received: Volume size '${asked.sizeGb}'GB cannot be smaller than original volume size  ${sizeGb}GB. They must be >= original volume size.`,
+      `Invalid input received: Volume size '${asked.sizeGb}'GB cannot be smaller than ${least}`,
     )
+  }
   if (asked.zone !== null && asked.zone !== zone)
     throw new Failure(
       'invalid',

@@ -84,3 +84,46 @@ export const volumeAttachments = mysqlTable(
     index('volume_attachments_server').on(t.serverId),
   ],
 )
+
+/** A snapshot of a volume: what its user asked for, and what its volume's cell last said. It is removed once it is gone. */
+export const volumeSnapshots = mysqlTable(
+  'volume_snapshots',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    volumeId: uuid('volume_id').notNull(),
+    name: text255('name'),
+    description: text255('description'),
+    metadata: json('metadata').$type<Readonly<Record<string, string>>>().notNull(),
+    /** That of its volume, for which the quota counts it. */
+    typeId: uuid('type_id'),
+    /** The GiB of its volume when it was made, for which the quota ledger was charged. */
+    sizeGb: int('size_gb').notNull(),
+    /** Cinder's word for what it does. */
+    status: token('status', 20).notNull(),
+    /** Set by a delete; every later step of its creation is conditional on its absence. */
+    isDeleting: boolean('is_deleting').notNull().default(false),
+    /** That of its volume; null when the cell could not make it. */
+    cellId: uuid('cell_id'),
+    /** The version of the cell's view that is shown; 0: none yet. */
+    cellVersion: int('cell_version').notNull().default(0),
+    /** Why its last change failed, for operators; null: none failed. */
+    fault: text('fault'),
+    /** The saga that is changing it now; null when none is. */
+    sagaId: uuid('saga_id'),
+    /** Grows with every change by users, who change what they have read. */
+    revision: int('revision').notNull().default(0),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at'),
+    /** Of the last change of intent, so that reconcilers leave fresh ones to their saga. */
+    changedAt: time('changed_at').notNull(),
+  },
+  (t) => [
+    index('volume_snapshots_project').on(t.projectId, t.createdAt),
+    index('volume_snapshots_volume').on(t.volumeId),
+    index('volume_snapshots_cell').on(t.cellId),
+    index('volume_snapshots_deleting').on(t.isDeleting),
+    index('volume_snapshots_saga').on(t.sagaId),
+  ],
+)

@@ -35,7 +35,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     bootable: volume.isBootable ? ('true' as const) : ('false' as const),
     encrypted: false as const,
     multiattach: volume.isMultiattach,
-    snapshot_id: null,
+    snapshot_id: volume.source?.kind === 'snapshot' ? volume.source.snapshotId : null,
     source_volid: volume.source?.kind === 'volume' ? volume.source.volumeId : null,
     consistencygroup_id: null,
     replication_status: null,

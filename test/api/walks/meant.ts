@@ -26,6 +26,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   tenant: ['identity', 'project_id'],
   tenant_id: ['identity', 'project_id'],
   uuid: ['network', 'network_id'],
+  volume_id: ['volume', 'volume_id'],
 }
 
 /** What a text of any kind may not be, though its schema says no more. */
@@ -51,7 +52,7 @@ const LEFT_OUT = new Set(
     'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
     'projects flavors cells taints cost_weight',
     'subnetpool_id use_default_subnetpool prefixlen default_prefixlen min_prefixlen max_prefixlen is_default',
-    'source_volid',
+    'source_volid snapshot_id',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -51,7 +51,7 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
   ],
   placement: ['consumer_uuid'],
   federation: ['server', 'webhook'],
-  volume: ['message_id', 'project_id', 'type_id', 'volume_id'],
+  volume: ['message_id', 'project_id', 'snapshot_id', 'type_id', 'volume_id'],
 }
 
 const owned = ({ service, operation }: Walked) =>

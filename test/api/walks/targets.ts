@@ -43,6 +43,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     serverTargets(cloud, port),
     adminTargets(cloud.as('admin'), identity['project_id'] ?? ''),
   ])
+  const volume = await volumeTargets(cloud, identity['project_id'] ?? '')
   const compute: Ids = {
     ...server,
     ...administered,
@@ -53,8 +54,9 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     group_id: network['security_group_id'] ?? '',
     rule_id: network['security_group_rule_id'] ?? '',
     project_id: identity['project_id'] ?? '',
+    volume_id: volume['volume_id'] ?? '',
+    snapshot_id: volume['snapshot_id'] ?? '',
   }
-  const volume = await volumeTargets(cloud, identity['project_id'] ?? '')
   const placement = {
     uuid: cloud.cells[0]?.computes[0]?.id ?? '',
     consumer_uuid: compute['server_id'] ?? '',

@@ -9,7 +9,7 @@ import { NOBODY } from './walked.ts'
 /** The first with all of them. */
 const VERSION = '3.62'
 
-/** A type that the project was given and that is its default, a volume of it, and a message. */
+/** A type that the project was given and that is its default, a volume of it with a snapshot, and a message. */
 export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
   const admin = cloud.as('admin')
   await storesReported(cloud)
@@ -42,18 +42,18 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     { volume },
     VERSION,
   )
-  await waitFor(
-    `volume ${id} is available`,
-    async () => {
-      const { body } = await cloud
-        .as('demo')
-        .get<{ readonly volume: { readonly status: string } }>(`${root}/volumes/${id}`)
-      return body.volume.status === 'available'
-    },
-    30_000,
+  await untilAvailable(cloud, 'volume', id)
+  const kept = await made<Identified>(
+    cloud.as('demo'),
+    'POST',
+    `${root}/snapshots`,
+    { snapshot: { volume_id: id, metadata: { [NAMED]: NAMED } } },
+    VERSION,
   )
+  await untilAvailable(cloud, 'snapshot', kept.id)
   return {
     volume_id: id,
+    snapshot_id: kept.id,
     type_id: type.id,
     message_id: message.id,
     project_id: projectId,
@@ -61,4 +61,16 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     key: NAMED,
     alias: 'os-availability-zone',
   }
+}
+
+async function untilAvailable(cloud: Cloud, kind: string, id: string): Promise<void> {
+  type Shown = Readonly<Record<string, { readonly status: string }>>
+  await waitFor(
+    `${kind} ${id} is available`,
+    async () => {
+      const { body } = await cloud.as('demo').get<Shown>(`/volume/v3/${kind}s/${id}`)
+      return body[kind]?.status === 'available'
+    },
+    30_000,
+  )
 }

@@ -84,10 +84,11 @@ function cellOf(from: VolumeTemplate['from']): CellId | null {
 /** As Nova sees the image of such a server: by what the volume keeps of it. */
 function imageOf({ from }: VolumeTemplate): BootImage {
   const { isBootable, imageMetadata } = 'volume' in from ? from.volume : from.described.row
-  if ('volume' in from && !isBootable)
+  const madeFrom = 'volume' in from ? from.volume.id : snapshotted(from.described)
+  if (madeFrom !== undefined && !isBootable)
     throw new Failure(
       'invalid',
-      `Block Device Mapping is Invalid: Block Device ${from.volume.id} is not bootable.`,
+      `Block Device Mapping is Invalid: Block Device ${madeFrom} is not bootable.`,
     )
   const {
     image_id: id = NO_IMAGE,
@@ -106,6 +107,11 @@ function imageOf({ from }: VolumeTemplate): BootImage {
     minRamMb: Number(minRam),
     properties,
   }
+}
+
+/** The volume of whose snapshot it is made; undefined: it is made of something else. */
+function snapshotted({ row: { source } }: DescribedVolume): string | undefined {
+  return source?.kind === 'snapshot' ? source.volumeId : undefined
 }
 
 /** A volume of no image: nothing reads one. */

@@ -8,8 +8,8 @@ export interface RequestedVolume {
   readonly volumeId: string | undefined
   /** What a new one is made from; null: it begins empty. */
   readonly source: WantedSource | null
-  /** Of a new one, in GiB. */
-  readonly sizeGb: number
+  /** Of a new one, in GiB; null: that of its source. */
+  readonly sizeGb: number | null
   /** Of a new one, by id or name; null: the default. */
   readonly type: string | null
   readonly tag: string | null
@@ -46,7 +46,7 @@ function volumeOf(disk: RequestedDisk): RequestedVolume {
   const { sourceType, sourceId, destinationType, size, bootIndex } = disk
   if (destinationType === 'local') refuse(`Mapping ${sourceType} to local is not supported.`)
   const common = {
-    sizeGb: size ?? 0,
+    sizeGb: size ?? null,
     type: disk.volumeType ?? null,
     tag: disk.tag ?? null,
     deletesVolume: disk.deletesVolume ?? false,
@@ -61,10 +61,10 @@ function volumeOf(disk: RequestedDisk): RequestedVolume {
         refuse("Images with destination_type 'volume' need to have a non-zero size specified")
       return { ...common, volumeId: undefined, source: { kind: 'image', id } }
     }
-    case 'snapshot':
-      return refuse(
-        'volumes have no snapshots here: create a volume from the other volume, and name it.',
-      )
+    case 'snapshot': {
+      const id = sourceId ?? refuse('Missing device UUID.')
+      return { ...common, volumeId: undefined, source: { kind: 'snapshot', id } }
+    }
     case undefined:
     default:
       if (sourceId !== undefined) refuse('Invalid device UUID.')

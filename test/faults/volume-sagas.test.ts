@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import type { Tx } from '#common/db/database.ts'
+import { newId, type SagaId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { SagaEngine } from '#common/saga/engine.ts'
+import type { Saga, SagaOutcome } from '#common/saga/saga.ts'
+import { trialsOf } from '#common/saga/testing.ts'
+import type { ComputeDeps } from '#gateway/app/compute.ts'
+import type { RunningCompute } from '#gateway/app/open-compute.ts'
+import { createVolumeSaga } from '#gateway/app/sagas/create-volume.ts'
+import { createVolumeSnapshotSaga } from '#gateway/app/sagas/create-volume-snapshot.ts'
+import { deleteVolumeSaga } from '#gateway/app/sagas/delete-volume.ts'
+import { deleteVolumeSnapshotSaga } from '#gateway/app/sagas/delete-volume-snapshot.ts'
+import { extendVolumeSaga } from '#gateway/app/sagas/extend-volume.ts'
+import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
+import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
+import { findSnapshot, insertSnapshot } from '#gateway/db/volume-snapshots.ts'
+import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
+import { CoreEnv, work } from '../env/compute-core.ts'
+
+// The standard trials of the gateway's sagas of volumes and snapshots: each ends with what was asked for, charged once.
+
+const log = createLogger('trial', 'silent')
+let env: CoreEnv
+let core: RunningCompute
+let projectId: string
+
+beforeAll(async () => {
+  env = await CoreEnv.open('volume_sagas', ['north'])
+  core = await env.core()
+  const named = { storeId: 's', storeName: 's', zone: 'nova', fault: null, updatedAt: 1 }
+  const view = (volumeId: string, version: number, sizeGb: number) => {
+    return { ...named, volumeId, attempt: 1, version, state: 'available' as const, sizeGb }
+  }
+  env.cells[0]!.overrides = {
+    'volume.create': ({ operation, volume }) => {
+      return { outcome: 'accepted', view: view(operation.volumeId, 2, volume.sizeGb) }
+    },
+    'volume.extend': ({ operation, sizeGb }) => ({ view: view(operation.volumeId, 4, sizeGb) }),
+    'volume.delete': () => ({ outcome: 'deleted' }),
+    'volume-snapshot.create': ({ operation: { snapshotId } }) => {
+      const made = { snapshotId, version: 2, state: 'available', sizeGb: 3 } as const
+      return { outcome: 'accepted', view: { ...made, fault: null, updatedAt: 1 } }
+    },
+    'volume-snapshot.delete': () => ({ outcome: 'deleted' }),
+  }
+})
+beforeEach(() => {
+  projectId = newId<string>()
+})
+afterAll(async () => {
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
+})
+
+type Around = {
+  readonly before?: (tx: Tx) => Promise<void>
+  readonly after?: (tx: Tx) => Promise<void>
+}
+
+/** Runs a changed saga; returns how it ended. */
+async function run<P>(
+  saga: Saga<ComputeDeps, P>,
+  subject: string,
+  params: P,
+  { id, ...around }: Around & { readonly id?: SagaId } = {},
+): Promise<SagaOutcome | 'handed-over'> {
+  await using sagas = await SagaEngine.open({
+    ...{ db: env.db, deps: core as ComputeDeps, sagas: [saga], processName: newId<string>() },
+    ...{ clock: systemClock, log },
+  })
+  const started = await sagas
+    .start(saga, { ...(id && { id }), subject, params, work: work(), ...around })
+    .catch(() => undefined)
+  return started === undefined ? 'unwound' : await started.finished
+}
+
+const owner = () => ({ projectId, typeId: null })
+
+async function createdVolume(saga = createVolumeSaga): Promise<VolumeId> {
+  const volumeId = newId<VolumeId>()
+  const cellId = env.cells[0]!.id
+  const id = newId<SagaId>()
+  const operationIds = Array.from({ length: 5 }, () => newId<string>())
+  const ended = await run(
+    saga,
+    volumeId,
+    { volumeId, cellId, operationIds },
+    {
+      id,
+      before: (tx) =>
+        insertVolume(tx, {
+          ...{
+            id: volumeId,
+            projectId,
+            userId: 'user',
+            name: null,
+            description: null,
+            metadata: {},
+          },
+          ...{ typeId: null, specs: {}, zone: null, sizeGb: 3, isBootable: false },
+          ...{ isMultiattach: false, source: null, imageMetadata: null, cellId, fault: null },
+          ...{ status: 'creating', sagaId: id },
+        }),
+      after: (tx) => chargeVolumes(tx, owner(), { volumes: 1, gigabytes: 3 }),
+    },
+  )
+  expect(ended).toBe('done')
+  return volumeId
+}
+
+async function createdSnapshot(saga = createVolumeSnapshotSaga): Promise<VolumeSnapshotId> {
+  const volumeId = await createdVolume()
+  const snapshotId = newId<VolumeSnapshotId>()
+  const cellId = env.cells[0]!.id
+  const id = newId<SagaId>()
+  const named = { name: null, description: null, metadata: {}, typeId: null, sizeGb: 3 }
+  const ended = await run(
+    saga,
+    snapshotId,
+    { snapshotId, operationId: newId<string>() },
+    {
+      id,
+      before: (tx) =>
+        insertSnapshot(tx, {
+          ...{ id: snapshotId, projectId, userId: 'user', volumeId, cellId, sagaId: id, ...named },
+        }),
+      after: (tx) => chargeVolumes(tx, owner(), { snapshots: 1, gigabytes: 3 }),
+    },
+  )
+  expect(ended).toBe('done')
+  return snapshotId
+}
+
+async function used(): Promise<Readonly<Record<string, number>>> {
+  const rows = await volumeQuotaRows(env.db, projectId)
+  return Object.fromEntries(rows.map((row) => [row.resource, row.used]))
+}
+
+const labelled = <T extends { readonly label: string }>(trials: readonly T[]) =>
+  trials.map((trial) => [trial.label, trial] as const)
+const firstRound = (step: string) => step.endsWith('-1')
+
+test.each(labelled(trialsOf(createVolumeSaga, firstRound)))(
+  'create-volume that %s makes one volume',
+  async (_label, { saga }) => {
+    const id = await createdVolume(saga)
+
+    expect(await findVolume(env.db, id)).toMatchObject({ status: 'available', sagaId: null })
+    expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
+  },
+)
+
+test.each(labelled(trialsOf(extendVolumeSaga)))(
+  'extend-volume that %s leaves the volume whole, with what it is charged for',
+  async (_label, { saga, ends }) => {
+    const volumeId = await createdVolume()
+    const params = { volumeId, operationId: newId<string>(), fromGb: 3, toGb: 5 }
+    const after = (tx: Tx) => chargeVolumes(tx, owner(), { gigabytes: 2 })
+
+    expect(await run(saga, volumeId, params, { after })).toBe(ends)
+
+    const sizeGb = ends === 'done' ? 5 : 3
+    const volume = await findVolume(env.db, volumeId)
+    expect(volume).toMatchObject({ status: 'available', sagaId: null, sizeGb, chargedGb: sizeGb })
+    expect(await used()).toEqual({ volumes: 1, gigabytes: sizeGb })
+  },
+)
+
+test.each(labelled(trialsOf(deleteVolumeSaga)))(
+  'delete-volume that %s leaves all or nothing',
+  async (_label, { saga, ends }) => {
+    const volumeId = await createdVolume()
+    const params = { volumeId, operationId: newId<string>(), isForced: false }
+
+    expect(await run(saga, volumeId, params)).toBe(ends)
+
+    const isGone = (await findVolume(env.db, volumeId)) === undefined
+    expect(isGone).toBe(ends === 'done')
+    expect(await used()).toEqual(
+      isGone ? { volumes: 0, gigabytes: 0 } : { volumes: 1, gigabytes: 3 },
+    )
+  },
+)
+
+test.each(labelled(trialsOf(createVolumeSnapshotSaga)))(
+  'create-volume-snapshot that %s makes one snapshot',
+  async (_label, { saga }) => {
+    const id = await createdSnapshot(saga)
+
+    expect(await findSnapshot(env.db, id)).toMatchObject({ status: 'available', sagaId: null })
+    expect(await used()).toEqual({ volumes: 1, snapshots: 1, gigabytes: 6 })
+  },
+)
+
+test.each(labelled(trialsOf(deleteVolumeSnapshotSaga)))(
+  'delete-volume-snapshot that %s leaves all or nothing',
+  async (_label, { saga, ends }) => {
+    const snapshotId = await createdSnapshot()
+    const params = { snapshotId, operationId: newId<string>(), isForced: false }
+
+    expect(await run(saga, snapshotId, params)).toBe(ends)
+
+    const isGone = (await findSnapshot(env.db, snapshotId)) === undefined
+    expect(isGone).toBe(ends === 'done')
+    const counts = isGone ? { snapshots: 0, gigabytes: 3 } : { snapshots: 1, gigabytes: 6 }
+    expect(await used()).toEqual({ volumes: 1, ...counts })
+  },
+)
+
+test('a snapshot that its cell refuses is in error, in no cell, and is deleted at once', async () => {
+  const [cell] = env.cells
+  const { overrides } = cell!
+  cell!.overrides = {
+    ...overrides,
+    'volume-snapshot.create': () => ({ outcome: 'refused', reason: 'No room.' }),
+  }
+  const snapshotId = await createdSnapshot()
+  cell!.overrides = overrides
+  const params = { snapshotId, operationId: newId<string>(), isForced: false }
+
+  expect(await findSnapshot(env.db, snapshotId)).toMatchObject({
+    ...{ status: 'error', cellId: null, sagaId: null, fault: 'No room.' },
+  })
+  expect(await run(deleteVolumeSnapshotSaga, snapshotId, params)).toBe('done')
+  expect(await findSnapshot(env.db, snapshotId)).toBeUndefined()
+  expect(await used()).toEqual({ volumes: 1, snapshots: 0, gigabytes: 3 })
+})
