@@ -4,7 +4,6 @@ import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import {
   type HostId,
-  type InstanceId,
   newId,
   type SagaId,
   type VolumeId,
@@ -26,7 +25,6 @@ import {
   deletingSnapshot,
 } from '../conductor/sagas/delete-volume-snapshot.ts'
 import { readFeedState } from '../db/feed.ts'
-import { findInstance } from '../db/instances.ts'
 import { readStores } from '../db/stores.ts'
 import {
   findSnapshotAnswer,
@@ -35,7 +33,7 @@ import {
   volumeSnapshotPage,
 } from '../db/volume-snapshots.ts'
 import { findVolume } from '../db/volumes.ts'
-import { hostUpForVolume } from '../volumes/host-of-volume.ts'
+import { hostOfServer, hostUpForVolume } from '../volumes/host-of-volume.ts'
 import { promiseLimitGb } from '../volumes/store.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { volumeSnapshotView } from '../volumes/volume-snapshot.ts'
@@ -147,10 +145,9 @@ async function hostFor(
   { volume: { serverId } }: CreateAsk,
   volume: Volume,
 ): Promise<HostId | undefined> {
-  if (serverId === undefined) return hostUpForVolume(conductor, volume)
-  const placed = (await findInstance(conductor.db, serverId as InstanceId))?.placed
-  if (placed == null) return hostUpForVolume(conductor, volume)
-  const host = conductor.hosts.get(placed.hostId)
+  const hostId = await hostOfServer(conductor.db, serverId)
+  if (hostId === undefined) return hostUpForVolume(conductor, volume)
+  const host = conductor.hosts.get(hostId)
   return host !== undefined && conductor.hosts.isUp(host) ? host.id : undefined
 }
 

@@ -18,6 +18,7 @@ import { readStores } from '../db/stores.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
 import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choose-store.ts'
+import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { volumeView } from '../volumes/volume.ts'
@@ -189,7 +190,7 @@ async function refuseCreates(
 /** Afterwards the volume is being extended, or has that size. Throws `conflict` in a state that forbids it. */
 export async function volumeExtend(
   cell: Cell,
-  { operation, sizeGb }: CellAsk<'volume.extend'>,
+  { operation, sizeGb, serverId }: CellAsk<'volume.extend'>,
   work: WorkContext,
 ): Promise<CellAnswer<'volume.extend'>> {
   const { conductor } = cell
@@ -203,7 +204,8 @@ export async function volumeExtend(
       throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
     const store = (await readStores(conductor.db)).find((each) => each.id === volume.storeId)!
     const limitGb = promiseLimitGb(store, conductor.storeRatio)
-    const params = { operation, volume, sizeGb, limitGb }
+    const hostId = await hostOfServer(conductor.db, serverId)
+    const params = { operation, volume, sizeGb, limitGb, ...(hostId !== undefined && { hostId }) }
     const start = { id, subject: volume.id, params, work }
     const hasBegun = await hasStarted(cell, extendVolumeSaga, start)
     if (hasBegun) return { view: volumeView(extending(params, id)) }

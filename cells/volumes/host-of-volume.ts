@@ -1,6 +1,8 @@
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { HostId } from '#common/ids.ts'
+import type { HostId, InstanceId } from '#common/ids.ts'
 import type { Conductor } from '../conductor/conductor.ts'
+import { findInstance } from '../db/instances.ts'
 import { hostsOfStore } from '../db/stores.ts'
 import type { Volume } from './volume.ts'
 
@@ -23,4 +25,13 @@ export async function hostOfVolume(conductor: Conductor, volume: Stored): Promis
   const host = await hostUpForVolume(conductor, volume)
   if (host !== undefined) return host
   throw new Failure('unavailable', `No host that is up reaches the store ${volume.storeName}.`)
+}
+
+/** The host of the server that uses a volume, whose guest alone can be told of a change; undefined: no host has such a server. */
+export async function hostOfServer(
+  db: Executor,
+  serverId: string | undefined,
+): Promise<HostId | undefined> {
+  if (serverId === undefined) return undefined
+  return (await findInstance(db, serverId as InstanceId))?.placed?.hostId
 }

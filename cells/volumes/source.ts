@@ -1,11 +1,11 @@
 import type { Executor } from '#common/db/database.ts'
-import type { HostId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import type { HostId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { VolumeRequest, VolumeSource } from '#openapi/wire/cell-volume.ts'
 import type { VolumeSource as ContentForHost } from '#openapi/wire/volume.ts'
 import type { Conductor } from '../conductor/conductor.ts'
-import { findInstance } from '../db/instances.ts'
 import { findVolumeSnapshot } from '../db/volume-snapshots.ts'
 import { findVolume } from '../db/volumes.ts'
+import { hostOfServer } from './host-of-volume.ts'
 
 /** Where the content of a volume comes from, as the log of a saga may have it. */
 export type VolumeContent =
@@ -58,14 +58,11 @@ export async function findSource(
     return refused(`Its source, volume ${volume.id}, is ${volume.state}.`)
   if (volume.sizeGb > sizeGb)
     return refused(`Its source, volume ${volume.id}, has ${volume.sizeGb} GiB, it has ${sizeGb}.`)
-  const { serverId } = source
-  const instance =
-    serverId === undefined ? undefined : await findInstance(db, serverId as InstanceId)
   return {
     outcome: 'found',
     source: { volumeId: volume.id },
     sourceStoreId: volume.storeId,
-    hostId: instance?.placed?.hostId ?? null,
+    hostId: (await hostOfServer(db, source.serverId)) ?? null,
   }
 }
 

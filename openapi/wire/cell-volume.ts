@@ -120,7 +120,12 @@ export const VOLUME_OPERATIONS = {
   },
   /** Afterwards the volume is being extended, or has that size already. Throws `conflict` in a state that forbids it. */
   'volume.extend': {
-    ask: Type.Object({ operation: VolumeAttemptRef, sizeGb: Type.Integer({ minimum: 1 }) }),
+    ask: Type.Object({
+      operation: VolumeAttemptRef,
+      sizeGb: Type.Integer({ minimum: 1 }),
+      /** The server that uses it, whose guest is to see the new size; absent: none does. */
+      serverId: Type.Optional(Uuid),
+    }),
     answer: Type.Object({ view: VolumeView }),
   },
   /** Afterwards the guest has the volume, now and at every start, or does not have it. A repeat changes nothing. */

@@ -11,6 +11,7 @@ import { storesReported } from '#test/env/stores-reported.ts'
 
 interface VolumeBody {
   readonly id: string
+  readonly size: number
   readonly status: string
   readonly availability_zone: string
   readonly attachments: readonly { readonly server_id: string; readonly device: string | null }[]
@@ -128,6 +129,29 @@ test('a volume goes with its server if that was asked for, and is free again oth
   await untilStatus(kept, 'available')
   await waitFor(`${doomed} is gone`, async () => (await show(doomed)) === undefined, LIMIT_MS)
   await demo.delete(`${VOLUMES}/${kept}`)
+})
+
+test('a volume is extended while its server uses it, from 3.42 on', async () => {
+  const server = await placedServer('grower')
+  const id = await volumeIn(server.zone)
+  await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
+  await untilStatus(id, 'in-use')
+  const extend = (size: number, version: '3.41' | '3.42') =>
+    demo.post(`${VOLUMES}/${id}/action`, { 'os-extend': { new_size: size } }, { version })
+
+  expect((await extend(3, '3.41')).status).toBe(400)
+  expect((await extend(1, '3.42')).status).toBe(400)
+  expect((await extend(3, '3.42')).status).toBe(202)
+
+  const isGrown = async () => {
+    const volume = await show(id)
+    return volume?.status === 'in-use' && volume.size === 3
+  }
+  await waitFor('the volume has grown', isGrown, LIMIT_MS)
+  expect(await show(id)).toMatchObject({ attachments: [{ server_id: server.id }] })
+  await deleteServer(demo, server.id)
+  await untilStatus(id, 'available')
+  await demo.delete(`${VOLUMES}/${id}`)
 })
 
 test('a volume of another cell, of another project, or of none is refused, and nothing is held', async () => {

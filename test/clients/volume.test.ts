@@ -17,6 +17,7 @@ let demo: OpenstackCli
 beforeAll(async () => {
   if (why !== undefined) return
   cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1, hostsPerCell: 1 })
+  await storesReported(cloud)
   const [endpoint = ''] = cloud.endpoints
   admin = new OpenstackCli(endpoint, cloud.foundation.accounts.admin)
   demo = new OpenstackCli(endpoint, cloud.foundation.accounts.demo)
@@ -70,7 +71,6 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
   })
 
   test('creates a volume, attaches, extends and deletes it', { timeout: LIMIT_MS }, async () => {
-    await storesReported(cloud)
     const { image, tiny, network } = cloud.catalog
     const shape = `--image ${image} --flavor ${tiny} --nic net-id=${network}`
     await demo.run(`server create ${shape} --wait cli-server`)
@@ -103,6 +103,9 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     expect(await demo.json<Rows>('volume list')).toMatchObject([
       { Name: 'cli-renamed', Status: 'in-use', 'Attached to': [{ device: '/dev/vdb' }] },
     ])
+    await demo.run('--os-volume-api-version 3.42 volume set --size 4 cli-renamed')
+    await until('in-use', 'cli-renamed')
+    expect(await demo.json('volume show cli-renamed')).toMatchObject({ size: 4 })
     await demo.run('server remove volume cli-server cli-renamed')
     await until('available', 'cli-renamed')
     await demo.run('volume delete cli-renamed')
@@ -126,6 +129,55 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     )
   })
 })
+
+describe.skipIf(why !== undefined)(
+  `the openstack command and snapshots (${why ?? 'installed'})`,
+  () => {
+    test('keeps a volume as it is, and starts from that', { timeout: LIMIT_MS }, async () => {
+      const { image, tiny, network } = cloud.catalog
+      await demo.run(`volume create --size 1 --image ${image} cli-source`)
+      await until('available', 'cli-source')
+
+      const options = '--volume cli-source --description mine --property a=b'
+      await demo.run(`volume snapshot create ${options} cli-kept`)
+      await untilKept('cli-kept')
+      expect(await demo.json('volume snapshot show cli-kept')).toMatchObject({
+        ...{ name: 'cli-kept', description: 'mine', size: 1, properties: { a: 'b' } },
+      })
+      await demo.run('volume snapshot set --name cli-renamed --property c=d cli-kept')
+      await demo.run('volume snapshot unset --property a cli-renamed')
+      expect(await demo.json<Rows>('volume snapshot list --long')).toMatchObject([
+        { Name: 'cli-renamed', Status: 'available', Size: 1, Properties: { c: 'd' } },
+      ])
+      await demo.run('volume create --snapshot cli-renamed cli-made')
+      await until('available', 'cli-made')
+      const sized = `--flavor ${tiny} --nic net-id=${network} --wait`
+      await demo.run(`server create ${sized} --snapshot cli-renamed cli-from-snapshot`)
+      expect(await demo.json('server show cli-from-snapshot')).toMatchObject({ status: 'ACTIVE' })
+
+      await demo.run('server delete --wait cli-from-snapshot')
+      await expect(demo.run('volume delete cli-source')).rejects.toThrow('have snapshots')
+      await demo.run('volume delete --purge cli-source')
+      for (const { ID } of await demo.json<Rows>('volume list'))
+        await demo.run(`volume delete ${String(ID)}`).catch(() => undefined)
+      await waitFor(
+        'nothing',
+        async () =>
+          (await demo.json<Rows>('volume list')).length === 0 &&
+          (await demo.json<Rows>('volume snapshot list')).length === 0,
+        LIMIT_MS,
+      )
+    })
+  },
+)
+
+const untilKept = (name: string) =>
+  waitFor(
+    `${name} is available`,
+    async () =>
+      (await demo.json<{ status: string }>(`volume snapshot show ${name}`)).status === 'available',
+    LIMIT_MS,
+  )
 
 const until = (status: string, name = 'cli-volume') =>
   waitFor(

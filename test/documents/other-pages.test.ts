@@ -149,7 +149,16 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack server remove volume first data': {
     after: () => settled('volume show data', /status +\| available/),
   },
-  'openstack volume set --size 20 data': {
+  'openstack volume snapshot create --force --volume data before-upgrade': {
+    after: () => settled('volume snapshot show before-upgrade', /status +\| available/),
+  },
+  'openstack volume create --snapshot before-upgrade restored': {
+    after: () => settled('volume show restored', /status +\| available/),
+  },
+  'openstack volume snapshot create --volume root of-root': {
+    after: () => settled('volume snapshot show of-root', /status +\| available/),
+  },
+  'openstack --os-volume-api-version 3.42 volume set --size 20 data': {
     after: () => settled('volume show data', /size +\| 20 /),
   },
 })

@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { SagaId } from '#common/ids.ts'
+import type { HostId, SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
 import { queueStoreClaim, queueStoreReturn } from '../../db/stores.ts'
@@ -17,6 +17,8 @@ export interface ExtendVolumeParams {
   /** As it was when the request was found possible. */
   readonly volume: Volume
   readonly sizeGb: number
+  /** The host of the guest that uses it; absent: any that reaches its store. */
+  readonly hostId?: HostId
   /** The most that the store may promise in all. */
   readonly limitGb: number
 }
@@ -51,9 +53,9 @@ const extend: RemoteStep<Conductor, ExtendVolumeParams> = {
   name: 'extend',
   forwardOnly: true,
   run: async ({ deps, params, work, sagaId }, signal) => {
-    const { operation, volume, sizeGb } = params
+    const { operation, volume, sizeGb, hostId } = params
     return workOnStore(deps, {
-      host: await hostOfVolume(deps, volume),
+      host: hostId ?? (await hostOfVolume(deps, volume)),
       operation: 'volume-extend',
       payload: {
         operation: { id: operation.id, store: volume.storeId, volumeId: volume.id },

@@ -17,6 +17,7 @@ import {
 } from '../../app/volumes/volumes.ts'
 import type { Answer, Call, Handler } from '../../http/operation.ts'
 import { nextPage, pageLimit } from '../../http/pagination.ts'
+import { isSince } from '../../views/since.ts'
 import { volumeSummary, volumeView } from '../../views/volume/volume.ts'
 import { viewParts } from './view-parts.ts'
 
@@ -111,7 +112,8 @@ const remove: Handler<operations['deleteVolume']> = async ({ app, context, param
 }
 
 const extend: Handler<operations['extendVolume']> = async ({ app, context, params, body }) => {
-  await extendVolume(app.compute, context, params.volume_id, body['os-extend'].new_size)
+  const asked = { toGb: body['os-extend'].new_size, mayBeInUse: isSince(context, '3.42') }
+  await extendVolume(app.compute, context, params.volume_id, asked)
   return {}
 }
 

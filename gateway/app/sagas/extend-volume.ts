@@ -3,10 +3,12 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
+import { showAttached } from '../volumes/hold-volume.ts'
 import { refundVolumes } from '../volumes/quotas.ts'
 import type { Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
@@ -18,6 +20,8 @@ export interface ExtendVolumeParams {
   /** The size at which the request was found possible, and the new one. */
   readonly fromGb: number
   readonly toGb: number
+  /** Also while a server uses it; absent: it has to be free. */
+  readonly mayBeInUse?: true
 }
 
 type ExtendCall = StepCall<ComputeDeps, ExtendVolumeParams>
@@ -26,15 +30,20 @@ type Asked =
   | { readonly outcome: 'accepted'; readonly view: VolumeView }
   | { readonly outcome: 'refused'; readonly reason: string }
 
-/** Throws `conflict` when the volume is not available, not of that size any more, or a snapshot is made of it. */
+/** True for a volume that is free, or that one server uses where that is no hindrance. */
+export function isExtendable({ status }: Pick<Volume, 'status'>, mayBeInUse: boolean): boolean {
+  return status === 'available' || (mayBeInUse && status === 'in-use')
+}
+
+/** Throws `conflict` when the volume cannot be extended, is not of that size any more, or a snapshot is made of it. */
 const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   kind: 'local',
   name: 'mark',
   run: async (tx, { params, sagaId }): Promise<Target> => {
-    const { volumeId, fromGb, toGb } = params
+    const { volumeId, fromGb, toGb, mayBeInUse } = params
     const volume = await lockVolume(tx, volumeId)
-    const isPossible = volume?.status === 'available' && volume.sizeGb === fromGb
-    if (!isPossible || volume.cellId === null)
+    const isFit = volume !== undefined && isExtendable(volume, mayBeInUse === true)
+    if (!isFit || volume.sizeGb !== fromGb || volume.cellId === null)
       throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
     const snapshots = await snapshotsOfVolume(tx, volumeId)
     if (snapshots.some(({ status }) => status === 'creating'))
@@ -54,7 +63,9 @@ const ask: RemoteStep<ComputeDeps, ExtendVolumeParams> = {
     const { cellId, attempt } = output<Target>('mark')!
     const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
     const operation = { id: params.operationId, volumeId: params.volumeId, attempt }
-    const payload = { operation, sizeGb: params.toGb }
+    const [attachment] = await attachmentsOfVolumes(deps.db, [params.volumeId])
+    const user = attachment === undefined ? {} : { serverId: attachment.serverId }
+    const payload = { operation, sizeGb: params.toGb, ...user }
     try {
       const { view } = await deps.askCell(cell, 'volume.extend', payload, { work })
       return { outcome: 'accepted', view }
@@ -100,6 +111,7 @@ async function giveUp(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
   const { id, sizeGb, chargedGb } = volume
   const change = { status: 'available', chargedGb: sizeGb, fault, sagaId: null } as const
   await writeLockedVolume(tx, id, change, { isIntent: false })
+  await showAttached(tx, { ...volume, ...change })
   refundVolumes(tx, volume, { gigabytes: chargedGb - sizeGb })
 }
 

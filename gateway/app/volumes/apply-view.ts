@@ -28,8 +28,8 @@ export async function applyVolumeView(
   const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
   const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
-  // It may have been made for a server.
-  if (status === 'available' && volume.status === 'creating')
+  // It may have been made for a server, or extended while one used it.
+  if (status === 'available' && !HOLDING.has(volume.status))
     await showAttached(tx, { ...volume, status })
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
 }

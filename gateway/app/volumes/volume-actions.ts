@@ -1,15 +1,16 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId, type VolumeId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
+import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
-import { extendVolumeSaga } from '../sagas/extend-volume.ts'
+import { extendVolumeSaga, isExtendable } from '../sagas/extend-volume.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
-import { DELETABLE } from './volume.ts'
+import { DELETABLE, type Volume } from './volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** A cell that takes longer is not waited for: the delete is accepted, and shown as such. */
@@ -76,13 +77,14 @@ export async function extendVolume(
   compute: Compute,
   context: RequestContext,
   id: string,
-  toGb: number,
+  { toGb, mayBeInUse }: { readonly toGb: number; readonly mayBeInUse: boolean },
 ): Promise<void> {
   const volume = await showVolume(compute, context, id)
-  if (volume.status !== 'available')
+  if (!isExtendable(volume, mayBeInUse)) throw notExtendable(volume, mayBeInUse)
+  if ((await attachmentsOfVolumes(compute.db, [volume.id])).length > 1)
     throw new Failure(
       'invalid',
-      `Invalid volume: Volume ${volume.id} status must be 'available' to extend, but is '${volume.status}'.`,
+      `Invalid volume: Volume ${volume.id} is used by several servers. Detach it from all but one to extend it.`,
     )
   const fromGb = volume.sizeGb
   if (toGb <= fromGb)
@@ -94,13 +96,24 @@ export async function extendVolume(
   if (cell?.isReachable === false)
     throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
   await refuseLargeVolume(compute.db, volume.projectId, toGb)
-  const params = { volumeId: volume.id, operationId: newId<string>(), fromGb, toGb }
+  const params = {
+    ...{ volumeId: volume.id, operationId: newId<string>(), fromGb, toGb },
+    ...(mayBeInUse && { mayBeInUse: true as const }),
+  }
   await compute.sagas.start(extendVolumeSaga, {
     subject: volume.id,
     params,
     work: context,
     after: (tx) => chargeVolumes(tx, volume, { gigabytes: toGb - fromGb }),
   })
+}
+
+function notExtendable({ id, status }: Volume, mayBeInUse: boolean): Failure {
+  const fit = mayBeInUse ? "'available' or 'in-use'" : "'available'"
+  return new Failure(
+    'invalid',
+    `Invalid volume: Volume ${id} status must be ${fit} to extend, but is '${status}'.`,
+  )
 }
 
 /**
