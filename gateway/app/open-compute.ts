@@ -119,6 +119,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     byRows(rows.deletes),
     byRows(rows.missing),
     byRows(rows.volumeDeletes),
+    byRows(rows.snapshotDeletes),
     ...reconcilersOf(compute, options).map(run),
   ]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import type { Tx } from '#common/db/database.ts'
@@ -6,6 +7,7 @@ import { createLogger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Saga, SagaOutcome } from '#common/saga/saga.ts'
 import { trialsOf } from '#common/saga/testing.ts'
+import { waitFor } from '#common/wait-for.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { createVolumeSaga } from '#gateway/app/sagas/create-volume.ts'
@@ -208,6 +210,24 @@ test.each(labelled(trialsOf(deleteVolumeSnapshotSaga)))(
     expect(await used()).toEqual({ volumes: 1, ...counts })
   },
 )
+
+test('deletes that nobody works on any more are brought to their end', async () => {
+  const snapshotId = await createdSnapshot()
+  const { volumeId } = (await findSnapshot(env.db, snapshotId))!
+  for (const table of ['volume_snapshots', 'volumes'])
+    await env.db.orm.execute(
+      sql`update ${sql.identifier(table)} set is_deleting = true, status = 'deleting', changed_at = '2020-01-01'
+        where id in (${snapshotId}, ${volumeId})`,
+    )
+
+  await waitFor(
+    'both are gone',
+    async () => (await findVolume(env.db, volumeId)) === undefined,
+    60_000,
+  )
+  expect(await findSnapshot(env.db, snapshotId)).toBeUndefined()
+  expect(await used()).toEqual({ volumes: 0, snapshots: 0, gigabytes: 0 })
+})
 
 test('a snapshot that its cell refuses is in error, in no cell, and is deleted at once', async () => {
   const [cell] = env.cells
