@@ -137,8 +137,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Drains a host: it is cordoned, and the operation is done when no server is left on it.
-         * @description Its servers are not moved automatically: their owners resize or delete them, or an operator resizes, migrates or deletes them. While a drain runs, a repeat returns it. Ending the cordon cancels it.
+         * Drains a host: it is cordoned, its servers move to other hosts of its cell, and the operation is done when none is left on it.
+         * @description Servers that run are migrated live or, where that fails, stopped and migrated; servers that are shut off are migrated, and shelved ones offloaded. What cannot move now is tried again, with longer and longer pauses, and the operation says why. While a drain runs, a repeat returns it as it was begun. Ending the cordon cancels it.
          */
         readonly post: operations["drainHost"];
         readonly delete?: never;
@@ -1337,6 +1337,35 @@ export interface components {
             readonly ended_at: components["schemas"]["Time"] | null;
             /** @description Of one operation: ids of servers that remain, at most a hundred. */
             readonly servers?: readonly string[];
+            /** @description Of one operation: when its servers will have moved, at the pace of those that have. Null while that is not known. */
+            readonly estimated_end_at?: components["schemas"]["Time"] | null;
+            /** @description Of one operation that moves servers: what it has done about each. */
+            readonly moves?: readonly components["schemas"]["ServerMove"][];
+        };
+        /** @description What a drain has done about a server. */
+        readonly ServerMove: {
+            /** Format: uuid */
+            readonly server_id: string;
+            /** @description Null once the server is forgotten. */
+            readonly name: string | null;
+            /**
+             * @description Gone: it was deleted meanwhile.
+             * @enum {string}
+             */
+            readonly state: "waiting" | "starting" | "moving" | "moved" | "gone";
+            /**
+             * @description Of the last try.
+             * @enum {string|null}
+             */
+            readonly method: "live" | "cold" | "offload" | null;
+            readonly tries: number;
+            /** @description Why it waits. */
+            readonly reason: string | null;
+            /** @description Of the last try, by which the actions of the server have it. */
+            readonly request_id: string | null;
+            /** @description When the last try began. */
+            readonly started_at: components["schemas"]["Time"] | null;
+            readonly ended_at: components["schemas"]["Time"] | null;
         };
         /** @description A request to change something, and its answer. */
         readonly AuditRecord: {
@@ -1821,6 +1850,7 @@ export type IdsAbove = components['schemas']['IdsAbove'];
 export type IdsBelow = components['schemas']['IdsBelow'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
+export type ServerMove = components['schemas']['ServerMove'];
 export type AuditRecord = components['schemas']['AuditRecord'];
 export type OperatedServer = components['schemas']['OperatedServer'];
 export type Event = components['schemas']['Event'];
@@ -2172,6 +2202,23 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly reason?: string | null;
+                    /**
+                     * @description False: it is waited until others have moved or deleted its servers.
+                     * @default true
+                     */
+                    readonly move?: boolean;
+                    /**
+                     * @description The most servers that move at a time.
+                     * @default 2
+                     */
+                    readonly parallel?: number;
+                    /**
+                     * @description No server is stopped to move it.
+                     * @default false
+                     */
+                    readonly live_only?: boolean;
+                    /** @description Seconds after which no move begins: the operation then ends, and says what is left. */
+                    readonly deadline_s?: number | null;
                 };
             };
         };

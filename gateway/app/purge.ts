@@ -6,6 +6,7 @@ import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeAuditRecords } from '../db/audit-records.ts'
 import { purgeCellSagas } from '../db/cell-sagas.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
+import { purgeDrainMoves } from '../db/drain-moves.ts'
 import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
 import { purgeJoinTokens } from '../db/join-tokens.ts'
@@ -65,6 +66,7 @@ export async function purge(
     audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
+    drain_moves: (rows) => purgeDrainMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),
     commit_markers: (rows) => purgeCommitMarkers(db, before(COMMIT_MARKERS_MS), rows),

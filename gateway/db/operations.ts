@@ -1,9 +1,9 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { queueEvents } from './event-inbox.ts'
-import { operations } from './schema/operations.ts'
+import { drainMoves, operations } from './schema/operations.ts'
 
 export type OperationState = 'running' | 'done' | 'failed' | 'cancelled'
 
@@ -32,7 +32,21 @@ export interface HostDrain extends OperationRecord {
   readonly cellId: CellId
   readonly reason: string | null
   readonly isCordoned: boolean
+  /** Its servers are moved; else it is waited until they are gone. */
+  readonly movesServers: boolean
+  /** The most servers that move at a time. */
+  readonly parallel: number
+  /** No server is stopped to move it. */
+  readonly liveOnly: boolean
+  /** No move begins afterwards; null: it goes on until the host is empty. */
+  readonly deadlineAt: Date | null
 }
+
+/** How a host is drained. */
+export type DrainOptions = Pick<
+  HostDrain,
+  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'deadlineAt'
+>
 
 const HOST_DRAIN = 'host-drain'
 
@@ -44,10 +58,11 @@ const PURGE = sqlStatement(
 /** Afterwards this host is being emptied, by the operation whose id is returned: a new one, unless one was running. */
 export async function beginHostDrain(
   tx: Tx,
-  drain: Pick<HostDrain, 'subjectId' | 'subject' | 'cellId' | 'reason'> & {
-    readonly userId: string
-    readonly requestId: string
-  },
+  drain: Pick<HostDrain, 'subjectId' | 'subject' | 'cellId'> &
+    DrainOptions & {
+      readonly userId: string
+      readonly requestId: string
+    },
 ): Promise<string> {
   const { cellId, subject: host } = drain
   const id = newId<string>()
@@ -80,12 +95,16 @@ export async function findHostDrain(db: Executor, id: string): Promise<HostDrain
   return rows.map(drainOf)[0]
 }
 
-/** Those that run, at most `max`. */
+/** Those that run, or have been cancelled while servers were moving, at most `max`. */
 export async function runningDrains(db: Executor, max: number): Promise<readonly HostDrain[]> {
+  const moving = db.orm
+    .select({ id: drainMoves.operationId })
+    .from(drainMoves)
+    .where(inArray(drainMoves.state, ['starting', 'moving']))
   const rows = await db.orm
     .select()
     .from(operations)
-    .where(eq(operations.state, 'running'))
+    .where(or(eq(operations.state, 'running'), inArray(operations.id, moving)))
     .limit(max)
   return rows.map(drainOf)
 }

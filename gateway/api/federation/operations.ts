@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/federation.gen.ts'
+import { drainProgress } from '../../app/operations/drain-progress.ts'
 import {
   awaitOperation,
   cancelOperation as cancel,
@@ -7,7 +8,7 @@ import {
   serversLeft,
 } from '../../app/operations/operations.ts'
 import type { Handler } from '../../http/operation.ts'
-import { operationView } from '../../views/federation/operation.ts'
+import { operationView, progressView } from '../../views/federation/operation.ts'
 
 /** POST /v1/operations/{operation}/cancel */
 export const cancelOperation: Handler<operations['cancelOperation']> = async ({ app, params }) => {
@@ -41,5 +42,7 @@ export const showOperation: Handler<operations['showOperation']> = async (call) 
   const { wait = 0 } = query
   const operation = await awaitOperation(app.compute, params.operation, wait, raw.signal())
   const servers = await serversLeft(app.db, operation)
-  return { body: { ...operationView(operation, app.compute.cells), servers } }
+  const progress = await drainProgress(app.db, operation, new Date(app.compute.clock.now()))
+  const shown = progress === undefined ? {} : progressView(progress)
+  return { body: { ...operationView(operation, app.compute.cells), servers, ...shown } }
 }

@@ -42,7 +42,8 @@ export async function drainCell(
     operations.push(
       await federation.ask('post', '/v1/hosts/{host}/drain', {
         path: { host: id },
-        body: reason === undefined ? {} : { reason },
+        // Servers do not move to other cells.
+        body: { move: false, ...(reason !== undefined && { reason }) },
       }),
     )
   if (options.wait === true)

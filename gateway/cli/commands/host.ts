@@ -5,7 +5,7 @@ import type { DrainOptions } from '../hosts/drain-host.ts'
 import type { HostOptions } from '../hosts/hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { seconds } from '../option-values.ts'
+import { count, seconds } from '../option-values.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'Manage hosts, on which servers run')
@@ -68,10 +68,19 @@ function addDraining(host: Command, operator: Operator): void {
     ofCell(host.command('drain <host>')),
     './weir host drain north-1 --dry-run',
     "./weir host drain north-1 --reason 'new disks' --wait --timeout 3600",
+    './weir host drain north-1 --parallel 4 --live-only --deadline 7200',
   )
-    .description('Cordon a host, and report when it has no server left; servers are not moved')
+    .description('Cordon a host, and move its servers to other hosts of its cell')
     .option('--reason <text>', 'Reason, shown to operators')
-    .option('--dry-run', 'Only list the servers that would be waited for')
+    .option('--no-move', 'Do not move servers; report when the host has none left')
+    .option('--parallel <count>', 'Move at most so many servers at a time (default: 2)', count)
+    .option('--live-only', 'Stop no server to move it')
+    .option(
+      '--deadline <seconds>',
+      'Begin no move after this time, and report what is left',
+      seconds,
+    )
+    .option('--dry-run', 'Only list the servers that would be moved, or waited for')
     .option('--wait', 'Wait until the host is empty')
     .option('--timeout <seconds>', 'Stop waiting after this time; the drain continues', seconds)
     .action(async (name: string, options: DrainOptions) => {

@@ -15,6 +15,12 @@ export interface DrainOptions extends WaitOptions {
   readonly reason?: string
   readonly wait?: true
   readonly dryRun?: true
+  /** False: servers are only waited for. */
+  readonly move: boolean
+  readonly parallel?: number
+  readonly liveOnly?: true
+  /** Seconds. */
+  readonly deadline?: number
 }
 
 type RemainingServer = AnswerOf<operations['listHostServers']>['servers'][number]
@@ -30,8 +36,8 @@ const REMAINING: Listing<RemainingServer> = {
 }
 
 /**
- * Afterwards no new server goes to the host, and the operation that ends once it is empty is shown; with `wait`, it has
- * ended. A dry run shows which servers that waits for.
+ * Afterwards no new server goes to the host, its servers are being moved, and the operation that ends once it is empty is
+ * shown; with `wait`, it has ended. A dry run shows which servers that is about.
  */
 export async function drainHost(
   operator: Operator,
@@ -45,15 +51,21 @@ export async function drainHost(
   }
   if (options.dryRun === true) {
     operator.err.write(
-      `This would cordon ${host.name} and wait until it is empty. Servers now: ${host.servers}.\n`,
+      `This would cordon ${host.name} and ${options.move ? 'move its servers' : 'wait until it is empty'}. Servers now: ${host.servers}.\n`,
     )
     await show(await remainingView(session, host))
     return
   }
-  const { reason } = options
+  const { reason, move, parallel, liveOnly, deadline } = options
   const operation = await session.federation.ask('post', '/v1/hosts/{host}/drain', {
     path: { host: host.id },
-    body: reason === undefined ? {} : { reason },
+    body: {
+      move,
+      ...(reason !== undefined && { reason }),
+      ...(parallel !== undefined && { parallel }),
+      ...(liveOnly === true && { live_only: true }),
+      ...(deadline !== undefined && { deadline_s: Math.ceil(deadline) }),
+    },
   })
   if (options.wait === true) await waitForOperation(operator, operation.id, options)
   else await show(fieldsView(operation, operationListing(Date.now())))

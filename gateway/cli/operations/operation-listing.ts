@@ -32,7 +32,39 @@ export function operationListing(now: number): Listing<Operation> {
       { head: 'ENDED', of: ({ ended_at }) => ended_at, isWide: true },
       { head: 'USER', of: ({ user_id }) => user_id, isWide: true },
       { head: 'REQUEST', of: ({ request_id }) => request_id, isWide: true },
+      {
+        head: 'ESTIMATED END',
+        of: ({ estimated_end_at }) => estimated_end_at ?? null,
+        isWide: true,
+      },
       { head: 'SERVERS LEFT', of: ({ servers }) => servers?.join(',') ?? null, isWide: true },
+    ],
+  }
+}
+
+type ServerMove = components['schemas']['ServerMove']
+
+const MOVE_TONES: Readonly<Record<ServerMove['state'], Tone>> = {
+  waiting: 'doubtful',
+  starting: 'doubtful',
+  moving: 'doubtful',
+  moved: 'good',
+  gone: 'dim',
+}
+
+/** How the moves of a drain are shown at an instant. */
+export function moveListing(now: number): Listing<ServerMove> {
+  return {
+    plural: 'moves',
+    nameOf: ({ server_id }) => server_id,
+    columns: [
+      { head: 'SERVER', of: ({ name, server_id }) => name ?? server_id },
+      { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => MOVE_TONES[state] },
+      { head: 'METHOD', of: ({ method }) => method },
+      { head: 'TRIES', of: ({ tries }) => tries },
+      { head: 'AGE', of: ({ started_at }) => (started_at === null ? null : age(started_at, now)) },
+      { head: 'REASON', of: ({ reason }) => reason },
+      { head: 'ID', of: ({ server_id }) => server_id, isWide: true },
     ],
   }
 }

@@ -1,8 +1,8 @@
 import type { Operator } from '../operator.ts'
 import { everyPage } from '../output/pages.ts'
 import { present, type ViewOptions } from '../output/present.ts'
-import { fieldsView, listView } from '../output/view.ts'
-import { type Operation, operationListing } from './operation-listing.ts'
+import { fieldsView, listView, viewWithParts } from '../output/view.ts'
+import { moveListing, type Operation, operationListing } from './operation-listing.ts'
 
 export interface OperationOptions extends ViewOptions {
   readonly state?: Operation['state']
@@ -30,7 +30,11 @@ export async function showOperation(
   await present(operator, options, async ({ federation }) => {
     const path = { operation }
     const found = await federation.ask('get', '/v1/operations/{operation}', { path })
-    return fieldsView(found, operationListing(Date.now()))
+    const view = fieldsView(found, operationListing(Date.now()))
+    const moves = found.moves ?? []
+    if (moves.length === 0) return view
+    const part = { heading: 'Moves', view: listView(moves, moveListing(Date.now())) }
+    return viewWithParts(view, [part], found)
   })
 }
 

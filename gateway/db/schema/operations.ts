@@ -18,6 +18,14 @@ export const operations = mysqlTable(
     reason: text255('reason'),
     /** True once the host took no new server: from then on, one that does was taken back. */
     isCordoned: boolean('is_cordoned').notNull().default(false),
+    /** Its servers are moved; else it is waited until they are gone. */
+    movesServers: boolean('moves_servers').notNull().default(false),
+    /** The most servers that move at a time. */
+    parallel: int('parallel').notNull().default(1),
+    /** No server is stopped to move it. */
+    liveOnly: boolean('live_only').notNull().default(false),
+    /** No move begins afterwards; null: it goes on until the host is empty. */
+    deadlineAt: time('deadline_at'),
     /** Of servers; null until they were counted. */
     total: int('total'),
     remaining: int('remaining'),
@@ -29,6 +37,32 @@ export const operations = mysqlTable(
     endedAt: time('ended_at'),
   },
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
+)
+
+/** What a drain that moves servers has done about each that was on its host. */
+export const drainMoves = mysqlTable(
+  'drain_moves',
+  {
+    operationId: uuid('operation_id').notNull(),
+    serverId: uuid('server_id').notNull(),
+    /** waiting, starting, moving, moved, gone. */
+    state: token('state', 8).notNull(),
+    /** live, cold, offload; null: none was possible yet. */
+    method: token('method', 8),
+    tries: int('tries').notNull(),
+    /** Why it waits. */
+    reason: text('reason'),
+    /** Of the last try. */
+    requestId: token('request_id'),
+    /** No try begins earlier. */
+    notBefore: time('not_before'),
+    startedAt: time('started_at'),
+    endedAt: time('ended_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.operationId, t.serverId] }),
+    index('drain_moves_state').on(t.state),
+  ],
 )
 
 /** The rows on which reconcilers are working, and those that wait for an operator. */

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import {
+  afterFailure,
+  type DrainedServer,
+  type DrainMove,
+  type DrainSettings,
+  estimatedEnd,
+  planDrain,
+} from './drain-plan.ts'
+
+// Goal: each server leaves its host by the gentlest way there is, a bounded number at a time, and none is tried in vain.
+
+const NOW = new Date('2026-01-01T00:00:00Z')
+const later = (ms: number) => new Date(NOW.getTime() + ms)
+const SETTINGS: DrainSettings = {
+  ...{ hostId: 'here', parallel: 2, liveOnly: false, mayBegin: true },
+  capabilities: new Set(['move', 'liveMove']),
+}
+
+const server = (id: string, change: Partial<DrainedServer> = {}): DrainedServer => ({
+  ...{ id, vmState: 'active', hostId: 'here', isBusy: false },
+  ...change,
+})
+const move = (serverId: string, change: Partial<DrainMove> = {}): DrainMove => ({
+  ...{ serverId, state: 'moving', method: 'live', tries: 1, reason: null, requestId: 'r' },
+  ...{ notBefore: null, startedAt: NOW, endedAt: null },
+  ...change,
+})
+
+test.each<[DrainedServer['vmState'], Partial<DrainSettings>, string | undefined]>([
+  ['active', {}, 'live'],
+  ['paused', {}, 'live'],
+  ['stopped', {}, 'cold'],
+  ['shelved', {}, 'offload'],
+  ['active', { capabilities: new Set(['move']) }, 'cold'],
+  ['active', { capabilities: new Set(['move']), liveOnly: true }, undefined],
+  ['active', { capabilities: new Set() }, undefined],
+  ['paused', { capabilities: new Set(['move']) }, undefined],
+  ['error', {}, undefined],
+  ['suspended', {}, undefined],
+  ['resized', {}, undefined],
+])('a server that is %s leaves a host with %o by %s', (vmState, change, method) => {
+  const plan = planDrain({ ...SETTINGS, ...change }, [server('a', { vmState })], [], NOW)
+
+  expect(plan.begin).toEqual(method === undefined ? [] : [{ serverId: 'a', method }])
+  expect(plan.stuck.map(({ serverId }) => serverId)).toEqual(method === undefined ? ['a'] : [])
+})
+
+test('no more servers move at a time than may, and busy ones and those elsewhere are left alone', () => {
+  const servers = [
+    server('moving', { isBusy: true }),
+    server('busy', { isBusy: true }),
+    server('first'),
+    server('second'),
+    server('elsewhere', { hostId: 'there' }),
+  ]
+  const moves = [move('moving')]
+
+  expect(planDrain(SETTINGS, servers, moves, NOW).begin).toEqual([
+    { serverId: 'first', method: 'live' },
+  ])
+  expect(planDrain({ ...SETTINGS, mayBegin: false }, servers, moves, NOW).begin).toEqual([])
+})
+
+test('a move has ended where its server is elsewhere, deleted, or back', () => {
+  const servers = [
+    server('moved', { hostId: 'there' }),
+    server('back'),
+    server('cold', { hostId: 'there', vmState: 'resized' }),
+    server('offloaded', { hostId: null, vmState: 'shelved_offloaded' }),
+  ]
+  const moves = [
+    move('moved'),
+    move('back'),
+    move('cold', { method: 'cold' }),
+    move('deleted'),
+    move('offloaded', { method: 'offload' }),
+  ]
+
+  const plan = planDrain(SETTINGS, servers, moves, NOW)
+
+  expect(plan.ended.map(({ serverId, state }) => [serverId, state])).toEqual([
+    ['moved', 'moved'],
+    ['deleted', 'gone'],
+    ['offloaded', 'moved'],
+  ])
+  expect(plan.failed.map(({ serverId }) => serverId)).toEqual(['back'])
+  expect(plan.confirm).toEqual(['cold'])
+  expect(plan.begin).toEqual([])
+})
+
+test('a move that its cell has not accepted yet is left alone, unless that takes too long', () => {
+  const starting = move('a', { state: 'starting' })
+  const planned = (at: Date) => planDrain(SETTINGS, [server('a')], [starting], at)
+
+  expect(planned(later(59_000))).toMatchObject({ begin: [], failed: [], ended: [] })
+  expect(planned(later(61_000)).failed).toEqual([starting])
+})
+
+test('after a failure the next method is tried at once, and after all of them there is a pause, which grows', () => {
+  const failed = (tries: number) => afterFailure(move('a', { tries }), 'full', 2, NOW)
+  const begun = (of: DrainMove, at: Date) => planDrain(SETTINGS, [server('a')], [of], at).begin
+
+  expect(failed(1)).toMatchObject({ state: 'waiting', reason: 'full' })
+  expect(begun(failed(1), NOW)).toEqual([{ serverId: 'a', method: 'cold' }])
+  expect(begun(failed(2), later(14_000))).toEqual([])
+  expect(begun(failed(2), later(15_000))).toEqual([{ serverId: 'a', method: 'live' }])
+  expect(begun(failed(4), later(29_000))).toEqual([])
+  expect(begun(failed(4), later(30_000))).toEqual([{ serverId: 'a', method: 'live' }])
+  expect(failed(400).notBefore).toEqual(later(480_000))
+})
+
+test('the end is estimated by the moves that have ended', () => {
+  const pace = { remaining: 4, parallel: 2, now: NOW }
+  const done = [
+    move('a', { state: 'moved', endedAt: later(10_000) }),
+    move('b', { state: 'moved', endedAt: later(20_000) }),
+  ]
+
+  expect(estimatedEnd([move('c')], pace)).toBeUndefined()
+  expect(estimatedEnd([...done, move('c')], pace)).toEqual(later(30_000))
+})

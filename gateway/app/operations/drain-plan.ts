@@ -1,0 +1,198 @@
+import type { VmState } from '#common/states/instance-states.ts'
+
+/** How a server leaves its host: while it runs, stopped, or shelved, so that it needs none. */
+export type MoveMethod = 'live' | 'cold' | 'offload'
+
+/** What a drain has done about one server. */
+export interface DrainMove {
+  readonly serverId: string
+  /** `starting`: its cell has not accepted the move yet. `gone`: the server was deleted meanwhile. */
+  readonly state: 'waiting' | 'starting' | 'moving' | 'moved' | 'gone'
+  /** Of the last try; null: none was possible yet. */
+  readonly method: MoveMethod | null
+  readonly tries: number
+  /** Why it waits; null otherwise. */
+  readonly reason: string | null
+  /** Of the last try, by which its action is found. */
+  readonly requestId: string | null
+  /** No try begins earlier. */
+  readonly notBefore: Date | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+}
+
+/** A server that is, or was, on the host. */
+export interface DrainedServer {
+  readonly id: string
+  readonly vmState: VmState
+  readonly hostId: string | null
+  /** A request, a saga or its cell is changing it. */
+  readonly isBusy: boolean
+}
+
+export interface DrainSettings {
+  readonly hostId: string
+  /** The most servers that move at a time. */
+  readonly parallel: number
+  /** No server is stopped to move it. */
+  readonly liveOnly: boolean
+  /** False: moves that have begun are brought to their end, and no other begins. */
+  readonly mayBegin: boolean
+  /** Of the host, by their names in the wire. */
+  readonly capabilities: ReadonlySet<string>
+}
+
+/** What is to be done next. */
+export interface DrainPlan {
+  readonly begin: readonly { readonly serverId: string; readonly method: MoveMethod }[]
+  /** Servers that have moved and wait for the word that lets go of the former host. */
+  readonly confirm: readonly string[]
+  /** Moves that have ended without success: their servers are where they were. */
+  readonly failed: readonly DrainMove[]
+  /** Moves that have succeeded, or whose servers are gone. */
+  readonly ended: readonly DrainMove[]
+  /** Servers that no method moves now, and why. */
+  readonly stuck: readonly { readonly serverId: string; readonly reason: string }[]
+}
+
+const FIRST_PAUSE_MS = 15_000
+/** Longer than a gateway waits for the answer of a cell. */
+const STARTS_WITHIN_MS = 60_000
+const DOUBLINGS_MAX = 5
+
+/** Decides what a drain does next. `servers`: those on the host, and those that it has begun to move. */
+export function planDrain(
+  settings: DrainSettings,
+  servers: readonly DrainedServer[],
+  moves: readonly DrainMove[],
+  now: Date,
+): DrainPlan {
+  const byId = new Map(servers.map((server) => [server.id, server]))
+  const begun = moves.filter(({ state }) => isBegun(state))
+  const seen = begun.map((move) => ({
+    move,
+    is: progressOf(settings, move, byId.get(move.serverId), now),
+  }))
+  const of = (wanted: Progress) => seen.flatMap(({ move, is }) => (is === wanted ? [move] : []))
+  const known = new Map(moves.map((move) => [move.serverId, move]))
+  const free = servers.filter(({ id, hostId, isBusy }) => {
+    return hostId === settings.hostId && !isBusy && !isBegun(known.get(id)?.state)
+  })
+  const possible = free.map((server) => ({ server, ...methodsFor(server, settings) }))
+  const due = possible.filter(({ server, methods }) => {
+    const notBefore = known.get(server.id)?.notBefore ?? null
+    return methods.length > 0 && (notBefore === null || notBefore <= now)
+  })
+  const slots = Math.max(settings.parallel - of('moving').length - of('arrived').length, 0)
+  return {
+    begin: (settings.mayBegin ? due.slice(0, slots) : []).map(({ server, methods }) => {
+      const tries = known.get(server.id)?.tries ?? 0
+      return { serverId: server.id, method: methods[tries % methods.length]! }
+    }),
+    confirm: of('arrived').map(({ serverId }) => serverId),
+    failed: of('failed'),
+    ended: seen.flatMap(({ move, is }) =>
+      is === 'moved' || is === 'gone' ? [{ ...move, state: is, endedAt: now }] : [],
+    ),
+    stuck: possible.flatMap(({ server, methods, reason }) =>
+      methods.length === 0 ? [{ serverId: server.id, reason }] : [],
+    ),
+  }
+}
+
+type Progress = 'moving' | 'arrived' | 'moved' | 'gone' | 'failed'
+
+/** True for a move that was asked for, and of which it is not known yet how it has ended. */
+export function isBegun(state: DrainMove['state'] | undefined): boolean {
+  return state === 'starting' || state === 'moving'
+}
+
+function progressOf(
+  { hostId }: DrainSettings,
+  { state, method, startedAt }: DrainMove,
+  server: DrainedServer | undefined,
+  now: Date,
+): Progress {
+  if (server === undefined) return 'gone'
+  if (server.isBusy) return 'moving'
+  if (server.hostId === hostId) {
+    // The gateway that asks for it has not done so yet, or has ended before it did.
+    const isLate = now.getTime() - (startedAt?.getTime() ?? 0) > STARTS_WITHIN_MS
+    return state === 'starting' && !isLate ? 'moving' : 'failed'
+  }
+  return method === 'cold' && server.vmState === 'resized' ? 'arrived' : 'moved'
+}
+
+interface Methods {
+  /** In the order in which they are tried. */
+  readonly methods: readonly MoveMethod[]
+  /** Why there are none. */
+  readonly reason: string
+}
+
+function methodsFor(
+  { vmState }: DrainedServer,
+  { capabilities, liveOnly }: DrainSettings,
+): Methods {
+  const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []
+  const cold: readonly MoveMethod[] = capabilities.has('move') ? ['cold'] : []
+  switch (vmState) {
+    case 'active':
+      return {
+        methods: liveOnly ? live : [...live, ...cold],
+        reason: liveOnly
+          ? 'The driver of its host does not move guests that run, and the drain stops none.'
+          : 'The driver of its host moves no guests.',
+      }
+    case 'paused':
+      return { methods: live, reason: 'The driver of its host does not move guests that run.' }
+    case 'stopped':
+      return { methods: cold, reason: 'The driver of its host moves no guests.' }
+    case 'shelved':
+      return { methods: ['offload'], reason: '' }
+    case 'resized':
+      return { methods: [], reason: 'Its resize has to be confirmed or reverted first.' }
+    default:
+      return { methods: [], reason: `A server that is ${vmState} is not moved.` }
+  }
+}
+
+/** The move once a try has failed: it is tried again, by the next method at once, and after longer and longer pauses. */
+export function afterFailure(
+  move: DrainMove,
+  reason: string,
+  methods: number,
+  now: Date,
+): DrainMove {
+  const rounds = Math.floor(move.tries / Math.max(methods, 1))
+  const isRound = move.tries % Math.max(methods, 1) === 0
+  const pauseMs = isRound ? FIRST_PAUSE_MS * 2 ** Math.min(rounds - 1, DOUBLINGS_MAX) : 0
+  return {
+    ...move,
+    state: 'waiting',
+    reason,
+    notBefore: new Date(now.getTime() + pauseMs),
+    endedAt: now,
+  }
+}
+
+/** How many ways the host has to move a server that runs. */
+export function methodCount({ capabilities, liveOnly }: DrainSettings): number {
+  const cold = capabilities.has('move') && !liveOnly
+  return Number(capabilities.has('liveMove')) + Number(cold)
+}
+
+/** When the rest will have moved, at the pace of the moves that have ended; undefined: none has. */
+export function estimatedEnd(
+  moves: readonly DrainMove[],
+  { remaining, parallel, now }: { remaining: number; parallel: number; now: Date },
+): Date | undefined {
+  const tookMs = moves.flatMap(({ state, startedAt, endedAt }) =>
+    state === 'moved' && startedAt !== null && endedAt !== null
+      ? [endedAt.getTime() - startedAt.getTime()]
+      : [],
+  )
+  if (tookMs.length === 0) return undefined
+  const meanMs = tookMs.reduce((sum, ms) => sum + ms, 0) / tookMs.length
+  return new Date(now.getTime() + (meanMs * remaining) / parallel)
+}

@@ -1,0 +1,154 @@
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import type { UserId } from '#common/ids.ts'
+import {
+  changeMove,
+  failureOf,
+  movesOf,
+  type NamedServer,
+  serversOfDrain,
+} from '../../db/drain-moves.ts'
+import type { HostRecord } from '../../db/host-list.ts'
+import type { HostDrain } from '../../db/operations.ts'
+import type { Compute } from '../compute.ts'
+import { ANONYMOUS, type RequestContext } from '../request-context.ts'
+import { actOnServer } from '../servers/acts/act-on-server.ts'
+import { liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
+import {
+  afterFailure,
+  type DrainMove,
+  type DrainSettings,
+  isBegun,
+  type MoveMethod,
+  methodCount,
+  planDrain,
+} from './drain-plan.ts'
+
+/** A host has fewer; more would be moved in the next rounds. */
+const SERVERS_MAX = 10_000
+const UNKNOWN = 'Its move failed; the actions of the server tell more.'
+
+/** What is left of a drain after a round of moves. */
+export interface MovesLeft {
+  /** Servers whose moves have begun and not ended. */
+  readonly moving: number
+  /** A server that waits, with the reason; undefined: none does. */
+  readonly waiting: { readonly name: string; readonly reason: string } | undefined
+}
+
+/** Takes the moves of a drain one step further, and begins others as long as it may. */
+export async function moveServers(
+  compute: Compute,
+  drain: HostDrain,
+  { view }: Pick<HostRecord, 'view'>,
+  mayBegin: boolean,
+): Promise<MovesLeft> {
+  const { db, clock } = compute
+  const { parallel, liveOnly } = drain
+  const capabilities = new Set(view.capabilities)
+  const settings = { hostId: view.hostId, parallel, liveOnly, mayBegin, capabilities }
+  const moves = await movesOf(db, drain.id)
+  const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
+  const servers = await serversOfDrain(db, view.hostId, begun, SERVERS_MAX)
+  const now = new Date(clock.now())
+  const plan = planDrain(settings, servers, moves, now)
+  const known = new Map(moves.map((move) => [move.serverId, move]))
+  const put = (move: DrainMove) => changeMove(db, drain.id, known.get(move.serverId), move)
+  for (const move of plan.ended) await put(move)
+  for (const move of plan.failed) {
+    const why = await failureOf(db, move.serverId, move.requestId ?? '')
+    await put(afterFailure(move, why ?? UNKNOWN, methodCount(settings), now))
+  }
+  for (const { serverId, reason } of plan.stuck) {
+    const move = known.get(serverId) ?? newMove(serverId)
+    if (move.reason !== reason) await put({ ...move, state: 'waiting', reason })
+  }
+  await Promise.all([
+    ...plan.confirm.map((serverId) => confirm(compute, drain, serverId)),
+    ...plan.begin.map(async ({ serverId, method }) => {
+      await begin(compute, drain, { serverId, method, seen: known.get(serverId) }, settings)
+    }),
+  ])
+  return leftOf(await movesOf(db, drain.id), servers)
+}
+
+function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {
+  const names = new Map(servers.map(({ id, name }) => [id, name]))
+  const waiting = moves.find(({ serverId, state, reason }) => {
+    return state === 'waiting' && reason !== null && names.has(serverId)
+  })
+  return {
+    moving: moves.filter(({ state }) => isBegun(state)).length,
+    waiting: waiting && {
+      name: names.get(waiting.serverId) ?? waiting.serverId,
+      reason: waiting.reason ?? '',
+    },
+  }
+}
+
+function newMove(serverId: string): DrainMove {
+  return {
+    ...{ serverId, state: 'waiting', method: null, tries: 0, reason: null, requestId: null },
+    ...{ notBefore: null, startedAt: null, endedAt: null },
+  }
+}
+
+interface MoveStart {
+  readonly serverId: string
+  readonly method: MoveMethod
+  /** What was done before; undefined: nothing. */
+  readonly seen: DrainMove | undefined
+}
+
+/** Afterwards the server is on its way, or waits, and its move says why. */
+async function begin(
+  compute: Compute,
+  drain: HostDrain,
+  { serverId, method, seen }: MoveStart,
+  settings: DrainSettings,
+): Promise<void> {
+  const { db, clock } = compute
+  const context = operatorOf(drain)
+  const { tries } = seen ?? newMove(serverId)
+  const tried: DrainMove = {
+    ...{ serverId, method, state: 'starting', tries: tries + 1, requestId: context.requestId },
+    ...{ reason: null, notBefore: null, startedAt: new Date(clock.now()), endedAt: null },
+  }
+  // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
+  if (!(await changeMove(db, drain.id, seen, tried))) return
+  try {
+    await START[method](compute, context, serverId)
+    await changeMove(db, drain.id, tried, { ...tried, state: 'moving' })
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    const now = new Date(clock.now())
+    const failed = afterFailure(tried, error.message, methodCount(settings), now)
+    // An unreachable cell refused nothing: the same is tried again.
+    const isSilent = error.kind === 'unavailable'
+    await changeMove(db, drain.id, tried, isSilent ? { ...failed, tries } : failed)
+  }
+}
+
+const START: Readonly<
+  Record<MoveMethod, (compute: Compute, context: RequestContext, id: string) => Promise<void>>
+> = {
+  live: (compute, context, id) =>
+    liveMigrateServer(compute, context, id, { host: null, isAwaited: false }),
+  cold: (compute, context, id) => migrateServer(compute, context, id, null),
+  offload: (compute, context, id) => actOnServer(compute, context, id, { name: 'shelve-offload' }),
+}
+
+/** Afterwards the former host lets go of the server. A user may have been quicker, and a failure is tried again. */
+async function confirm(compute: Compute, drain: HostDrain, serverId: string): Promise<void> {
+  try {
+    await actOnServer(compute, operatorOf(drain), serverId, { name: 'confirm-resize' })
+  } catch (error) {
+    if (!isFailure(error)) throw error
+  }
+}
+
+/** The operator who began the drain, as an administrator of every project. */
+function operatorOf({ userId }: HostDrain): RequestContext {
+  const operator = { userId: (userId ?? '') as UserId, isAdmin: true, roles: new Set(['admin']) }
+  return { ...ANONYMOUS, ...operator, ...workContext({}), microversion: '' }
+}

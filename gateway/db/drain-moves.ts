@@ -1,0 +1,121 @@
+import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { VmState } from '#common/states/instance-states.ts'
+import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
+import { drainMoves } from './schema/operations.ts'
+import {
+  instanceMappings,
+  serverActionEvents,
+  serverActions,
+  serverIndex,
+} from './schema/servers.ts'
+
+const PURGE = sqlStatement(sql`
+  delete from drain_moves
+    where not exists (select 1 from operations where operations.id = drain_moves.operation_id)
+    limit ${sql.placeholder('max')}`)
+
+/** What the drain has done about servers. */
+export async function movesOf(db: Executor, operationId: string): Promise<readonly DrainMove[]> {
+  const rows = await db.orm
+    .select()
+    .from(drainMoves)
+    .where(eq(drainMoves.operationId, operationId))
+    .orderBy(drainMoves.serverId)
+  return rows.map(({ operationId: _, ...row }) => ({
+    ...row,
+    state: row.state as DrainMove['state'],
+    method: row.method as MoveMethod | null,
+  }))
+}
+
+/** Afterwards the move is as in `to`, unless it has changed since it was seen; false when it has. `seen` undefined: there was none. */
+export async function changeMove(
+  db: Executor,
+  operationId: string,
+  seen: DrainMove | undefined,
+  to: DrainMove,
+): Promise<boolean> {
+  const { serverId, ...changed } = to
+  if (seen === undefined) {
+    const [added] = await db.orm
+      .insert(drainMoves)
+      .ignore()
+      .values({ operationId, ...to })
+    return added.affectedRows === 1
+  }
+  const isThis = and(eq(drainMoves.operationId, operationId), eq(drainMoves.serverId, serverId))
+  const asSeen = and(eq(drainMoves.state, seen.state), eq(drainMoves.tries, seen.tries))
+  const [result] = await db.orm.update(drainMoves).set(changed).where(and(isThis, asSeen))
+  return result.affectedRows === 1
+}
+
+/** A server of a drain, with the name that its user gave it. */
+export interface NamedServer extends DrainedServer {
+  readonly name: string
+}
+
+/** The servers on the host, and those of these ids that there still are, at most `max`. */
+export async function serversOfDrain(
+  db: Executor,
+  hostId: string,
+  ids: readonly string[],
+  max: number,
+): Promise<readonly NamedServer[]> {
+  const { serverId: id, name, vmState, taskState, intent, isDeleting } = serverIndex
+  const isOne = ids.length === 0 ? undefined : inArray(id, [...ids])
+  const rows = await db.orm
+    .select({
+      ...{ id, name, vmState, hostId: serverIndex.hostId },
+      isBusy: sql<number>`${taskState} is not null or ${intent} is not null or ${isDeleting}
+        or ${instanceMappings.sagaId} is not null`,
+    })
+    .from(serverIndex)
+    .innerJoin(instanceMappings, eq(instanceMappings.serverId, id))
+    .where(and(or(eq(serverIndex.hostId, hostId), isOne), isNull(serverIndex.deletedAt)))
+    .orderBy(id)
+    .limit(max)
+  return rows.map((row) => ({ ...row, vmState: row.vmState as VmState, isBusy: row.isBusy === 1 }))
+}
+
+/** The names of servers that there are or were. */
+export async function namesOfServers(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const { serverId: id, name } = serverIndex
+  const rows = await db.orm
+    .select({ id, name })
+    .from(serverIndex)
+    .where(inArray(id, [...ids]))
+  return new Map(rows.map((row) => [row.id, row.name]))
+}
+
+/** Why the action of that request failed, as the server's history has it; null: it does not say. */
+export async function failureOf(
+  db: Executor,
+  serverId: string,
+  requestId: string,
+): Promise<string | null> {
+  const { details, result, startedAt } = serverActionEvents
+  const ofRequest = eq(serverActionEvents.requestId, requestId)
+  const [event] = await db.orm
+    .select({ details })
+    .from(serverActionEvents)
+    .where(and(eq(serverActionEvents.serverId, serverId), ofRequest, eq(result, 'Error')))
+    .orderBy(desc(startedAt))
+    .limit(1)
+  if (event?.details != null) return event.details
+  const [action] = await db.orm
+    .select({ message: serverActions.message })
+    .from(serverActions)
+    .where(and(eq(serverActions.serverId, serverId), eq(serverActions.requestId, requestId)))
+  return action?.message ?? null
+}
+
+/** Removes at most `max` moves of operations that are not kept any more. */
+export async function purgeDrainMoves(db: Executor, max: number): Promise<number> {
+  return (await db.run(PURGE, { max })).affectedRows
+}

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  activeServer,
+  deleteServer,
+  SERVERS,
+  showServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
+
+// Goal: a drained host is empty in the end, its servers are elsewhere as they were, and what stays says why.
+
+interface Move {
+  readonly server_id: string
+  readonly state: string
+  readonly method: string | null
+  readonly tries: number
+  readonly reason: string | null
+}
+interface Operation {
+  readonly id: string
+  readonly state: string
+  readonly remaining: number | null
+  readonly message: string | null
+  readonly moves?: readonly Move[]
+}
+interface Host {
+  readonly id: string
+  readonly name: string
+}
+
+const ROOT = '/federation/v1'
+const LIMIT_MS = 60_000
+
+let cloud: Cloud
+let demo: ApiClient
+let admin: ApiClient
+let hosts: readonly Host[]
+
+beforeAll(async () => {
+  const gateway = { GATEWAY_SHELVED_OFFLOAD_TIME_S: '-1' }
+  cloud = await startCloud({ cells: 1, hostsPerCell: 3, gateway })
+  demo = cloud.as('demo')
+  admin = cloud.as('admin')
+  hosts = (await admin.get<{ hosts: readonly Host[] }>(`${ROOT}/hosts`)).body.hosts
+})
+beforeEach(async () => {
+  for (const { id } of hosts) await cordon(id, false)
+})
+afterAll(async () => {
+  await expectInvariants(cloud)
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const cordon = (id: string, isCordoned: boolean) =>
+  admin.call('PATCH', `${ROOT}/hosts/${id}`, { is_cordoned: isCordoned })
+
+async function drained(host: Host, body: object = {}): Promise<string> {
+  const { status, body: begun } = await admin.post<Operation>(
+    `${ROOT}/hosts/${host.id}/drain`,
+    body,
+  )
+  expect(status).toBe(202)
+  return begun.id
+}
+
+const shown = async (id: string) => (await admin.get<Operation>(`${ROOT}/operations/${id}`)).body
+
+const until = (id: string, is: (operation: Operation) => boolean) =>
+  waitFor(
+    `operation ${id}`,
+    async () => {
+      const operation = await shown(id)
+      return is(operation) ? operation : undefined
+    },
+    LIMIT_MS,
+  )
+
+async function serverOn(host: Host, name: string): Promise<string> {
+  for (const other of hosts) await cordon(other.id, other.id !== host.id)
+  const { id } = await activeServer(cloud, demo, { name })
+  for (const other of hosts) await cordon(other.id, false)
+  return id
+}
+
+const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host']
+const act = (id: string, action: object) => demo.post(`${SERVERS}/${id}/action`, action)
+
+test('running servers move live, others cold, shelved ones are offloaded, and the host is empty', async () => {
+  const [host] = hosts as [Host, ...Host[]]
+  const [running, other] = [await serverOn(host, 'running'), await serverOn(host, 'other')]
+  const stopped = await serverOn(host, 'stopped')
+  await act(stopped, { 'os-stop': null })
+  await untilStatus(demo, stopped, 'SHUTOFF')
+  const shelved = await serverOn(host, 'shelved')
+  await act(shelved, { shelve: null })
+  await untilStatus(demo, shelved, 'SHELVED')
+
+  const id = await drained(host, { reason: 'disks', parallel: 2 })
+  const ended = await until(id, ({ state }) => state !== 'running')
+
+  expect(ended).toMatchObject({ state: 'done', remaining: 0, message: null })
+  const methods = ended.moves!.map(({ server_id, state, method }) => [server_id, state, method])
+  expect(Object.fromEntries(methods.map(([server, ...rest]) => [server, rest]))).toEqual({
+    [running]: ['moved', 'live'],
+    [other]: ['moved', 'live'],
+    [stopped]: ['moved', 'cold'],
+    [shelved]: ['moved', 'offload'],
+  })
+  for (const [server, status] of [
+    [running, 'ACTIVE'],
+    [other, 'ACTIVE'],
+    [stopped, 'SHUTOFF'],
+    [shelved, 'SHELVED_OFFLOADED'],
+  ] as const) {
+    expect(await hostOf(server)).not.toBe(host.name)
+    await untilStatus(demo, server, status)
+    await deleteServer(demo, server)
+  }
+})
+
+test('what cannot move says why, holds up no other, and moves once it can', async () => {
+  const [, host] = hosts as [Host, Host, Host]
+  await storesReported(cloud)
+  const made = await demo.post('/volume/v3/volumes', { volume: { size: 1 } })
+  const volume = (made.body['volume'] as { id: string }).id
+  const [held, free] = [await serverOn(host, 'held'), await serverOn(host, 'free')]
+  const attachments = `${SERVERS}/${held}/os-volume_attachments`
+  await waitFor(
+    'the volume is attached',
+    async () =>
+      (await demo.post(attachments, { volumeAttachment: { volumeId: volume } })).status === 200,
+    LIMIT_MS,
+  )
+
+  const id = await drained(host)
+  const waits = await until(id, ({ remaining, message }) => remaining === 1 && message !== null)
+
+  expect(waits.message).toMatch(/^1 server is left\. held waits: Cannot .*has volumes: detach/)
+  expect(await hostOf(free)).not.toBe(host.name)
+  expect(await hostOf(held)).toBe(host.name)
+  await demo.delete(`${attachments}/${volume}`)
+  expect(await until(id, ({ state }) => state !== 'running')).toMatchObject({ state: 'done' })
+  expect(await hostOf(held)).not.toBe(host.name)
+  for (const each of [held, free]) await deleteServer(demo, each)
+  await waitFor(
+    'the volume is deleted',
+    async () => (await demo.delete(`/volume/v3/volumes/${volume}`)).status === 202,
+    LIMIT_MS,
+  )
+})
+
+test('without room the servers stay and run, until the time is up', async () => {
+  const [host, ...others] = hosts as [Host, ...Host[]]
+  const id = await serverOn(host, 'stays')
+  for (const other of others) await cordon(other.id, true)
+
+  const operation = await drained(host, { deadline_s: 3 })
+  const ended = await until(operation, ({ state }) => state !== 'running')
+
+  expect(ended.state).toBe('failed')
+  expect(ended.message).toContain('The time was up. 1 server is left. stays waits: No valid host')
+  expect(ended.moves).toMatchObject([{ server_id: id, state: 'waiting', method: 'cold', tries: 2 }])
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  expect(await hostOf(id)).toBe(host.name)
+  await deleteServer(demo, id)
+})
+
+test('a drain that moves nothing waits, and one that is cancelled begins no move', async () => {
+  const [host] = hosts as [Host, ...Host[]]
+  const id = await serverOn(host, 'waited-for')
+  const operation = await drained(host, { move: false })
+  const counted = await until(operation, ({ remaining }) => remaining === 1)
+
+  expect(counted).toMatchObject({ state: 'running', message: null })
+  expect(counted.moves).toBeUndefined()
+  await admin.post(`${ROOT}/operations/${operation}/cancel`)
+  expect(await shown(operation)).toMatchObject({ state: 'cancelled' })
+  expect(await hostOf(id)).toBe(host.name)
+  await deleteServer(demo, id)
+})
