@@ -38,15 +38,15 @@ export interface HostDrain extends OperationRecord {
   readonly parallel: number
   /** No server is stopped to move it. */
   readonly liveOnly: boolean
-  /** No move begins afterwards; null: it goes on until the host is empty. */
-  readonly deadlineAt: Date | null
+  /** True once its time is up, after which no move begins. */
+  readonly isLate: boolean
 }
 
 /** How a host is drained. */
-export type DrainOptions = Pick<
-  HostDrain,
-  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'deadlineAt'
->
+export type DrainOptions = Pick<HostDrain, 'reason' | 'movesServers' | 'parallel' | 'liveOnly'> & {
+  /** Seconds after which no move begins; null: it goes on until the host is empty. */
+  readonly deadlineS: number | null
+}
 
 const HOST_DRAIN = 'host-drain'
 
@@ -64,13 +64,15 @@ export async function beginHostDrain(
       readonly requestId: string
     },
 ): Promise<string> {
-  const { cellId, subject: host } = drain
+  const { deadlineS, ...row } = drain
+  const { cellId, subject: host } = row
   const id = newId<string>()
   const slot = `${HOST_DRAIN} ${drain.subjectId}`
   await tx.orm
     .insert(operations)
     .values({
-      ...drain,
+      ...row,
+      deadlineAt: deadlineS === null ? null : sql`now(3) + interval ${deadlineS} second`,
       id,
       slot,
       kind: HOST_DRAIN,
@@ -91,7 +93,7 @@ export async function beginHostDrain(
 
 /** The drain of that id; undefined if there is none. */
 export async function findHostDrain(db: Executor, id: string): Promise<HostDrain | undefined> {
-  const rows = await db.orm.select().from(operations).where(eq(operations.id, id))
+  const rows = await drainRows(db).where(eq(operations.id, id))
   return rows.map(drainOf)[0]
 }
 
@@ -101,9 +103,7 @@ export async function runningDrains(db: Executor, max: number): Promise<readonly
     .select({ id: drainMoves.operationId })
     .from(drainMoves)
     .where(inArray(drainMoves.state, ['starting', 'moving']))
-  const rows = await db.orm
-    .select()
-    .from(operations)
+  const rows = await drainRows(db)
     .where(or(eq(operations.state, 'running'), inArray(operations.id, moving)))
     .limit(max)
   return rows.map(drainOf)
@@ -117,9 +117,7 @@ export async function listDrains(
   state?: OperationState,
 ): Promise<readonly HostDrain[]> {
   const inState = state === undefined ? undefined : eq(operations.state, state)
-  const rows = await db.orm
-    .select()
-    .from(operations)
+  const rows = await drainRows(db)
     .where(and(lt(operations.id, before), inState))
     .orderBy(desc(operations.id))
     .limit(max)
@@ -165,9 +163,27 @@ export async function purgeOperations(
   return (await db.run(PURGE, { before: endedBefore, max: rows })).affectedRows
 }
 
-function drainOf(row: typeof operations.$inferSelect): HostDrain {
+function drainRows(db: Executor) {
+  return db.orm
+    .select({
+      row: operations,
+      isLate: sql<number>`coalesce(${operations.deadlineAt} <= now(3), false)`,
+    })
+    .from(operations)
+    .$dynamic()
+}
+
+function drainOf({
+  row,
+  isLate,
+}: {
+  readonly row: typeof operations.$inferSelect
+  readonly isLate: number
+}): HostDrain {
+  const { deadlineAt: _, ...shown } = row
   return {
-    ...row,
+    ...shown,
+    isLate: isLate === 1,
     state: row.state as OperationState,
     subjectId: row.subjectId as HostId,
     cellId: row.cellId as CellId,

@@ -254,7 +254,7 @@ describe('the weir command', () => {
     expect(remaining).toContainEqual(
       expect.objectContaining({ id, name: 'stays', status: 'ACTIVE' }),
     )
-    const waited = await admin.run('host drain south-1 --reason disks --wait --timeout 1')
+    const waited = await admin.run('host drain south-1 --no-move --reason disks --wait --timeout 1')
     expect(waited).toMatchObject({ code: 5 })
     expect(waited.err).toMatch(/host-drain south-1: \d+ remaining/)
     const [operation] = await admin.json<Rows>('operation list --state running -n 50')

@@ -201,7 +201,7 @@ describe('operations', () => {
   test('a drained host is cordoned, shows its remaining servers, and ends empty', async () => {
     const { id, host } = await runningIn('south')
 
-    const begun = await drain(host, { reason: 'a new disk' })
+    const begun = await drain(host, { reason: 'a new disk', move: false })
     expect(begun).toMatchObject({ status: 202, body: { kind: 'host-drain', state: 'running' } })
     expect((await drain(host)).body.id).toBe(begun.body.id)
     const under = await waitFor(
@@ -236,15 +236,18 @@ describe('operations', () => {
         FOLLOWS_MS,
       )
 
-    const first = (await drain(host, {}, 'once')).body
+    const first = (await drain(host, { move: false }, 'once')).body
     await cordoned()
     const cancelled = await admin.post<Operation>(`/federation${PATH}/${first.id}/cancel`)
     expect(cancelled.body).toMatchObject({ state: 'cancelled' })
     expect((await get<Host>(`/v1/hosts/${host.id}`)).body.is_cordoned).toBe(true)
-    expect((await drain(host, {}, 'once')).body).toMatchObject({ id: first.id, state: 'cancelled' })
+    expect((await drain(host, { move: false }, 'once')).body).toMatchObject({
+      id: first.id,
+      state: 'cancelled',
+    })
     expect((await drain(host, { reason: 'another' }, 'once')).status).toBe(422)
 
-    const second = (await drain(host)).body
+    const second = (await drain(host, { move: false })).body
     await waitFor(
       'the servers to be counted',
       async () => typeof (await wait(second.id, 0))['total'] === 'number',

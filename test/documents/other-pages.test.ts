@@ -132,6 +132,20 @@ const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {
   },
 })
 
+const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
+  './weir host drain north-1 --dry-run': { shows: /move its servers/ },
+  "./weir host drain north-1 --reason 'new disks' --wait": { shows: /STATE +done/ },
+  './weir operation list --state running': { shows: /No operations/ },
+  './weir operation show OPERATION': {
+    typed: './weir operation show $(./weir operation list -o name | head -1)',
+    shows: /moved +(live|cold)|host-drain/,
+  },
+  './weir operation cancel OPERATION': {
+    notTyped: 'It has ended; test/api/drains.test.ts does it.',
+  },
+  './weir cell drain': { notTyped: 'test/api/command-line.test.ts drains a cell.' },
+})
+
 /** Asks until the client shows it. */
 const settled = (command: string, shows: RegExp) =>
   waitFor(
@@ -207,6 +221,18 @@ describe('a page can be typed', () => {
       expect(await machine.type('./weir up --driver fake --hosts 1')).toMatchObject({ code: 0 })
 
       await new Reader({ machine }, {}).type(PLACEMENT_POLICIES)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noClient !== undefined)(
+    MAINTENANCE.page,
+    async () => {
+      machine = owned.use(new Machine())
+      const up = await machine.type('./weir up --driver fake --cells 1 --hosts 2')
+      expect(up).toMatchObject({ code: 0 })
+
+      await new Reader({ machine }, {}).type(MAINTENANCE)
     },
     PAGE_MS,
   )

@@ -34,7 +34,7 @@ export const drainHost: Handler<operations['drainHost']> = async (call) => {
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
   const { reason = null, move = true, parallel = 2, live_only: liveOnly = false, deadline_s } = body
   const options = { reason, movesServers: move, parallel, liveOnly, deadlineS: deadline_s ?? null }
-  const operation = await drain(app.compute, context, host, options, key)
+  const operation = await drain(app.db, context, host, options, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, app.compute.cells), headers }
 }

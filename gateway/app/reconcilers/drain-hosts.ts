@@ -57,15 +57,14 @@ async function advance(compute: Compute, drain: HostDrain): Promise<void> {
     )
   }
   const isKnown = compute.cells.cell(host.cellId)?.isReachable === true
-  const isLate = drain.deadlineAt !== null && drain.deadlineAt.getTime() <= compute.clock.now()
   const left =
     drain.movesServers && isKnown
-      ? await moveServers(compute, drain, host, !isLate)
+      ? await moveServers(compute, drain, host, !drain.isLate)
       : { moving: 0, waiting: undefined }
   const remaining = await remainingOn(compute, host)
   // The last known count of an unreachable cell is no proof.
   if (remaining === 0 && left.moving === 0 && isKnown) return end(compute, drain, 'done', null)
-  if (isLate && left.moving === 0)
+  if (drain.isLate && left.moving === 0)
     return end(compute, drain, 'failed', `The time was up. ${leftText(remaining, left)}`)
   const total = Math.max(drain.total ?? 0, remaining)
   const waits = left.waiting === undefined ? null : leftText(remaining, left)
