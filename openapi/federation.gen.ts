@@ -138,7 +138,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Drains a host: it is cordoned, its servers move to other hosts of its cell, and the operation is done when none is left on it.
-         * @description Servers that run are migrated live or, where that fails, stopped and migrated; servers that are shut off are migrated, and shelved ones offloaded. What cannot move now is tried again, with longer and longer pauses, and the operation says why. While a drain runs, a repeat returns it as it was begun. Ending the cordon cancels it.
+         * @description Servers that run are migrated live or, where that fails, stopped and migrated; servers that are shut off are migrated, and shelved ones offloaded. What cannot move now is tried again, with longer and longer pauses, and the operation says why. Servers of a host that is down wait for it, unless they are evacuated. While a drain runs, a repeat returns it as it was begun, and only adds `evacuate`. Ending the cordon cancels it.
          */
         readonly post: operations["drainHost"];
         readonly delete?: never;
@@ -1357,7 +1357,7 @@ export interface components {
              * @description Of the last try.
              * @enum {string|null}
              */
-            readonly method: "live" | "cold" | "offload" | null;
+            readonly method: "live" | "cold" | "offload" | "evacuate" | null;
             readonly tries: number;
             /** @description Why it waits. */
             readonly reason: string | null;
@@ -2217,6 +2217,11 @@ export interface operations {
                      * @default false
                      */
                     readonly live_only?: boolean;
+                    /**
+                     * @description While the host is down its servers are built again on other hosts. True only if none of its guests runs: else they would run twice.
+                     * @default false
+                     */
+                    readonly evacuate?: boolean;
                     /** @description Seconds after which no move begins: the operation then ends, and says what is left. */
                     readonly deadline_s?: number | null;
                 };

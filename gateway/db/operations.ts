@@ -38,12 +38,17 @@ export interface HostDrain extends OperationRecord {
   readonly parallel: number
   /** No server is stopped to move it. */
   readonly liveOnly: boolean
+  /** Its servers are built again elsewhere while it is down, because an operator has said that none of its guests runs. */
+  readonly evacuates: boolean
   /** True once its time is up, after which no move begins. */
   readonly isLate: boolean
 }
 
 /** How a host is drained. */
-export type DrainOptions = Pick<HostDrain, 'reason' | 'movesServers' | 'parallel' | 'liveOnly'> & {
+export type DrainOptions = Pick<
+  HostDrain,
+  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'evacuates'
+> & {
   /** Seconds after which no move begins; null: it goes on until the host is empty. */
   readonly deadlineS: number | null
 }
@@ -55,7 +60,7 @@ const PURGE = sqlStatement(
   sql`delete from operations where ended_at < ${sql.placeholder('before')} limit ${sql.placeholder('max')}`,
 )
 
-/** Afterwards this host is being emptied, by the operation whose id is returned: a new one, unless one was running. */
+/** Afterwards this host is being emptied, by the operation whose id is returned: a new one, unless one was running, which then evacuates, too, if this does. */
 export async function beginHostDrain(
   tx: Tx,
   drain: Pick<HostDrain, 'subjectId' | 'subject' | 'cellId'> &
@@ -80,7 +85,9 @@ export async function beginHostDrain(
       startedAt: now,
       updatedAt: now,
     })
-    .onDuplicateKeyUpdate({ set: { slot } })
+    .onDuplicateKeyUpdate({
+      set: { slot, ...(row.evacuates && { evacuates: true, movesServers: true }) },
+    })
   const [running] = await tx.orm
     .select({ id: operations.id })
     .from(operations)

@@ -170,6 +170,35 @@ test('without room the servers stay and run, until the time is up', async () => 
   await deleteServer(demo, id)
 })
 
+test('servers of a host that is down wait until an operator says that none of them runs', async () => {
+  const [host] = hosts as [Host, ...Host[]]
+  const [running, stopped] = [await serverOn(host, 'running'), await serverOn(host, 'stopped')]
+  await act(stopped, { 'os-stop': null })
+  await untilStatus(demo, stopped, 'SHUTOFF')
+  const forceDown = (forced_down: boolean) =>
+    admin.put(
+      '/compute/v2.1/os-services/force-down',
+      { host: host.name, binary: 'nova-compute', forced_down },
+      { version: '2.11' },
+    )
+  await forceDown(true)
+  const id = await drained(host)
+  const waits = await until(id, ({ message }) => message !== null)
+  expect(waits.message).toMatch(/^2 servers are left\. (running|stopped) waits: Its host does not/)
+
+  expect(await drained(host, { evacuate: true })).toBe(id)
+  const ended = await until(id, ({ state }) => state !== 'running')
+
+  expect(ended).toMatchObject({ state: 'done', remaining: 0 })
+  expect(ended.moves!.map(({ state, method }) => [state, method])).toEqual(
+    Array(2).fill(['moved', 'evacuate']),
+  )
+  await untilStatus(demo, running, 'ACTIVE')
+  await untilStatus(demo, stopped, 'SHUTOFF')
+  await forceDown(false)
+  for (const each of [running, stopped]) await deleteServer(demo, each)
+})
+
 test('a drain that moves nothing waits, and one that is cancelled begins no move', async () => {
   const [host] = hosts as [Host, ...Host[]]
   const id = await serverOn(host, 'waited-for')

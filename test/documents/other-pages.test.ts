@@ -140,6 +140,10 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
     typed: './weir operation show $(./weir operation list -o name | head -1)',
     shows: /moved +(live|cold)|host-drain/,
   },
+  './weir host evacuate north-2 --yes --wait': {
+    before: () => machine.type('./weir host uncordon north-1'),
+    shows: /STATE +done/,
+  },
   './weir operation cancel OPERATION': {
     notTyped: 'It has ended; test/api/drains.test.ts does it.',
   },

@@ -32,8 +32,9 @@ export const drainHost: Handler<operations['drainHost']> = async (call) => {
   const { app, context, params, body, links, raw } = call
   const host = await findOperatedHost(app.db, params.host)
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
-  const { reason = null, move = true, parallel = 2, live_only: liveOnly = false, deadline_s } = body
-  const options = { reason, movesServers: move, parallel, liveOnly, deadlineS: deadline_s ?? null }
+  const { reason = null, move = true, parallel = 2, live_only: liveOnly = false } = body
+  const { evacuate: evacuates = false, deadline_s: deadlineS = null } = body
+  const options = { reason, movesServers: move, parallel, liveOnly, evacuates, deadlineS }
   const operation = await drain(app.db, context, host, options, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, app.compute.cells), headers }

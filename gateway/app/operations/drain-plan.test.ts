@@ -13,7 +13,8 @@ import {
 const NOW = new Date('2026-01-01T00:00:00Z')
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 const SETTINGS: DrainSettings = {
-  ...{ hostId: 'here', parallel: 2, liveOnly: false, mayBegin: true },
+  ...{ hostId: 'here', parallel: 2, liveOnly: false, mayBegin: true, isUp: true },
+  evacuates: false,
   capabilities: new Set(['move', 'liveMove']),
 }
 
@@ -37,6 +38,12 @@ test.each<[DrainedServer['vmState'], Partial<DrainSettings>, string | undefined]
   ['active', { capabilities: new Set() }, undefined],
   ['paused', { capabilities: new Set(['move']) }, undefined],
   ['error', {}, undefined],
+  ['active', { isUp: false }, undefined],
+  ['active', { isUp: false, evacuates: true }, 'evacuate'],
+  ['stopped', { isUp: false, evacuates: true }, 'evacuate'],
+  ['error', { isUp: false, evacuates: true }, 'evacuate'],
+  ['suspended', { isUp: false, evacuates: true }, undefined],
+  ['active', { evacuates: true }, 'live'],
   ['suspended', {}, undefined],
   ['resized', {}, undefined],
 ])('a server that is %s leaves a host with %o by %s', (vmState, change, method) => {

@@ -1,7 +1,7 @@
 import type { VmState } from '#common/states/instance-states.ts'
 
-/** How a server leaves its host: while it runs, stopped, or shelved, so that it needs none. */
-export type MoveMethod = 'live' | 'cold' | 'offload'
+/** How a server leaves its host: while it runs, stopped, shelved so that it needs none, or built again without it. */
+export type MoveMethod = 'live' | 'cold' | 'offload' | 'evacuate'
 
 /** What a drain has done about one server. */
 export interface DrainMove {
@@ -36,6 +36,10 @@ export interface DrainSettings {
   readonly parallel: number
   /** No server is stopped to move it. */
   readonly liveOnly: boolean
+  /** The host answers. */
+  readonly isUp: boolean
+  /** An operator has said that no guest of the host runs while it is down. */
+  readonly evacuates: boolean
   /** False: moves that have begun are brought to their end, and no other begins. */
   readonly mayBegin: boolean
   /** Of the host, by their names in the wire. */
@@ -75,10 +79,10 @@ export function planDrain(
   }))
   const of = (wanted: Progress) => seen.flatMap(({ move, is }) => (is === wanted ? [move] : []))
   const known = new Map(moves.map((move) => [move.serverId, move]))
-  const free = servers.filter(({ id, hostId, isBusy }) => {
-    return hostId === settings.hostId && !isBusy && !isBegun(known.get(id)?.state)
+  const waiting = servers.filter(({ id, hostId }) => {
+    return hostId === settings.hostId && !isBegun(known.get(id)?.state)
   })
-  const possible = free.map((server) => ({ server, ...methodsFor(server, settings) }))
+  const possible = waiting.map((server) => ({ server, ...methodsFor(server, settings) }))
   const due = possible.filter(({ server, methods }) => {
     const notBefore = known.get(server.id)?.notBefore ?? null
     return methods.length > 0 && (notBefore === null || notBefore <= now)
@@ -131,9 +135,11 @@ interface Methods {
 }
 
 function methodsFor(
-  { vmState }: DrainedServer,
-  { capabilities, liveOnly }: DrainSettings,
+  { vmState, isBusy }: DrainedServer,
+  { capabilities, liveOnly, isUp, evacuates }: DrainSettings,
 ): Methods {
+  if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
+  if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
   const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []
   const cold: readonly MoveMethod[] = capabilities.has('move') ? ['cold'] : []
   switch (vmState) {
@@ -157,6 +163,17 @@ function methodsFor(
   }
 }
 
+const DOWN =
+  'Its host does not answer. Bring the host back, or evacuate it once none of its guests runs.'
+
+function evacuationOf(vmState: VmState): Methods {
+  const isPossible = vmState === 'active' || vmState === 'stopped' || vmState === 'error'
+  return {
+    methods: isPossible ? ['evacuate'] : [],
+    reason: `A server that is ${vmState} is not evacuated.`,
+  }
+}
+
 /** The move once a try has failed: it is tried again, by the next method at once, and after longer and longer pauses. */
 export function afterFailure(
   move: DrainMove,
@@ -177,7 +194,8 @@ export function afterFailure(
 }
 
 /** How many ways the host has to move a server that runs. */
-export function methodCount({ capabilities, liveOnly }: DrainSettings): number {
+export function methodCount({ capabilities, liveOnly, isUp }: DrainSettings): number {
+  if (!isUp) return 1
   const cold = capabilities.has('move') && !liveOnly
   return Number(capabilities.has('liveMove')) + Number(cold)
 }

@@ -11,9 +11,10 @@ import {
 import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
+import { isHostUp } from '../hosts/host-state.ts'
 import { ANONYMOUS, type RequestContext } from '../request-context.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
-import { liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
+import { evacuateServer, liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
 import {
   afterFailure,
   type DrainMove,
@@ -40,13 +41,17 @@ export interface MovesLeft {
 export async function moveServers(
   compute: Compute,
   drain: HostDrain,
-  { view }: Pick<HostRecord, 'view'>,
+  host: HostRecord,
   mayBegin: boolean,
 ): Promise<MovesLeft> {
   const { db, clock } = compute
-  const { parallel, liveOnly } = drain
+  const { view } = host
+  const { parallel, liveOnly, evacuates } = drain
   const capabilities = new Set(view.capabilities)
-  const settings = { hostId: view.hostId, parallel, liveOnly, mayBegin, capabilities }
+  const isUp = isHostUp(host, compute.cells)
+  const settings = {
+    ...{ hostId: view.hostId, parallel, liveOnly, evacuates, mayBegin, isUp, capabilities },
+  }
   const moves = await movesOf(db, drain.id)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
   const servers = await serversOfDrain(db, view.hostId, begun, SERVERS_MAX)
@@ -136,6 +141,8 @@ const START: Readonly<
     liveMigrateServer(compute, context, id, { host: null, isAwaited: false }),
   cold: (compute, context, id) => migrateServer(compute, context, id, null),
   offload: (compute, context, id) => actOnServer(compute, context, id, { name: 'shelve-offload' }),
+  evacuate: (compute, context, id) =>
+    evacuateServer(compute, context, id, { host: null, password: null, staysOff: false }),
 }
 
 /** Afterwards the former host lets go of the server. A user may have been quicker, and a failure is tried again. */

@@ -4,6 +4,7 @@ import { errorFields } from '#common/log.ts'
 import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
+import { isHostUp } from '../hosts/host-state.ts'
 import { setService } from '../hosts/services.ts'
 import { type MovesLeft, moveServers } from '../operations/move-servers.ts'
 import type { RowReconciler } from './row-reconciler.ts'
@@ -81,11 +82,12 @@ function leftText(remaining: number, { waiting }: MovesLeft): string {
 
 /**
  * The number of servers shown on the host, or of those that the host reports, whichever is larger: a server that is just
- * being built is in one of the lists only.
+ * being built is in one of the lists only. A host that is down reports what it had.
  */
-async function remainingOn({ db }: Compute, { view }: HostRecord): Promise<number> {
+async function remainingOn({ db, cells }: Compute, host: HostRecord): Promise<number> {
+  const { view } = host
   const shown = (await serversOnHosts(db, [view.hostId])).get(view.hostId)?.length ?? 0
-  return Math.max(shown, view.used.instances)
+  return isHostUp(host, cells) ? Math.max(shown, view.used.instances) : shown
 }
 
 async function end(

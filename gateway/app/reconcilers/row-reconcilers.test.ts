@@ -110,7 +110,14 @@ test('an intent that ends its isolated process ends as a failed action, and the 
 test('a drain that ends its isolated process has failed', async () => {
   const processName = newId<string>()
   const subject = { subjectId: newId<HostId>(), subject: 'host', cellId: cell.id }
-  const how = { reason: null, movesServers: false, parallel: 1, liveOnly: false, deadlineS: null }
+  const how = {
+    reason: null,
+    movesServers: false,
+    parallel: 1,
+    liveOnly: false,
+    evacuates: false,
+    deadlineS: null,
+  }
   const asked = { ...how, userId: 'u', requestId: 'req-1' }
   const id = await env.db.transaction((tx) => beginHostDrain(tx, { ...subject, ...asked }))
   await leaveHeld(processName, 'drain hosts', id)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
-import type { DrainOptions } from '../hosts/drain-host.ts'
+import type { DrainOptions, EvacuateOptions } from '../hosts/drain-host.ts'
 import type { HostOptions } from '../hosts/hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
@@ -13,6 +13,7 @@ export function addHostCommands(program: Command, operator: Operator): void {
   addUnmanagedGuests(host, operator)
   addCordoning(host, operator)
   addDraining(host, operator)
+  addEvacuating(host, operator)
   addShuttingOut(host, operator)
 }
 
@@ -86,6 +87,29 @@ function addDraining(host: Command, operator: Operator): void {
     .action(async (name: string, options: DrainOptions) => {
       const { drainHost } = await import('../hosts/drain-host.ts')
       await drainHost(operator, name, options)
+    })
+}
+
+function addEvacuating(host: Command, operator: Operator): void {
+  withExamples(
+    ofCell(host.command('evacuate <host>')),
+    './weir host evacuate north-1 --yes',
+    './weir host evacuate north-1 --yes --parallel 10 --wait',
+  )
+    .description('Build the servers of a host that is down again on other hosts of its cell')
+    .option('--yes', 'Confirm: the host is off, so that none of its guests runs')
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--parallel <count>', 'Build at most so many servers at a time (default: 2)', count)
+    .option(
+      '--deadline <seconds>',
+      'Begin nothing after this time, and report what is left',
+      seconds,
+    )
+    .option('--wait', 'Wait until no server is left on the host')
+    .option('--timeout <seconds>', 'Stop waiting after this time; the work continues', seconds)
+    .action(async (name: string, options: EvacuateOptions) => {
+      const { evacuateHost } = await import('../hosts/drain-host.ts')
+      await evacuateHost(operator, name, options)
     })
 }
 

@@ -1,3 +1,4 @@
+import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/federation.gen.ts'
 import type { AnswerOf } from '../cloud/service-client.ts'
 import { openSession, type Session } from '../cloud/session.ts'
@@ -21,6 +22,8 @@ export interface DrainOptions extends WaitOptions {
   readonly liveOnly?: true
   /** Seconds. */
   readonly deadline?: number
+  /** None of its guests runs. */
+  readonly evacuate?: true
 }
 
 type RemainingServer = AnswerOf<operations['listHostServers']>['servers'][number]
@@ -33,6 +36,24 @@ const REMAINING: Listing<RemainingServer> = {
     { head: 'STATUS', of: ({ status }) => status },
     { head: 'ID', of: ({ id }) => id },
   ],
+}
+
+export interface EvacuateOptions extends Omit<DrainOptions, 'move' | 'liveOnly' | 'dryRun'> {
+  readonly yes?: true
+}
+
+/** Afterwards the servers of a host that is down are being built again on other hosts. Throws `invalid` unless that is confirmed. */
+export async function evacuateHost(
+  operator: Operator,
+  name: string,
+  { yes, ...options }: EvacuateOptions,
+): Promise<void> {
+  if (yes !== true)
+    throw new Failure(
+      'invalid',
+      `Guests of ${name} that still run would run twice, and destroy their data. Make sure that the host is off, and repeat the command with --yes.`,
+    )
+  await drainHost(operator, name, { ...options, move: true, evacuate: true })
 }
 
 /**
@@ -56,7 +77,7 @@ export async function drainHost(
     await show(await remainingView(session, host))
     return
   }
-  const { reason, move, parallel, liveOnly, deadline } = options
+  const { reason, move, parallel, liveOnly, deadline, evacuate } = options
   const operation = await session.federation.ask('post', '/v1/hosts/{host}/drain', {
     path: { host: host.id },
     body: {
@@ -64,6 +85,7 @@ export async function drainHost(
       ...(reason !== undefined && { reason }),
       ...(parallel !== undefined && { parallel }),
       ...(liveOnly === true && { live_only: true }),
+      ...(evacuate === true && { evacuate }),
       ...(deadline !== undefined && { deadline_s: Math.ceil(deadline) }),
     },
   })

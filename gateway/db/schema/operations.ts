@@ -24,6 +24,8 @@ export const operations = mysqlTable(
     parallel: int('parallel').notNull().default(1),
     /** No server is stopped to move it. */
     liveOnly: boolean('live_only').notNull().default(false),
+    /** An operator has said that no guest of the host runs while it is down: its servers are built again elsewhere. */
+    evacuates: boolean('evacuates').notNull().default(false),
     /** No move begins afterwards; null: it goes on until the host is empty. */
     deadlineAt: time('deadline_at'),
     /** Of servers; null until they were counted. */

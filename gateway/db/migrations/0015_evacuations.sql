@@ -1,0 +1,1 @@
+ALTER TABLE `operations` ADD `evacuates` boolean DEFAULT false NOT NULL;
