@@ -1349,7 +1349,7 @@ export interface components {
             /** @description Null once the server is forgotten. */
             readonly name: string | null;
             /**
-             * @description Gone: it was deleted meanwhile.
+             * @description Gone: it was deleted, or moved by others.
              * @enum {string}
              */
             readonly state: "waiting" | "starting" | "moving" | "moved" | "gone";

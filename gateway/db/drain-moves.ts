@@ -1,8 +1,9 @@
-import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
+import type { HostRecord } from './host-list.ts'
 import { drainMoves } from './schema/operations.ts'
 import {
   instanceMappings,
@@ -23,11 +24,14 @@ export async function movesOf(db: Executor, operationId: string): Promise<readon
     .from(drainMoves)
     .where(eq(drainMoves.operationId, operationId))
     .orderBy(drainMoves.serverId)
-  return rows.map(({ operationId: _, ...row }) => ({
-    ...row,
-    state: row.state as DrainMove['state'],
-    method: row.method as MoveMethod | null,
-  }))
+  return rows.map((kept) => {
+    const { operationId: _, ...row } = kept
+    return {
+      ...row,
+      state: row.state as DrainMove['state'],
+      method: row.method as MoveMethod | null,
+    }
+  })
 }
 
 /** Afterwards the move is as in `to`, unless it has changed since it was seen; false when it has. `seen` undefined: there was none. */
@@ -51,20 +55,42 @@ export async function changeMove(
   return result.affectedRows === 1
 }
 
+/** Afterwards none of the drain's moves is waited for: nobody can say any more what has come of them. */
+export async function abandonMoves(db: Executor, operationId: string): Promise<void> {
+  const isBegun = inArray(drainMoves.state, ['starting', 'moving'])
+  await db.orm
+    .update(drainMoves)
+    .set({ state: 'gone', endedAt: sql`now(3)` })
+    .where(and(eq(drainMoves.operationId, operationId), isBegun))
+}
+
 /** A server of a drain, with the name that its user gave it. */
 export interface NamedServer extends DrainedServer {
   readonly name: string
 }
 
-/** The servers on the host, and those of these ids that there still are, at most `max`. */
+/** The servers on the host, at most `max`, and those of these ids that there still are. */
 export async function serversOfDrain(
   db: Executor,
-  hostId: string,
+  { view }: Pick<HostRecord, 'view'>,
   ids: readonly string[],
   max: number,
 ): Promise<readonly NamedServer[]> {
+  // By its name, of which there is an index; hosts of other cells may have the same one.
+  const isHere = and(eq(serverIndex.host, view.name), eq(serverIndex.hostId, view.hostId))
+  const here = await drainedServers(db, isHere, max)
+  const known = new Set(here.map(({ id }) => id))
+  const others = ids.filter((id) => !known.has(id))
+  if (others.length === 0) return here
+  return [...here, ...(await drainedServers(db, inArray(serverIndex.serverId, others), max))]
+}
+
+async function drainedServers(
+  db: Executor,
+  which: SQL | undefined,
+  max: number,
+): Promise<readonly NamedServer[]> {
   const { serverId: id, name, vmState, taskState, intent, isDeleting } = serverIndex
-  const isOne = ids.length === 0 ? undefined : inArray(id, [...ids])
   const rows = await db.orm
     .select({
       ...{ id, name, vmState, hostId: serverIndex.hostId },
@@ -73,7 +99,7 @@ export async function serversOfDrain(
     })
     .from(serverIndex)
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, id))
-    .where(and(or(eq(serverIndex.hostId, hostId), isOne), isNull(serverIndex.deletedAt)))
+    .where(and(which, isNull(serverIndex.deletedAt)))
     .orderBy(id)
     .limit(max)
   return rows.map((row) => ({ ...row, vmState: row.vmState as VmState, isBusy: row.isBusy === 1 }))

@@ -96,6 +96,14 @@ test('a move has ended where its server is elsewhere, deleted, or back', () => {
   expect(plan.begin).toEqual([])
 })
 
+test('a server that waits and leaves the host otherwise is not waited for', () => {
+  const waiting = move('away', { state: 'waiting', reason: 'full' })
+
+  expect(planDrain(SETTINGS, [], [waiting], NOW).ended).toEqual([
+    { ...waiting, state: 'gone', reason: null, endedAt: NOW },
+  ])
+})
+
 test('a move that its cell has not accepted yet is left alone, unless that takes too long', () => {
   const starting = move('a', { state: 'starting' })
   const planned = (at: Date) => planDrain(SETTINGS, [server('a')], [starting], at)

@@ -6,7 +6,7 @@ export type MoveMethod = 'live' | 'cold' | 'offload' | 'evacuate'
 /** What a drain has done about one server. */
 export interface DrainMove {
   readonly serverId: string
-  /** `starting`: its cell has not accepted the move yet. `gone`: the server was deleted meanwhile. */
+  /** `starting`: its cell has not accepted the move yet. `gone`: its server was deleted, or moved by others. */
   readonly state: 'waiting' | 'starting' | 'moving' | 'moved' | 'gone'
   /** Of the last try; null: none was possible yet. */
   readonly method: MoveMethod | null
@@ -53,7 +53,7 @@ export interface DrainPlan {
   readonly confirm: readonly string[]
   /** Moves that have ended without success: their servers are where they were. */
   readonly failed: readonly DrainMove[]
-  /** Moves that have succeeded, or whose servers are gone. */
+  /** Moves that have succeeded, or whose servers have left the host otherwise. */
   readonly ended: readonly DrainMove[]
   /** Servers that no method moves now, and why. */
   readonly stuck: readonly { readonly serverId: string; readonly reason: string }[]
@@ -95,9 +95,16 @@ export function planDrain(
     }),
     confirm: of('arrived').map(({ serverId }) => serverId),
     failed: of('failed'),
-    ended: seen.flatMap(({ move, is }) =>
-      is === 'moved' || is === 'gone' ? [{ ...move, state: is, endedAt: now }] : [],
-    ),
+    ended: [
+      ...seen.flatMap(({ move, is }) =>
+        is === 'moved' || is === 'gone' ? [{ ...move, state: is, endedAt: now }] : [],
+      ),
+      ...moves.flatMap((move): DrainMove[] =>
+        move.state === 'waiting' && !byId.has(move.serverId)
+          ? [{ ...move, state: 'gone', reason: null, endedAt: now }]
+          : [],
+      ),
+    ],
     stuck: possible.flatMap(({ server, methods, reason }) =>
       methods.length === 0 ? [{ serverId: server.id, reason }] : [],
     ),
@@ -158,7 +165,13 @@ function methodsFor(
       return { methods: ['offload'], reason: '' }
     case 'resized':
       return { methods: [], reason: 'Its resize has to be confirmed or reverted first.' }
-    default:
+    case 'building':
+    case 'deleted':
+    case 'error':
+    case 'rescued':
+    case 'shelved_offloaded':
+    case 'soft-delete':
+    case 'suspended':
       return { methods: [], reason: `A server that is ${vmState} is not moved.` }
   }
 }

@@ -54,7 +54,7 @@ export async function moveServers(
   }
   const moves = await movesOf(db, drain.id)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
-  const servers = await serversOfDrain(db, view.hostId, begun, SERVERS_MAX)
+  const servers = await serversOfDrain(db, host, begun, SERVERS_MAX)
   const now = new Date(clock.now())
   const plan = planDrain(settings, servers, moves, now)
   const known = new Map(moves.map((move) => [move.serverId, move]))

@@ -1,8 +1,10 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
-import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
+import { abandonMoves } from '../../db/drain-moves.ts'
+import { findHost, type HostRecord } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
+import { serversOnHost } from '../../db/servers-on-host.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import { setService } from '../hosts/services.ts'
@@ -12,6 +14,8 @@ import type { RowReconciler } from './row-reconciler.ts'
 /** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 100
+/** More than a host has. */
+const SERVERS_MAX = 10_000
 
 /** A draining host takes no new server, and its servers move if that was asked for; once it has none left, the operation is done. */
 export function drainHosts(compute: Compute): RowReconciler<HostDrain> {
@@ -41,7 +45,10 @@ async function tryToAdvance(compute: Compute, drain: HostDrain): Promise<void> {
 async function advance(compute: Compute, drain: HostDrain): Promise<void> {
   const { db } = compute
   const host = await findHost(db, drain.subjectId)
-  if (host === undefined) return end(compute, drain, 'done', 'The host is gone.')
+  if (host === undefined) {
+    await abandonMoves(db, drain.id)
+    return end(compute, drain, 'done', 'The host is gone.')
+  }
   if (drain.state !== 'running') {
     await moveServers(compute, drain, host, false)
     return
@@ -86,7 +93,7 @@ function leftText(remaining: number, { waiting }: MovesLeft): string {
  */
 async function remainingOn({ db, cells }: Compute, host: HostRecord): Promise<number> {
   const { view } = host
-  const shown = (await serversOnHosts(db, [view.hostId])).get(view.hostId)?.length ?? 0
+  const shown = (await serversOnHost(db, host, '', SERVERS_MAX)).length
   return isHostUp(host, cells) ? Math.max(shown, view.used.instances) : shown
 }
 

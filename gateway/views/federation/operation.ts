@@ -30,7 +30,8 @@ export function progressView({ moves, estimatedEndAt }: DrainProgress) {
   return { estimated_end_at: isoTime(estimatedEndAt), moves: moves.map(moveView) }
 }
 
-function moveView({ serverId, requestId, startedAt, endedAt, notBefore: _, ...move }: NamedMove) {
+function moveView(shown: NamedMove) {
+  const { serverId, requestId, startedAt, endedAt, notBefore: _, ...move } = shown
   return {
     ...move,
     server_id: serverId,
