@@ -312,7 +312,7 @@ test('floating addresses and volumes answer as in a cloud that has none', async 
   expect(await ask('listProxiedVolumesDetail')).toEqual([200, { volumes: [] }])
   expect(await ask('showProxiedVolume')).toEqual([404, undefined])
   const fromSnapshot = { volume: { size: 1, snapshot_id: newId() } }
-  expect(await ask('createProxiedVolume', fromSnapshot)).toEqual([400, undefined])
+  expect(await ask('createProxiedVolume', fromSnapshot)).toEqual([404, undefined])
   expect(await ask('listProxiedSnapshots')).toEqual([200, { snapshots: [] }])
   expect(await ask('listServerVirtualInterfaces')).toEqual([410, undefined])
 })

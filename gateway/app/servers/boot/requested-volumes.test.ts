@@ -14,10 +14,11 @@ const image: RequestedDisk = { ...existing, sourceType: 'image', sourceId: 'an-i
 const blank: RequestedDisk = { ...existing, sourceType: 'blank', sourceId: undefined, size: 2 }
 
 describe('volumes of a boot', () => {
-  test('are those that there are, and new ones from images or empty', () => {
+  test('are those that there are, and new ones from images, snapshots or empty', () => {
     const disks = [
       { ...image, bootIndex: 0, volumeType: 'fast', deletesVolume: true },
       { ...existing, tag: 'data' },
+      { ...existing, sourceType: 'snapshot', sourceId: 'kept' },
       blank,
       { ...blank, destinationType: 'local' },
     ]
@@ -29,7 +30,8 @@ describe('volumes of a boot', () => {
         ...{ ...common, volumeId: undefined, source, sizeGb: 3 },
         ...{ type: 'fast', deletesVolume: true, isRoot: true },
       },
-      { ...common, volumeId: 'v', source: null, sizeGb: 0, tag: 'data' },
+      { ...common, volumeId: 'v', source: null, sizeGb: null, tag: 'data' },
+      { ...common, volumeId: undefined, source: { kind: 'snapshot', id: 'kept' }, sizeGb: null },
       { ...common, volumeId: undefined, source: null, sizeGb: 2 },
     ])
   })
@@ -42,7 +44,7 @@ describe('volumes of a boot', () => {
     ["Images with destination_type 'volume' need", [{ ...image, size: undefined }]],
     ['Blank volumes', [{ ...blank, size: undefined }]],
     ['does not start from an empty volume', [{ ...blank, bootIndex: 0 }]],
-    ['have no snapshots here', [{ ...existing, sourceType: 'snapshot' }]],
+    ['Missing device UUID', [{ ...existing, sourceType: 'snapshot', sourceId: undefined }]],
     ['named more than once', [existing, existing]],
     ['at most 20 volumes', Array.from({ length: 21 }, () => blank)],
   ])('are refused: %s', (text, disks) => {
