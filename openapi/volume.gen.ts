@@ -4,6 +4,62 @@
  */
 
 export interface paths {
+    readonly "/v3/attachments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Which servers have volumes. */
+        readonly get: operations["listAttachments"];
+        readonly put?: never;
+        /** Refused: the Compute API attaches volumes to servers. */
+        readonly post: operations["createAttachment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/attachments/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Which servers have volumes, with all that is known of each attachment. */
+        readonly get: operations["listAttachmentsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/attachments/{attachment_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly attachment_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** An attachment. */
+        readonly get: operations["showAttachment"];
+        /** Refused: the Compute API attaches volumes to servers. */
+        readonly put: operations["updateAttachment"];
+        readonly post?: never;
+        /** Refused: the Compute API detaches volumes from servers. */
+        readonly delete: operations["deleteAttachment"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/os-availability-zone": {
         readonly parameters: {
             readonly query?: never;
@@ -1186,6 +1242,39 @@ export interface components {
             readonly type?: string;
         };
         readonly ProjectId: string;
+        readonly AttachmentSummary: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @enum {string} */
+            readonly status: "attaching" | "attached" | "detaching";
+            /**
+             * Format: uuid
+             * @description The server.
+             */
+            readonly instance: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+        };
+        readonly Attachment: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @enum {string} */
+            readonly status: "attaching" | "attached" | "detaching";
+            /**
+             * Format: uuid
+             * @description The server.
+             */
+            readonly instance: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+            readonly attached_at: string;
+            /** @description An attachment that has ended is not shown. */
+            readonly detached_at: null;
+            /** @enum {string} */
+            readonly attach_mode: "rw";
+            /** @description Empty: no client connects to a store. */
+            readonly connection_info: Record<string, never>;
+        };
         readonly DefaultType: {
             readonly project_id: string;
             /** Format: uuid */
@@ -1551,6 +1640,8 @@ export type Links = components['schemas']['Links'];
 export type PageLinks = components['schemas']['PageLinks'];
 export type Link = components['schemas']['Link'];
 export type ProjectId = components['schemas']['ProjectId'];
+export type AttachmentSummary = components['schemas']['AttachmentSummary'];
+export type Attachment = components['schemas']['Attachment'];
 export type DefaultType = components['schemas']['DefaultType'];
 export type Extension = components['schemas']['Extension'];
 export type Message = components['schemas']['Message'];
@@ -1594,6 +1685,182 @@ export type ParameterAllTenants = components['parameters']['allTenants'];
 export type ParameterSortKey = components['parameters']['sortKey'];
 export type $defs = Record<string, never>;
 export interface operations {
+    readonly listAttachments: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The attachments of volumes of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly volume_id?: string;
+                /** @description Of this server. */
+                readonly instance_id?: string;
+                readonly status?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attachments. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attachments: readonly components["schemas"]["AttachmentSummary"][];
+                        readonly attachments_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly listAttachmentsDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The attachments of volumes of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+                /** @description Of all projects only this one, for administrators. */
+                readonly project_id?: string;
+                readonly volume_id?: string;
+                /** @description Of this server. */
+                readonly instance_id?: string;
+                readonly status?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attachments. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attachments: readonly components["schemas"]["Attachment"][];
+                        readonly attachments_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly attachment_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attachment. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attachment: components["schemas"]["Attachment"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly attachment_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly attachment_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listAvailabilityZones: {
         readonly parameters: {
             readonly query?: never;

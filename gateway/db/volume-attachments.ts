@@ -52,7 +52,7 @@ export async function findAttachment(
     eq(volumeAttachments.volumeId, volumeId),
   )
   const [row] = await db.orm.select().from(volumeAttachments).where(isPair)
-  return row && fromRow(row)
+  return row && attachmentOf(row)
 }
 
 /** The attachments of some servers, the oldest first. */
@@ -114,10 +114,11 @@ async function rowsWhere(
     .from(volumeAttachments)
     .where(condition)
     .orderBy(asc(createdAt), asc(id))
-  return rows.map(fromRow)
+  return rows.map(attachmentOf)
 }
 
-function fromRow(row: typeof volumeAttachments.$inferSelect): VolumeAttachment {
+/** The attachment that a row describes. */
+export function attachmentOf(row: typeof volumeAttachments.$inferSelect): VolumeAttachment {
   return {
     ...row,
     id: row.id as AttachmentId,

@@ -202,7 +202,8 @@ export async function unownedSnapshotDeletes(
   return rows.map((row) => row.id as VolumeSnapshotId)
 }
 
-function fromRow({ changedAt: _, ...row }: Row): VolumeSnapshot {
+function fromRow(kept: Row): VolumeSnapshot {
+  const { changedAt: _, ...row } = kept
   return {
     ...row,
     id: row.id as VolumeSnapshotId,

@@ -93,6 +93,7 @@ test('a volume is attached, shown on both sides, and detached', async () => {
   })
   const shown = await showServer(demo, server.id)
   expect(shown['os-extended-volumes:volumes_attached']).toMatchObject([{ id }])
+  await expectListed(id, server.id)
   const again = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
   expect(again.status).toBe(400)
   expect((await demo.delete(`${VOLUMES}/${id}`)).status).toBe(400)
@@ -106,6 +107,29 @@ test('a volume is attached, shown on both sides, and detached', async () => {
   await demo.delete(`${VOLUMES}/${id}`)
   await deleteServer(demo, server.id)
 })
+
+/** The Block Storage API shows the attachment to its project, and to administrators. */
+async function expectListed(volumeId: string, serverId: string): Promise<void> {
+  const path = '/volume/v3/attachments'
+  const version = '3.27'
+  const expected = { status: 'attached', instance: serverId, volume_id: volumeId }
+  const listed = async (who: ApiClient, query: string) =>
+    (await who.get(`${path}?${query}`, { version })).body['attachments'] as readonly VolumeBody[]
+
+  const [found, ...others] = await listed(demo, `volume_id=${volumeId}`)
+  expect([found, others]).toEqual([{ id: found?.id, ...expected }, []])
+  expect(await listed(demo, `instance_id=${newId()}`)).toEqual([])
+  expect(await listed(cloud.as('admin'), '')).toEqual([])
+  expect(await listed(cloud.as('admin'), 'all_tenants=true')).toContainEqual(found)
+  const detail = await demo.get(`${path}/${found?.id}`, { version })
+  expect(detail.body['attachment']).toMatchObject({
+    ...found,
+    attach_mode: 'rw',
+    detached_at: null,
+  })
+  expect((await demo.get(`${path}/${newId()}`, { version })).status).toBe(404)
+  expect((await demo.post(path, {}, { version })).status).toBe(501)
+}
 
 test('a volume goes with its server if that was asked for, and is free again otherwise', async () => {
   const server = await placedServer('owner')

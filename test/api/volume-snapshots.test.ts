@@ -233,7 +233,7 @@ test('the quota counts snapshots and their GiB, and no request passes it', async
   const after = await used()
   expect(after).toEqual([before[0]! + 1, before[1]! + 2])
   const project = (await show('snapshot', id))!['os-extended-snapshot-attributes:project_id']
-  const quota = `${ROOT}/os-quota-sets/${project}`
+  const quota = `${ROOT}/os-quota-sets/${String(project)}`
   await admin.put(quota, { quota_set: { snapshots: after[0] } })
   const refused = await asked({ volume_id: volumeId })
   expect(refused.status).toBe(413)

@@ -1,6 +1,7 @@
 import type { operations } from '#openapi/volume.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { absentHandlers } from './absent.ts'
+import { attachmentHandlers } from './attachments.ts'
 import { listAvailabilityZones } from './availability-zones.ts'
 import { defaultTypeHandlers } from './default-types.ts'
 import { listExtensions, showExtension } from './extensions.ts'
@@ -17,6 +18,7 @@ import { volumeResourceHandlers } from './volumes.ts'
 /** A handler for every operation of openapi/volume.yaml. */
 export const volumeHandlers: HandlerTable<operations> = {
   ...absentHandlers,
+  ...attachmentHandlers,
   ...defaultTypeHandlers,
   ...messageHandlers,
   ...quotaHandlers,

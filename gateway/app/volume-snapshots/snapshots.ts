@@ -1,5 +1,4 @@
 import { Failure } from '#common/errors.ts'
-import type { ResourcePage } from '../../db/resource-page.ts'
 import {
   countSnapshotRows,
   editSnapshot,
@@ -10,7 +9,7 @@ import {
 import type { ComputeDeps } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { retryStale } from '../retry-stale.ts'
-import { metadataFilter, type SortQuery, sortOf } from '../volumes/list-query.ts'
+import { type PageQuery, type ProjectsPage, pageOf } from '../volumes/list-query.ts'
 import type { VolumeSnapshot } from './volume-snapshot.ts'
 
 type Sight = Pick<RequestContext, 'projectId' | 'isAdmin'>
@@ -31,50 +30,31 @@ export function snapshotNotFound(id: string): Failure {
 }
 
 /** The parameters of a list, as Cinder names them. */
-export interface SnapshotListQuery extends SortQuery {
-  readonly marker?: string
-  readonly all_tenants?: boolean
+export interface SnapshotListQuery extends PageQuery {
   readonly project_id?: string
   readonly name?: string
   readonly status?: string
   readonly volume_id?: string
-  readonly metadata?: string
-}
-
-/** Which snapshots a list is about. */
-export interface SnapshotQuery extends ResourcePage {
-  /** Those of every project; only administrators get them. */
-  readonly allTenants: boolean
 }
 
 /** The attributes by which snapshots can be sorted. */
 const SORT_KEYS = ['created_at', 'id', 'name', 'status', 'updated_at', 'volume_id'] as const
 
-/** What a list asks for; the newest snapshots come first. Throws `invalid` for an order or metadata that cannot be read. */
-export function snapshotQuery(query: SnapshotListQuery, limit: number): SnapshotQuery {
-  const { marker, all_tenants: allTenants = false, metadata } = query
+/** What a list asks for. Throws as `pageOf`. */
+export function snapshotQuery(query: SnapshotListQuery, limit: number): ProjectsPage {
   const { project_id, name, status, volume_id } = query
-  const texts = Object.entries({ project_id, name, status, volume_id })
-  const equal = texts.flatMap(([attribute, value]) =>
-    value === undefined ? [] : [{ attribute, anyOf: [value] }],
-  )
-  return {
-    allTenants,
+  return pageOf(query, {
     limit,
-    marker,
-    isReversed: false,
-    sort: sortOf(query, SORT_KEYS).map(({ key, isDescending }) => {
-      return { attribute: key, direction: isDescending ? 'desc' : 'asc' }
-    }),
-    filters: [...equal, ...metadataFilter(metadata)],
-  }
+    sortKeys: SORT_KEYS,
+    equal: { project_id, name, status, volume_id },
+  })
 }
 
 /** A page of the snapshots of the requester's project, or of all projects. */
 export function listSnapshots(
   { db }: Pick<ComputeDeps, 'db'>,
   context: Sight,
-  { allTenants, ...page }: SnapshotQuery,
+  { allTenants, ...page }: ProjectsPage,
 ): Promise<readonly VolumeSnapshot[]> {
   return listSnapshotRows(db, ownerOf(context, allTenants), page)
 }
@@ -83,7 +63,7 @@ export function listSnapshots(
 export function countSnapshots(
   { db }: Pick<ComputeDeps, 'db'>,
   context: Sight,
-  { allTenants, filters }: Pick<SnapshotQuery, 'allTenants' | 'filters'>,
+  { allTenants, filters }: Pick<ProjectsPage, 'allTenants' | 'filters'>,
 ): Promise<number> {
   return countSnapshotRows(db, ownerOf(context, allTenants), filters)
 }

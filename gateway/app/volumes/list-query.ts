@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { FilterValue, ResourcePage } from '../../db/resource-page.ts'
 
 /** One key of an order, as asked for. */
 export interface Sort<Key extends string> {
@@ -35,10 +36,48 @@ export function sortOf<Key extends string>(
   })
 }
 
+/** The parameters that the lists of volumes and of snapshots have in common, as Cinder names them. */
+export interface PageQuery extends SortQuery {
+  readonly marker?: string
+  readonly all_tenants?: boolean
+  readonly metadata?: string
+}
+
+/** Which objects a list is about, and of which projects; only administrators get those of all. */
+export interface ProjectsPage extends ResourcePage {
+  readonly allTenants: boolean
+}
+
+/**
+ * The page that a list asks for, of objects that have the values of `equal` where there are some; the newest come first.
+ * Throws `invalid` for an order or metadata that cannot be read.
+ */
+export function pageOf(
+  query: PageQuery,
+  of: {
+    readonly limit: number
+    readonly sortKeys: readonly string[]
+    readonly equal: Readonly<Record<string, FilterValue | undefined>>
+  },
+): ProjectsPage {
+  const { marker, all_tenants: allTenants = false, metadata } = query
+  const equal = Object.entries(of.equal).flatMap(([attribute, value]) =>
+    value === undefined ? [] : [{ attribute, anyOf: [value] }],
+  )
+  return {
+    allTenants,
+    limit: of.limit,
+    marker,
+    isReversed: false,
+    sort: sortOf(query, of.sortKeys).map(({ key, isDescending }) => {
+      return { attribute: key, direction: isDescending ? 'desc' : 'asc' }
+    }),
+    filters: [...equal, ...metadataFilter(metadata)],
+  }
+}
+
 /** The filter for each pair of a dictionary; none where there is no dictionary. Throws `invalid` for one that cannot be read. */
-export function metadataFilter(
-  text: string | undefined,
-): readonly { readonly attribute: string; readonly anyOf: readonly string[] }[] {
+function metadataFilter(text: string | undefined): ResourcePage['filters'] {
   return text === undefined ? [] : [{ attribute: 'metadata', anyOf: pairsOf(text) }]
 }
 

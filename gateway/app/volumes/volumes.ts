@@ -1,5 +1,4 @@
 import { Failure } from '#common/errors.ts'
-import type { ResourcePage } from '../../db/resource-page.ts'
 import { attachmentsOfVolumes, type VolumeAttachment } from '../../db/volume-attachments.ts'
 import {
   editVolume,
@@ -13,6 +12,7 @@ import type { ComputeDeps } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { retryStale } from '../retry-stale.ts'
 import { HOLDING } from './hold-volume.ts'
+import type { ProjectsPage } from './list-query.ts'
 import type { Volume } from './volume.ts'
 
 /** The volume. Throws `not-found` when there is none that the requester may see. */
@@ -26,17 +26,11 @@ export async function showVolume(
   throw new Failure('not-found', `Volume ${id} could not be found.`)
 }
 
-/** Which volumes a list is about. */
-export interface VolumeQuery extends ResourcePage {
-  /** Those of every project; only administrators get them. */
-  readonly allTenants: boolean
-}
-
 /** A page of the volumes of the requester's project, or of all projects. */
 export function listVolumes(
   { db }: Pick<ComputeDeps, 'db'>,
   context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
-  { allTenants, ...page }: VolumeQuery,
+  { allTenants, ...page }: ProjectsPage,
 ): Promise<readonly Volume[]> {
   return listRows(db, ownerOf(context, allTenants), page)
 }
@@ -45,7 +39,7 @@ export function listVolumes(
 export function sumVolumes(
   { db }: Pick<ComputeDeps, 'db'>,
   context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
-  { allTenants, filters }: Pick<VolumeQuery, 'allTenants' | 'filters'>,
+  { allTenants, filters }: Pick<ProjectsPage, 'allTenants' | 'filters'>,
 ): Promise<{ readonly volumes: number; readonly sizeGb: number }> {
   return sumRows(db, ownerOf(context, allTenants), filters)
 }

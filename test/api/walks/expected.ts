@@ -38,7 +38,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [
     404,
     'nothing moves, no console is open, and no volume is attached',
-    'compute showServerMigration, compute showConsoleToken, compute showVolumeAttachment',
+    'compute showServerMigration, compute showConsoleToken, compute showVolumeAttachment, volume showAttachment',
   ],
   [404, 'there is no task', 'image showTask'],
   [404, 'nothing goes on', 'federation showOperation, federation continueOperation'],
