@@ -5,6 +5,7 @@ import type { Cell } from '../cell.ts'
 import { isHostDown, refuseHostDown } from '../conductor/acts/own-host.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { type RefusedMove, refuseMove } from '../conductor/refuse-move.ts'
+import { withStores } from '../volumes/build-volumes.ts'
 import { beginMove } from './begin-move.ts'
 
 /**
@@ -27,7 +28,8 @@ export async function changeHost(
     const reason = `Compute service of ${instance.placed?.host} is unavailable at this time.`
     return viewOf(await refuseMove(cell.conductor, { ...asked, reason }, instance))
   }
-  const { migrationId, build, userId, projectId, staysOff = false } = move
+  const { migrationId, userId, projectId, staysOff = false } = move
+  const build = await withStores(cell.conductor.db, move.build)
   const who = { userId, projectId }
   const order = { migrationId, build, oldFlavorId: build.flavor.id, staysOff, ...who }
   try {

@@ -15,6 +15,7 @@ import {
   type StoredAct,
   withoutSecrets,
 } from '../servers/acts/server-act.ts'
+import { volumesToBuildWith } from '../volumes/build-volumes.ts'
 import {
   type PlannedAct,
   plannedAct,
@@ -113,14 +114,19 @@ async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Cell
   return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** A moved server is bound to no host, except to one that the request names. */
+/** A moved server is bound to no host, except to one that the request names, and takes the volumes that it has now. */
 async function moveOf(
   deps: ComputeDeps,
   { serverId, cellId, userId, projectId }: ActOnServerParams,
   { flavor, sealedPassword, ...move }: MoveAct,
 ): Promise<CellAct> {
   const request = await getRequestSpec(deps, serverId)
-  const spec = { ...request.spec, flavor, requestedHost: move.host }
+  const { volumes: _former, ...kept } = request.spec
+  const volumes = await volumesToBuildWith(deps.db, serverId)
+  const spec = {
+    ...{ ...kept, flavor, requestedHost: move.host },
+    ...(volumes.length > 0 && { volumes: [...volumes] }),
+  }
   return {
     ...move,
     userId,
