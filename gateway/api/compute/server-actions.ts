@@ -96,7 +96,7 @@ const rescueServer: Handler<operations['rescueServer']> = async (call) => {
 const createServerImage: Handler<operations['createServerImage']> = async (call) => {
   const { app, context, params, body } = call
   const { name, metadata = {} } = body.createImage
-  const id = await saveServer(app.compute, context, params.server_id, { name, metadata })
+  const id = await saveServer(app, context, params.server_id, { name, metadata })
   return savedImage(call, id)
 }
 

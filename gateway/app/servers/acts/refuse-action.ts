@@ -7,7 +7,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 
 /**
  * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
- * Nova. A server with volumes is not moved. Throws `invalid` for what a server that starts from a volume cannot do.
+ * Nova. A server with volumes is only evacuated. Throws `invalid` for what a server that starts from a volume cannot do.
  */
 export function refuseAction(
   server: ServerRecord,
@@ -28,17 +28,11 @@ export function refuseAction(
     )
 }
 
-/** Those that make the server's disk from an image, or an image from that. */
-const FROM_IMAGE: ReadonlySet<ServerActionName> = new Set([
-  'create-backup',
-  'create-image',
-  'rebuild',
-  'rescue',
-])
+/** Those that make the server's disk from an image, or keep it as one. */
+const FROM_IMAGE: ReadonlySet<ServerActionName> = new Set(['create-backup', 'rebuild', 'rescue'])
 
-/** Those after which the server may be on another host, or on none. */
+/** Those that take a guest to another host, or to none. One that is evacuated is made there with its volumes. */
 const MOVES: ReadonlySet<ServerActionName> = new Set([
-  'evacuate',
   'live-migrate',
   'migrate',
   'resize',

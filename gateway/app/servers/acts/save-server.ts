@@ -4,12 +4,14 @@ import type { SavingAct } from '#openapi/wire/act.ts'
 import { findRequestSpec } from '../../../db/request-specs.ts'
 import type { Compute } from '../../compute.ts'
 import type { RequestContext } from '../../request-context.ts'
+import type { VolumeDeps } from '../../volumes/describe-volume.ts'
 import type { SnapshotOrder } from '../boot/server-images.ts'
 import { limitMetadata } from '../edit/limit-metadata.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
+import { saveVolumes } from './save-volumes.ts'
 
 export interface ImageRequest {
   readonly name: string
@@ -35,16 +37,27 @@ const NOT_INHERITED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Afterwards the server's cell has accepted to fill a new image with its disk. Returns the image's id. Throws as
- * `actOnServer`, and `over-quota` for too many properties or images.
+ * Afterwards the server's cell has accepted to fill a new image with its disk; the image of a server that starts from a
+ * volume names snapshots of its volumes instead. Returns the image's id. Throws as `actOnServer`, and `over-quota` for too
+ * many properties, images or snapshots.
  */
-export function saveServer(
-  compute: Compute,
+export async function saveServer(
+  deps: VolumeDeps,
   context: RequestContext,
   id: string,
   request: ImageRequest,
 ): Promise<string> {
-  return save(compute, context, id, 'create-image', { ...request, purpose: 'image' })
+  const { compute } = deps
+  const server = await showServer(compute.db, context, id)
+  const wanted = { ...request, purpose: 'image' } as const
+  if (!server.volumes.some(({ isRoot }) => isRoot === true))
+    return save(compute, context, id, 'create-image', wanted)
+  refuseAction(server, context, 'create-image')
+  const owner = context.projectId ?? server.projectId
+  await limitMetadata(compute.db, { projectId: owner, userId: context.userId }, request.metadata)
+  const order = await orderOf(compute, context, server, { ...wanted, owner })
+  await saveVolumes(deps, context, server, order)
+  return order.imageId
 }
 
 /** The same for a backup: older ones of the type beyond the rotation go when it is there. */

@@ -20,9 +20,10 @@ import { chooseFitting } from './choose-fitting.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { cellHints, neighbourHints, refuseUnheededHints } from './hints.ts'
+import { withMappedVolumes } from './image-mapping.ts'
 import { plannedVolumes, planVolumes, type VolumesPlan } from './plan-volumes.ts'
 import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
-import { refuseBlankBeyond } from './requested-disks.ts'
+import { refuseBlankBeyond, refuseDisks } from './requested-disks.ts'
 import { requestedVolumes } from './requested-volumes.ts'
 import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
 import { limitFiles, type ServerRequest, serverName } from './server-request.ts'
@@ -139,6 +140,11 @@ async function planDisks(
   const ofVolume = volumes?.image ?? null
   const image =
     ofVolume ?? (await imageForBoot(boot.images, context, request.imageRef ?? '', flavor))
+  const mapped = ofVolume === null ? withMappedVolumes(request, image) : undefined
+  if (mapped !== undefined) {
+    refuseDisks(mapped)
+    return planDisks(boot, context, { request: mapped, flavor, zone })
+  }
   refuseImageAgainstFlavor(image, flavor)
   if (ofVolume === null) refuseWithoutDisk(flavor, context)
   else refuseLittleMemory(image, flavor)
