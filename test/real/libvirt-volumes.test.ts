@@ -225,21 +225,34 @@ describe.skipIf(why !== undefined)(
         expect(await world.leftovers(spec.id)).toEqual([])
       })
 
-      test('starts from a volume that was made from an image, and so does the next one', async () => {
+      test('starts from a volume of an image, and the next one from a snapshot that was made while it ran', async () => {
         const ref = { store, id: newId<VolumeId>() }
-        await driver.volumes!.create({ ...ref, bytes: 64 * MIB, from: { image } }, signal())
+        const copy = { store, id: newId<VolumeId>() }
+        const snapshot = newId<VolumeSnapshotId>()
+        const volumes = driver.volumes!
+        await volumes.create({ ...ref, bytes: 64 * MIB, from: { image } }, signal())
         const gone = { ...image, sha256: '0'.repeat(64) }
         const how = { isReadOnly: false, isShared: false, isRoot: true } as const
-        for (const _ of [1, 2]) {
-          const volumes = [{ ...ref, ...how, attachmentId: newId<AttachmentId>() }]
-          const spec = { ...instanceSpec(gone), volumes }
+        const boot = async (root: VolumeRef) => {
+          const attached = [{ ...root, ...how, attachmentId: newId<AttachmentId>() }]
+          const spec = { ...instanceSpec(gone), volumes: attached }
           await driver.spawn(spec, signal())
           const consoleOf = async () =>
             Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString()
           await expect.poll(consoleOf, { timeout: BOOT_MS }).toContain('READY')
-          await driver.destroy(spec.id, signal())
+          return spec.id
         }
-        await driver.volumes!.destroy(ref, signal())
+
+        const first = await boot(ref)
+        await volumes.snapshot(ref, snapshot, signal())
+        await driver.destroy(first, signal())
+        const from = { volume: ref.id, snapshot }
+        await volumes.create({ ...copy, bytes: 64 * MIB, from }, signal())
+        await volumes.destroySnapshot(ref, snapshot, signal())
+        await volumes.destroy(ref, signal())
+
+        await driver.destroy(await boot(copy), signal())
+        await volumes.destroy(copy, signal())
       })
 
       test.runIf(isFullRun)(
