@@ -2,7 +2,6 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { insertImage } from '../../../db/images.ts'
 import { queueActions } from '../../../db/server-actions.ts'
-import { attachmentsOfServers } from '../../../db/volume-attachments.ts'
 import { findSnapshot } from '../../../db/volume-snapshots.ts'
 import type { Compute } from '../../compute.ts'
 import { chargeImage } from '../../images/image-quota.ts'
@@ -12,6 +11,7 @@ import { uploadContent } from '../../images/upload-content.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { createSnapshot } from '../../volume-snapshots/create-snapshot.ts'
 import { deleteSnapshot } from '../../volume-snapshots/snapshot-actions.ts'
+import { attachmentsInOrder } from '../../volumes/build-volumes.ts'
 import type { VolumeDeps } from '../../volumes/describe-volume.ts'
 import { type KeptVolume, mappingProperties } from '../boot/image-mapping.ts'
 import type { SnapshotOrder } from '../boot/server-images.ts'
@@ -33,7 +33,7 @@ export async function saveVolumes(
 ): Promise<void> {
   const kept: KeptVolume[] = []
   try {
-    for (const attachment of await attachmentsOfServers(compute.db, [server.id])) {
+    for (const attachment of await attachmentsInOrder(compute.db, server.id)) {
       const named = { name: `snapshot for ${order.name}`, description: '', metadata: {} }
       const asked = { ...named, volumeId: attachment.volumeId, mayBeInUse: true }
       kept.push({ attachment, snapshot: await createSnapshot(compute, context, asked, null) })
