@@ -19,22 +19,16 @@ type Remove = (path: string) => Promise<void>
 type Made = Readonly<Record<string, { readonly id: string }>>
 
 const VOLUMES = '/volume/v3/volumes'
-const SNAPSHOTS = '/volume/v3/snapshots'
 const POLL_MS = 50
 const AVAILABLE_LIMIT_MS = 60_000
 
-async function untilAvailable(
-  ask: Ask,
-  path: string,
-  kind: 'volume' | 'snapshot' = 'volume',
-): Promise<void> {
+async function untilAvailable(ask: Ask, path: string): Promise<void> {
   const signal = AbortSignal.timeout(AVAILABLE_LIMIT_MS)
-  type Shown = Readonly<Record<string, { readonly status: string }>>
   for (;;) {
-    const { status } = (await ask<Shown>(200, (user) => user.get(path)))[kind]!
-    if (status === 'available') return
-    if (status.startsWith('error')) throw new Error(`${kind}: it is in ${status}`)
-    if (signal.aborted) throw new Error(`${kind}: it has been ${status} for too long`)
+    const { volume } = await ask<{ volume: { status: string } }>(200, (user) => user.get(path))
+    if (volume.status === 'available') return
+    if (volume.status.startsWith('error')) throw new Error(`volume: it is in ${volume.status}`)
+    if (signal.aborted) throw new Error(`volume: it has been ${volume.status} for too long`)
     await sleep(POLL_MS)
   }
 }
@@ -85,10 +79,7 @@ const KINDS: Readonly<Record<string, Maker>> = {
       await ask(200, (user) => user.call('POST', `${path}/metadata`, { metadata }))
       await ask(202, (user) => user.post(`${path}/action`, { 'os-extend': { new_size: 2 } }))
       await untilAvailable(ask, path)
-      const snapshot = { volume_id: made['volume']!.id, name }
-      const kept = await ask<Made>(202, (user) => user.post(SNAPSHOTS, { snapshot }))
-      await untilAvailable(ask, `${SNAPSHOTS}/${kept['snapshot']!.id}`, 'snapshot')
-      await remove(`${path}?cascade=true`)
+      await remove(path)
     },
   },
   user: {
