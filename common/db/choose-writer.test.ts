@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Choice, chooseWriter, type NodeState } from './choose-writer.ts'
+import { type Choice, chooseWriter, isSilent, type NodeState } from './choose-writer.ts'
 
 const well = (name: string, place: number, change: Partial<NodeState> = {}): NodeState => {
   return { name, isInCluster: true, isSynced: true, place, size: 3, elected: 'b', ...change }
@@ -46,6 +46,15 @@ test.each<[string, readonly NodeState[], Choice]>([
   const byUrl = new Map(states.map((state) => [state.name, state]))
 
   expect(chooseWriter(byUrl, false)).toEqual(choice)
+})
+
+test.each<[string, number, readonly number[], boolean]>([
+  ['for long, while the others answer', 5_100, [12, 40], true],
+  ['for a moment', 4_900, [12, 40], false],
+  ['to a program that hears the others only now and then', 11_000, [1], false],
+  ['to a program that hears one of the others only now and then', 11_000, [40, 2], false],
+])('a writer says nothing %s', (_, sinceMs, answers, expected) => {
+  expect(isSilent(sinceMs, answers)).toBe(expected)
 })
 
 test('a writer that does not answer for long is passed over', () => {

@@ -13,6 +13,20 @@ export interface NodeState {
   readonly elected: string | undefined
 }
 
+/** A writer that others in the cluster hear, and this program does not, is passed over after this time. */
+const PASS_OVER_MS = 5_000
+/** So many times in a row the nodes that answer must have answered meanwhile. */
+const PASS_OVER_ANSWERS = 10
+
+/**
+ * Whether it is the writer that says nothing, and not this program that is too slow to hear it: that one misses the
+ * answers of all nodes now and then, and must not take the writer from the others for that. `answers`: how many times each
+ * of the other nodes has answered in a row since the writer last did.
+ */
+export function isSilent(sinceMs: number, answers: readonly number[]): boolean {
+  return sinceMs > PASS_OVER_MS && answers.every((count) => count >= PASS_OVER_ANSWERS)
+}
+
 /** The node that takes all statements, by its URL: known already, to be elected, or not to be known now. */
 export type Choice =
   | { readonly is: 'writer'; readonly url: string }

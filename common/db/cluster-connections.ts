@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolConnection } from 'mysql2'
-import { ClusterNodes } from './cluster-nodes.ts'
+import { ClusterNodes, type NewWriter } from './cluster-nodes.ts'
 import type { PoolOptions } from './pool.ts'
 import { NotReached } from './retry.ts'
 import {
@@ -12,7 +12,10 @@ import {
 
 /** How long one connection waits for a writer; work that is repeated waits again. */
 const WRITER_WAIT_MS = 2_000
-/** Transactions that run on a node that is well end there, unless they take longer. */
+/**
+ * Transactions that run on a node that is well end there, unless they take longer. Other programs may use it as long, or
+ * for a moment take it for the writer still: so long each read waits for what they have committed.
+ */
 const DRAIN_MS = 5_000
 
 /** The connections to the writer of a cluster. */
@@ -24,7 +27,7 @@ export class ClusterConnections implements Connections {
 
   constructor(urls: readonly string[], options: PoolOptions) {
     this.#options = options
-    this.#nodes = new ClusterNodes(urls, (url, isBeforeWell) => this.#follow(url, isBeforeWell))
+    this.#nodes = new ClusterNodes(urls, (writer) => this.#follow(writer))
   }
 
   /** Of those to the writer. */
@@ -53,9 +56,9 @@ export class ClusterConnections implements Connections {
     await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])
   }
 
-  #follow(url: string, isBeforeWell: boolean): void {
+  #follow({ url, isBeforeWell, isInCluster }: NewWriter): void {
     const before = this.#writer
-    this.#writer = new ServerPools({ ...this.#options, url })
+    this.#writer = new ServerPools({ ...this.#options, url }, isInCluster ? DRAIN_MS : 0)
     if (before === undefined) return
     if (!isBeforeWell) before.giveUp()
     const left = leave(before, isBeforeWell ? DRAIN_MS : 0).finally(() =>

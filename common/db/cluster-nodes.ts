@@ -1,25 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { Failure } from '../errors.ts'
-import { chooseWriter, type NodeState } from './choose-writer.ts'
-import { applyAll, electWriter, queryState, RESPONSE_TIMEOUT_MS } from './node-state.ts'
+import { chooseWriter, isSilent, type NodeState } from './choose-writer.ts'
+import { electedAfterAll, electWriter, queryState, RESPONSE_TIMEOUT_MS } from './node-state.ts'
 import { openNode } from './open-node.ts'
 
 /** Between two looks at a node: while the writer is known, and while it is looked for. */
 const QUERY_EVERY_MS = 400
 const SEARCH_MS = 100
-/** A writer that others in the cluster hear, and this program does not, is passed over after this time. */
-const PASS_OVER_MS = 5_000
+/** Other programs learn within this time that a writer was passed over; until then the new one is not used. */
+const NOTICE_MS = 1_000
 
-/** Called with the new writer; `isBeforeWell`: the one before still takes statements. */
-type OnWriter = (writer: string, isBeforeWell: boolean) => void
+export interface NewWriter {
+  readonly url: string
+  /** The node of before still takes statements. */
+  readonly isBeforeWell: boolean
+  /** It has other nodes beside it, which other programs may take for the writer for a moment. */
+  readonly isInCluster: boolean
+}
 
 /**
  * Watches the nodes of a cluster of databases and knows the writer: the one node that all programs use. So nothing is
  * refused because two nodes changed one row, and what one program wrote another reads at once.
  */
 export class ClusterNodes implements AsyncDisposable {
-  readonly #onWriter: OnWriter
+  readonly #onWriter: (writer: NewWriter) => void
   readonly #states = new Map<string, NodeState>()
   readonly #connections = new Map<string, Connection>()
   readonly #stopped = new AbortController()
@@ -32,8 +37,12 @@ export class ClusterNodes implements AsyncDisposable {
   #writer: string | undefined
   /** The time of the writer's last answer. */
   #knownAt = performance.now()
+  /** How many times each node has answered in a row since then. */
+  readonly #answers = new Map<string, number>()
+  /** Before this time no other writer is used. */
+  #usableAt = 0
 
-  constructor(urls: readonly string[], onWriter: OnWriter) {
+  constructor(urls: readonly string[], onWriter: (writer: NewWriter) => void) {
     this.#onWriter = onWriter
     this.#loops = Promise.all(urls.map((url) => this.#watch(url)))
   }
@@ -73,6 +82,7 @@ export class ClusterNodes implements AsyncDisposable {
   async #queryAndElect(url: string): Promise<void> {
     try {
       this.#states.set(url, await queryState(await this.#connected(url)))
+      this.#answers.set(url, (this.#answers.get(url) ?? 0) + 1)
     } catch {
       this.#forget(url)
     }
@@ -80,38 +90,51 @@ export class ClusterNodes implements AsyncDisposable {
   }
 
   async #choose(): Promise<void> {
-    const isLate = performance.now() - this.#knownAt > PASS_OVER_MS
-    const choice = chooseWriter(this.#states, isLate)
+    const mayPassOver = this.#mayPassOver()
+    const choice = chooseWriter(this.#states, mayPassOver)
     if (choice.is === 'unknown') return
     const { url } = choice
     if (choice.is === 'candidate') {
+      if (mayPassOver) this.#usableAt = performance.now() + NOTICE_MS
       await this.#ask(url, (connection, name) => electWriter(connection, name, choice.insteadOf))
       return
     }
     this.#knownAt = performance.now()
+    this.#answers.clear()
+    if (url !== this.#writer && this.#knownAt >= this.#usableAt) await this.#follow(url)
+  }
+
+  #mayPassOver(): boolean {
+    const answers = [...this.#states.keys()].map((url) => this.#answers.get(url) ?? 0)
+    return isSilent(performance.now() - this.#knownAt, answers)
+  }
+
+  async #follow(url: string): Promise<void> {
     const before = this.#writer
-    if (url === before) return
-    // It first applies what others have committed, so that no reader misses what was answered before.
-    const isReady = await this.#ask(url, async (connection) => {
-      if (this.#states.get(url)?.size !== 0) await applyAll(connection)
+    const isInCluster = this.#states.get(url)?.size !== 0
+    const isElected = await this.#ask(url, async (connection, name) => {
+      if (!isInCluster) return true
+      // It first applies what others have committed, so that no reader misses what was answered before.
+      const elected = await electedAfterAll(connection)
+      return elected === undefined || elected === name
     })
-    if (!isReady || this.#writer !== before || this.#stopped.signal.aborted) return
+    if (isElected !== true || this.#writer !== before || this.#stopped.signal.aborted) return
     this.#writer = url
-    this.#onWriter(url, before !== undefined && this.#states.get(before)?.isInCluster === true)
+    const isBeforeWell = before !== undefined && this.#states.get(before)?.isInCluster === true
+    this.#onWriter({ url, isBeforeWell, isInCluster })
     this.#arrival.resolve()
   }
 
-  /** False where the node does not answer. */
-  async #ask(
+  /** Undefined where the node does not answer. */
+  async #ask<T>(
     url: string,
-    question: (connection: Connection, name: string) => Promise<unknown>,
-  ): Promise<boolean> {
+    question: (connection: Connection, name: string) => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      await question(await this.#connected(url), this.#states.get(url)?.name ?? '')
-      return true
+      return await question(await this.#connected(url), this.#states.get(url)?.name ?? '')
     } catch {
       this.#forget(url)
-      return false
+      return undefined
     }
   }
 
@@ -128,6 +151,7 @@ export class ClusterNodes implements AsyncDisposable {
     this.#connections.get(url)?.destroy()
     this.#connections.delete(url)
     this.#states.delete(url)
+    this.#answers.delete(url)
   }
 
   async #pause(): Promise<void> {

@@ -73,14 +73,20 @@ export async function electWriter(
   await connection.query({ sql, timeout: RESPONSE_TIMEOUT_MS }, [name, insteadOf])
 }
 
-/** Afterwards the node of a cluster has applied what others had committed before. */
-export async function applyAll(connection: Connection): Promise<void> {
-  for (const sql of [
-    'set session wsrep_sync_wait = 1',
-    'select 1',
-    'set session wsrep_sync_wait = 0',
-  ])
-    await connection.query({ sql, timeout: RESPONSE_TIMEOUT_MS })
+/**
+ * The name of the elected writer as the newest election says; undefined: none yet. Afterwards the node has applied what
+ * others had committed before.
+ */
+export async function electedAfterAll(connection: Connection): Promise<string | undefined> {
+  const set = (value: number) =>
+    connection.query({
+      sql: `set session wsrep_sync_wait = ${value}`,
+      timeout: RESPONSE_TIMEOUT_MS,
+    })
+  await set(1)
+  const elected = await electedOf(connection)
+  await set(0)
+  return elected
 }
 
 async function ask(connection: Connection, sql: string): Promise<readonly RowDataPacket[]> {

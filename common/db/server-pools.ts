@@ -38,8 +38,13 @@ export class ServerPools implements Connections {
   readonly #open = new Set<PoolConnection>()
   readonly #busy = new Set<PoolConnection>()
   readonly #waiting = new Set<(error: NotReached) => void>()
+  /** Those whose reads wait until the node has applied what others in its cluster have committed. */
+  readonly #causal = new WeakSet<PoolConnection>()
+  readonly #causalUntil: number
 
-  constructor(options: PoolOptions) {
+  /** `causalMs`: how long reads are to miss nothing that programs commit on other nodes of its cluster. */
+  constructor(options: PoolOptions, causalMs = 0) {
+    this.#causalUntil = performance.now() + causalMs
     this.#pools = {
       autocommit: openPool(options, true),
       transactions: openPool(options, false),
@@ -68,10 +73,20 @@ export class ServerPools implements Connections {
         if (error !== null) reject(isAway(error) ? new NotReached(error) : databaseFailure(error))
         else if (isAwaited) {
           this.#busy.add(connection)
+          this.#setCausal(connection)
           resolve(connection)
         } else connection.release()
       })
     })
+  }
+
+  /** What is sent on the connection next comes after it. */
+  #setCausal(connection: PoolConnection): void {
+    const isCausal = performance.now() < this.#causalUntil
+    if (isCausal === this.#causal.has(connection)) return
+    if (isCausal) this.#causal.add(connection)
+    else this.#causal.delete(connection)
+    connection.query(`SET SESSION wsrep_sync_wait = ${isCausal ? 1 : 0}`)
   }
 
   giveUp(): void {

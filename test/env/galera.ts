@@ -109,10 +109,26 @@ export class TestGalera implements AsyncDisposable {
     await waitFor('the cluster to be whole', isWhole, WHOLE_LIMIT_MS)
   }
 
-  /** The place of the node that takes all statements now. */
+  /** The place of the node that takes all statements of the gateways now. */
   async writer(): Promise<number> {
-    const url = await findWriter(this.rootUrls as [string, ...string[]], DEATH_LIMIT_MS)
-    return this.rootUrls.indexOf(url)
+    const database = await this.#gatewayDatabase()
+    const urls = this.rootUrls.map((url) => withDatabase(url, database))
+    return urls.indexOf(await findWriter(urls as [string, ...string[]], DEATH_LIMIT_MS))
+  }
+
+  /** Each database has an elected writer of its own. */
+  async #gatewayDatabase(): Promise<string> {
+    const uri = await findWriter(this.rootUrls as [string, ...string[]], DEATH_LIMIT_MS)
+    const connection = await createConnection({ uri })
+    try {
+      const [[row]] = await connection.query<RowDataPacket[]>(
+        "select table_schema as name from information_schema.tables where table_name = 'database_writer' and table_schema like 'weir%'",
+      )
+      if (row === undefined) throw new Error('There is no database of a gateway')
+      return row['name'] as string
+    } finally {
+      await connection.end()
+    }
   }
 
   /** Root's URL of a database of the cluster, with all nodes. */

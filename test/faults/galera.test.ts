@@ -24,6 +24,7 @@ import { isFullRun } from '#test/env/full-run.ts'
 import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { IdentityNodes, poolAndRouterRaces, type Race } from './galera/parents.ts'
+import { passOverWriter } from './galera/passed-over.ts'
 import { groupAndImageRaces, imagesOn } from './galera/resources.ts'
 
 // Goal: on a cluster of databases, whose nodes do not share locks, no row is doubled, lost or left without its parent, even
@@ -276,6 +277,10 @@ test('a transaction that another node overtakes while a statement is prepared co
 
   expect(await rowsOf('select * from children')).toEqual([])
 }, 60_000)
+
+test('programs miss nothing of each other while one of them takes the writer from the other', async () => {
+  await passOverWriter(galera, nodes[0])
+}, 90_000)
 
 describe('clients of the whole cluster', () => {
   /** Increments a counter until it is stopped; counts the answers, and measures the longest time without one. */
