@@ -86,14 +86,12 @@ export async function passOverWriter(galera: TestGalera, on: Database): Promise<
   await using near = new Program('near', galera.url('weir'))
   near.begin(far)
   far.begin(near)
-  await expect
-    .poll(() => Math.min(near.written, far.written), { timeout: 20_000 })
-    .toBeGreaterThan(20)
+  await expect.poll(() => Math.min(near.written, far.written)).toBeGreaterThan(20)
 
   relay.set('hold')
   const { written } = far
-  await expect.poll(() => galera.writer(), { timeout: 30_000 }).not.toBe(writer)
-  await expect.poll(() => far.written, { timeout: 30_000 }).toBeGreaterThan(written + 20)
+  await expect.poll(() => galera.writer()).not.toBe(writer)
+  await expect.poll(() => far.written).toBeGreaterThan(written + 20)
   await sleep(SETTLED_MS)
 
   expect([...near.missed, ...far.missed]).toEqual([])
