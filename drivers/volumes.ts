@@ -80,6 +80,15 @@ export interface VolumeReport {
   readonly snapshots: readonly VolumeSnapshotId[]
 }
 
+/** Whether the first disk of a guest with these volumes is one of them. */
+export function startsFromVolume({
+  volumes = [],
+}: {
+  readonly volumes?: readonly AttachmentSpec[] | undefined
+}): boolean {
+  return volumes.some(({ isRoot }) => isRoot === true)
+}
+
 export interface AttachmentSpec extends VolumeRef {
   readonly attachmentId: AttachmentId
   readonly isReadOnly: boolean

@@ -17,6 +17,7 @@ import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
 import { findOperation, insertOperation, type OperationRecord } from '../db/operations.ts'
+import { withStores } from '../volumes/build-volumes.ts'
 import { beginMove } from './begin-move.ts'
 import { changeHost } from './change-host.ts'
 import { endOfMove } from './end-of-move.ts'
@@ -115,9 +116,10 @@ async function begin(
     if (isFailure(error)) await rememberRefusal(cell, operation, error.message)
     throw error
   }
-  const end = await endOfMove(cell, { operation, act, work }, instance)
+  const whole = 'build' in act ? { ...act, build: await withStores(conductor.db, act.build) } : act
+  const end = await endOfMove(cell, { operation, act: whole, work }, instance)
   if (end !== undefined) return beginMove(cell, end, instance)
-  return beginAct(cell, { operation, act, work }, instance)
+  return beginAct(cell, { operation, act: whole, work }, instance)
 }
 
 /** On the host it is on; a resize that has no room there goes to another. */

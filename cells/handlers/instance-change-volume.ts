@@ -1,4 +1,5 @@
 import type { WorkContext } from '#common/context.ts'
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
@@ -8,6 +9,7 @@ import { type HostOutcome, reasonOf, workOnHost } from '../conductor/ask-host.ts
 import type { Conductor } from '../conductor/conductor.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { findInstance } from '../db/instances.ts'
+import { newestMigration } from '../db/server-migrations.ts'
 import { hostsOfStore } from '../db/stores.ts'
 import { findVolume } from '../db/volumes.ts'
 
@@ -48,7 +50,19 @@ async function placedInstance({ db }: Conductor, { operation }: Ask): Promise<In
     throw new Failure('not-found', `Instance ${operation.serverId} could not be found.`)
   if (instance.sagaId !== null || instance.placed === null)
     throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
+  await refuseBetweenHosts(db, instance)
   return instance
+}
+
+/** Until a move is confirmed the former host keeps the guest with the volumes that it had, and a revert starts it with these. */
+async function refuseBetweenHosts(db: Executor, { id, vmState }: Instance): Promise<void> {
+  if (vmState !== 'resized') return
+  const migration = await newestMigration(db, id)
+  if (migration === undefined || migration.sourceHost === migration.destHost) return
+  throw new Failure(
+    'conflict',
+    `Instance ${id} was moved from host ${migration.sourceHost} to ${migration.destHost}: confirm or revert that before its volumes are changed.`,
+  )
 }
 
 async function attachmentOf(

@@ -5,7 +5,7 @@ import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
-import { refuseVolumes } from './volumes.ts'
+import { refuseOtherStores, reopenVolumes, withVolumesHere } from './volumes.ts'
 
 const MIB = 1024 ** 2
 /** The whole content of a simulated guest. */
@@ -14,13 +14,10 @@ const GUEST_FILE = 'guest'
 export function fakeMove(host: FakeHost): Move {
   return {
     pack: (id, _graceMs, signal) =>
-      host.changeSlowly('pack', id, signal, () => {
-        refuseVolumes(host.guests.get(id))
-        host.setPower(id, 'shutdown', 'packed')
-      }),
+      host.changeSlowly('pack', id, signal, () => host.setPower(id, 'shutdown', 'packed')),
     unpack: (id, runs, signal) =>
       host.change('unpack', id, signal, () => {
-        host.guests.get(id)
+        reopenVolumes(host, host.guests.get(id))
         if (runs) host.setPower(id, 'running', 'powered on')
       }),
     files: async (id) => [{ name: GUEST_FILE, sizeBytes: contentOf(host, id).length }],
@@ -35,16 +32,19 @@ export function fakeMove(host: FakeHost): Move {
         const before = host.incoming.get(id)?.subarray(0, offset) ?? Buffer.alloc(0)
         host.incoming.set(id, Buffer.concat([before, bytes]))
       }),
-    arrive: (spec, runs, signal) =>
-      host.changeSlowly('arrive', spec.id, signal, () => {
+    async arrive(spec, runs, signal) {
+      await refuseOtherStores(host, spec)
+      await host.changeSlowly('arrive', spec.id, signal, () => {
         if (host.guests.find(spec.id) === undefined) {
           const came = withoutPast(guestThatCame(host, spec.id))
-          refuseShrinking(came.flavor, spec.flavor)
-          host.guests.put(withEvent(withFlavor(came, spec), 'shutdown', 'arrived'))
+          refuseShrinking(came.flavor, spec.flavor, spec)
+          const here = withVolumesHere(host, withFlavor(came, spec), spec)
+          host.guests.put(withEvent(here, 'shutdown', 'arrived'))
           host.incoming.delete(spec.id)
         }
         if (runs) host.setPower(spec.id, 'running', 'powered on')
-      }),
+      })
+    },
     async evacuate(spec, runs, signal) {
       await spawn(host, spec, signal)
       if (!runs) host.setPower(spec.id, 'shutdown', 'powered off')
@@ -57,14 +57,14 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
   return {
     announce: (id, signal) =>
       host.faulty('announce', host.target(id), signal, () => {
-        const guest = host.guests.get(id)
-        const { powerState } = guest
-        refuseVolumes(guest)
+        const { powerState } = host.guests.get(id)
         if (powerState === 'running' || powerState === 'paused') return ''
         throw new Failure('conflict', `Instance ${id} is not running.`)
       }),
-    expect: (spec, _announced, signal) =>
-      host.faulty('expect', host.target(spec.id), signal, () => ''),
+    async expect(spec, _announced, signal) {
+      await refuseOtherStores(host, spec)
+      return host.faulty('expect', host.target(spec.id), signal, () => '')
+    },
     async send(id, _expected, signal) {
       const calledOff = new AbortController()
       host.leaving.set(id, calledOff)
@@ -80,7 +80,7 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
     finish: (spec, runs, signal) =>
       host.change('finish', spec.id, signal, () => {
         if (host.guests.find(spec.id) !== undefined) return
-        const came = guestThatCame(host, spec.id)
+        const came = withVolumesHere(host, guestThatCame(host, spec.id), spec)
         host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'live-migrated'))
         host.incoming.delete(spec.id)
       }),

@@ -1,18 +1,17 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec, InstanceSpec, Resize } from '../driver.ts'
+import { startsFromVolume } from '../volumes.ts'
 import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { hardwareOf } from './spawn.ts'
-import { refuseRootVolume } from './volumes.ts'
 
 export function fakeResize(host: FakeHost): Resize {
   return {
     resize: (spec, { runs }, signal) =>
       host.changeSlowly('resize', spec.id, signal, () => {
         const guest = host.guests.get(spec.id)
-        refuseRootVolume(guest)
         const { flavor, flavorBefore = flavor } = guest
-        refuseShrinking(flavor, spec.flavor)
+        refuseShrinking(flavor, spec.flavor, guest)
         start(host, { ...withFlavor(guest, spec), flavorBefore }, 'resized', runs)
       }),
     confirm: (id, signal) =>
@@ -28,9 +27,13 @@ export function fakeResize(host: FakeHost): Resize {
   }
 }
 
-/** Throws `invalid` for disks that would be smaller. */
-export function refuseShrinking(from: FlavorSpec, to: FlavorSpec): void {
-  const isRootSmaller = to.rootGb > 0 && to.rootGb < from.rootGb
+/** Throws `invalid` for disks that would be smaller, which a volume that the guest starts from never is. */
+export function refuseShrinking(
+  from: FlavorSpec,
+  to: FlavorSpec,
+  guest: Parameters<typeof startsFromVolume>[0],
+): void {
+  const isRootSmaller = !startsFromVolume(guest) && to.rootGb > 0 && to.rootGb < from.rootGb
   if (isRootSmaller || to.ephemeralGb < from.ephemeralGb)
     throw new Failure('invalid', 'Unable to resize disk down.')
 }

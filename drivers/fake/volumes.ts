@@ -122,14 +122,24 @@ export function refuseRootVolume(guest: FakeGuest): void {
   throw new Failure('conflict', `Instance ${guest.id} starts from volume ${root.id}.`)
 }
 
-/** Throws `conflict` for a guest with volumes, which stay where they are. */
-export function refuseVolumes(guest: FakeGuest): void {
-  const [volume] = volumesOf(guest)
-  if (volume === undefined) return
-  throw new Failure(
-    'conflict',
-    `Instance ${guest.id} has volume ${volume.id} attached, and cannot take it to another host.`,
-  )
+/** The guest that has come from another host, which has its volumes open here afterwards, under the names that it knows. */
+export function withVolumesHere(
+  host: FakeHost,
+  { volumes: known = [], ...guest }: FakeGuest,
+  spec: InstanceSpec,
+): FakeGuest {
+  const opened = openVolumes(host, spec).map((volume) => ({
+    ...volume,
+    device:
+      known.find((each) => each.attachmentId === volume.attachmentId)?.device ?? volume.device,
+  }))
+  return opened.length === 0 ? guest : { ...guest, volumes: opened }
+}
+
+/** Afterwards a guest that has not gone to another host after all has its volumes open here. */
+export function reopenVolumes({ volumeFolder }: FakeHost, guest: FakeGuest): void {
+  for (const { id, attachmentId, isShared } of volumesOf(guest))
+    volumeFolder?.open(id, attachmentId, { instance: guest.id, isShared })
 }
 
 function volumesOf({ volumes = [] }: FakeGuest): readonly FakeAttachment[] {

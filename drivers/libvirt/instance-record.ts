@@ -56,6 +56,21 @@ export function domainSubject({
   return { displayName, projectId, flavor, imageProperties: image.properties }
 }
 
+/** The record of an instance that is new on its host. */
+export function recordOfNew(
+  spec: InstanceSpec,
+  volumes: readonly AttachedVolume[],
+): InstanceRecord {
+  const { nics, image } = spec
+  const common = {
+    version: 1,
+    imageSha256: image.sha256,
+    nics,
+    domain: domainSubject(spec),
+  } as const
+  return volumes.length === 0 ? common : { ...common, volumes }
+}
+
 /** Afterwards the record is on disk, whole, before any of what it names exists. */
 export async function writeInstanceRecord(
   files: InstanceFiles,

@@ -1,7 +1,13 @@
 import { constants } from 'node:fs'
 import { copyFile, rename, rm } from 'node:fs/promises'
 import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
-import { diskSizeIfThere, growDisks, makeSwap, refuseShrinking } from './disks/own-disks.ts'
+import {
+  diskSizeIfThere,
+  growDisks,
+  makeSwap,
+  ownDisksOf,
+  refuseShrinking,
+} from './disks/own-disks.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
@@ -10,7 +16,6 @@ import { placeFor } from './placement/place-on-host.ts'
 import { powerOff } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import { hideFiles } from './spawn.ts'
-import { refuseRootVolume } from './volumes/attach.ts'
 
 /** Gives instances another flavor on the host they are on; their disks before it are kept until it is confirmed. */
 export function libvirtResize(host: LibvirtHost): Resize {
@@ -41,8 +46,8 @@ async function resize(
   const { flavor } = spec
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
   const record = await getInstanceRecord(host, spec.id)
-  await refuseRootVolume(host, spec.id)
-  await refuseShrinking(files, flavor)
+  const disks = ownDisksOf(flavor, record)
+  await refuseShrinking(files, disks)
   // Throws for what this host has not, before the guest is off.
   await placeFor(host, spec.id, domainSubject(spec), signal)
   await powerOff(host, domain, graceMs, signal)
@@ -51,7 +56,7 @@ async function resize(
   await writeInstanceRecord(files, { ...record, resizedTo: flavor.id })
   await keep(files.rootDisk, files.before.rootDisk)
   await keep(files.ephemeralDisk, files.before.ephemeralDisk)
-  await growDisks(files, flavor, signal)
+  await growDisks(files, disks, signal)
   await hideFiles(files)
   await redefine(host, spec, runs, signal)
 }

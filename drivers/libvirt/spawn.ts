@@ -12,7 +12,7 @@ import { writeStartFiles } from './disks/start-files.ts'
 import { isOwn } from './domains/own-domains.ts'
 import { filesOf, isReached, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
-import { domainSubject, writeInstanceRecord } from './instance-record.ts'
+import { recordOfNew, writeInstanceRecord } from './instance-record.ts'
 import { powerOn } from './power.ts'
 import { defineDomain } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
@@ -78,9 +78,7 @@ async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal)
   const files = filesOf(host, spec.id)
   await removeInstance(host, spec.id, signal)
   const { nics } = spec
-  const { sha256: imageSha256 } = spec.image
-  const common = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
-  const record = volumes.length === 0 ? common : { ...common, volumes }
+  const record = recordOfNew(spec, volumes)
   await writeInstanceRecord(files, record)
   await refuseTaken(host, spec.id, volumes, signal)
   if (root === undefined) await createRootFiles(host, files, spec, signal)

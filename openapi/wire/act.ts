@@ -27,8 +27,7 @@ export type PlainAct = (typeof PLAIN_ACTS)[number]
 export const ImageTarget = Type.Object({ imageId: Uuid, ticket: Type.String() })
 
 /** Acts that save a guest's disk; `shelve` stops the guest before. */
-const SAVING_ACTS = ['create-image', 'create-backup', 'shelve'] as const
-export type SavingAct = (typeof SAVING_ACTS)[number]
+export type SavingAct = 'create-image' | 'create-backup' | 'shelve'
 
 /** One thing that is done to a guest. A `build` is all that there is to know of the server as it is to be then. */
 export const Act = Type.Union([
@@ -36,7 +35,9 @@ export const Act = Type.Union([
   /** `build` is the server's own, with the image to rescue it with and the password it then has. */
   Type.Object({ name: Type.Literal('rescue'), build: InstanceBuild }),
   Type.Object({ name: Type.Literal('change-password'), password: Type.String() }),
-  Type.Object({ name: OneOf(SAVING_ACTS), target: ImageTarget }),
+  Type.Object({ name: OneOf(['create-image', 'create-backup'] as const), target: ImageTarget }),
+  /** Without a target the guest starts from a volume, and has no disk to be saved. */
+  Type.Object({ name: Type.Literal('shelve'), target: Type.Optional(ImageTarget) }),
   Type.Object({
     name: Type.Literal('rebuild'),
     build: InstanceBuild,

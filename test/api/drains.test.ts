@@ -10,7 +10,6 @@ import {
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
-import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: a drained host is empty in the end, its servers are elsewhere as they were, and what stays says why.
 
@@ -125,33 +124,20 @@ test('running servers move live, others cold, shelved ones are offloaded, and th
 
 test('what cannot move says why, holds up no other, and moves once it can', async () => {
   const [, host] = hosts as [Host, Host, Host]
-  await storesReported(cloud)
-  const made = await demo.post('/volume/v3/volumes', { volume: { size: 1 } })
-  const volume = (made.body['volume'] as { id: string }).id
   const [held, free] = [await serverOn(host, 'held'), await serverOn(host, 'free')]
-  const attachments = `${SERVERS}/${held}/os-volume_attachments`
-  await waitFor(
-    'the volume is attached',
-    async () =>
-      (await demo.post(attachments, { volumeAttachment: { volumeId: volume } })).status === 200,
-    LIMIT_MS,
-  )
+  await act(held, { suspend: null })
+  await untilStatus(demo, held, 'SUSPENDED')
 
   const id = await drained(host)
   const waits = await until(id, ({ remaining, message }) => remaining === 1 && message !== null)
 
-  expect(waits.message).toMatch(/^1 server is left\. held waits: Cannot .*has volumes: detach/)
+  expect(waits.message).toMatch(/^1 server is left\. held waits: .*suspended/)
   expect(await hostOf(free)).not.toBe(host.name)
   expect(await hostOf(held)).toBe(host.name)
-  await demo.delete(`${attachments}/${volume}`)
+  await act(held, { resume: null })
   expect(await until(id, ({ state }) => state !== 'running')).toMatchObject({ state: 'done' })
   expect(await hostOf(held)).not.toBe(host.name)
   for (const each of [held, free]) await deleteServer(demo, each)
-  await waitFor(
-    'the volume is deleted',
-    async () => (await demo.delete(`/volume/v3/volumes/${volume}`)).status === 202,
-    LIMIT_MS,
-  )
 })
 
 test('without room the servers stay and run, until the time is up', async () => {

@@ -7,6 +7,7 @@ import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { TestImages } from '#drivers/testing/test-images.ts'
+import { driverVolumeMovesContract } from './driver-volume-moves.contract.ts'
 import { driverVolumesContract } from './driver-volumes.contract.ts'
 import type { VolumesHarness } from './volumes-world.ts'
 
@@ -46,6 +47,14 @@ async function startFake(): Promise<VolumesHarness> {
 }
 
 driverVolumesContract('fake', startFake)
+driverVolumeMovesContract('fake', async () => {
+  const world = await startFake()
+  const [here, there] = [await world.open(), await world.openNeighbour()]
+  const disposeAll = async () => {
+    for (const each of [here, there, world]) await each[Symbol.asyncDispose]()
+  }
+  return { here, there, image, [Symbol.asyncDispose]: disposeAll }
+})
 
 describe('volumes of a fake host', () => {
   let stateDirectory: string

@@ -170,8 +170,7 @@ async function perform(
     case 'shelve':
       return shelve(compute, id, { target: asked.target, graceMs, runs }, signal)
     case 'shelve-offload':
-      await driver.destroy(id, signal)
-      return compute.metadata?.remove(id)
+      return offload(compute, id, signal)
     case 'unshelve':
       return driver.spawn(instanceSpec(id, asked.build), signal)
     case 'rebuild': {
@@ -189,13 +188,17 @@ async function perform(
 }
 
 interface Shelving {
-  readonly target: ImageTarget
+  /** Undefined: the guest starts from a volume. */
+  readonly target: ImageTarget | undefined
   readonly graceMs: number
   /** The guest ran before. */
   readonly runs: boolean
 }
 
-/** Afterwards the guest is off and the image holds its root disk. After a failure it runs again, if it ran before. */
+/**
+ * Afterwards the guest is off and the image holds its root disk; one that starts from a volume is gone from the host. After
+ * a failure to save its disk it runs again, if it ran before.
+ */
 async function shelve(
   compute: Compute,
   id: InstanceId,
@@ -204,12 +207,23 @@ async function shelve(
 ): Promise<void> {
   const { driver } = compute
   await driver.stop(id, graceMs, signal)
+  if (target === undefined) return offload(compute, id, signal)
   try {
     await saveDisk(compute, id, target, signal)
   } catch (error) {
     if (runs && isFailure(error) && !isFailure(error, 'unavailable')) await driver.start(id, signal)
     throw error
   }
+}
+
+/** Afterwards nothing of the guest is on the host. */
+async function offload(
+  { driver, metadata }: Compute,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  await driver.destroy(id, signal)
+  await metadata?.remove(id)
 }
 
 /** Afterwards the image holds the guest's root disk, as it was at one moment. */

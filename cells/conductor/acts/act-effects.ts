@@ -30,12 +30,22 @@ const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
   failed: async () => ({ vmState: 'error' }),
 }
 
-/** Afterwards the host has its room back, and the server is in its image only. */
-const shelveOffloadEffects: ActEffects<ActNamed<'shelve-offload'>> = {
-  done: async (tx, { instance }) => {
-    await release(tx, instance.id)
-    return { placed: null }
+/** A server that starts from a volume leaves its host at once, as in Nova: there is nothing to wait for. */
+const shelveEffects: ActEffects<ActNamed<'shelve'>> = {
+  done: async (tx, { instance, act }) => {
+    if (act.target !== undefined) return {}
+    return { ...(await offloaded(tx, instance)), vmState: 'shelved_offloaded' }
   },
+}
+
+const shelveOffloadEffects: ActEffects<ActNamed<'shelve-offload'>> = {
+  done: (tx, { instance }) => offloaded(tx, instance),
+}
+
+/** Afterwards the host has its room back, and the server is in its image or its volumes only. */
+async function offloaded(tx: Tx, { id }: Instance): Promise<InstancePart> {
+  await release(tx, id)
+  return { placed: null }
 }
 
 /** A server that is on no host is placed again, on any host of the cell; one that is still on its host stays there. */
@@ -105,6 +115,7 @@ const EFFECTS: Table = {
   resize: resizeEffects,
   'confirm-resize': confirmResizeEffects,
   'revert-resize': revertResizeEffects,
+  shelve: shelveEffects,
   'shelve-offload': shelveOffloadEffects,
   start: startEffects,
   unshelve: unshelveEffects,

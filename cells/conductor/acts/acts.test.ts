@@ -274,6 +274,7 @@ describe('a delete in the middle', () => {
 })
 
 const SAGAS: readonly (readonly [string, readonly Act[], Act, string, string])[] = [
+  ['shelving from a volume', [], { name: 'shelve' }, 'shelved_offloaded', 'active'],
   ['resize', [], resize(), 'resized', 'active'],
   ['confirm', [resize()], { name: 'confirm-resize' }, 'active', 'resized'],
   ['rebuild', [], rebuild(), 'active', 'error'],

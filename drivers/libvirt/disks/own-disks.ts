@@ -3,10 +3,19 @@ import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import { ownDiskSize } from '../../image-header.ts'
 import { createBlank, growDisk } from '../../qemu-img.ts'
+import { type AttachmentSpec, startsFromVolume } from '../../volumes.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
+
+/** The flavor of an instance's own disks: of one that starts from a volume, the first disk is none of them. */
+export function ownDisksOf(
+  flavor: FlavorSpec,
+  of: { readonly volumes?: readonly AttachmentSpec[] | undefined },
+): FlavorSpec {
+  return startsFromVolume(of) ? { ...flavor, rootGb: 0 } : flavor
+}
 
 /** Throws `invalid` when one of the instance's disks is larger than the flavor has it. */
 export async function refuseShrinking(files: InstanceFiles, flavor: FlavorSpec): Promise<void> {

@@ -2,20 +2,23 @@ import { rename, rm, stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { imageVirtualSize } from '../../image-header.ts'
-import { growDisks, refuseShrinking } from '../disks/own-disks.ts'
+import { startsFromVolume } from '../../volumes.ts'
+import { growDisks, ownDisksOf, refuseShrinking } from '../disks/own-disks.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import type { InstanceFiles } from '../instance-files.ts'
-import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
+import { recordOfNew, writeInstanceRecord } from '../instance-record.ts'
 import { powerOn } from '../power.ts'
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
 import { startDomain } from '../start-domain.ts'
+import { locateVolumes, refuseTaken } from '../volumes/attach.ts'
+import type { AttachedVolume } from '../volumes/volume-device.ts'
 import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-files.ts'
 
 const DISKS: readonly MovedName[] = ['root', 'ephemeral']
 
 /**
- * Afterwards the instance is here with the files that were written. As in a spawn the domain is defined last, so that
+ * Afterwards the instance is here with the files that were written, and the volumes of its spec. As in a spawn the domain is defined last, so that
  * an existing domain only needs to be started. The caller holds the instance's lock.
  */
 export async function arrive(
@@ -31,12 +34,14 @@ export async function arrive(
   }
   await orNothing(host, spec, async () => {
     const files = filesOf(host, spec.id)
+    const volumes = await locateVolumes(host, spec, signal)
     await takeIn(files)
-    if (!(await isThere(files.rootDisk)))
+    if (!startsFromVolume(spec) && !(await isThere(files.rootDisk)))
       throw new Failure('not-found', `No outcome is known yet for instance ${spec.id}.`)
-    await refuseShrinking(files, spec.flavor)
-    await growDisks(files, spec.flavor, signal)
-    await moveIn(host, spec, runs, signal)
+    const flavor = ownDisksOf(spec.flavor, spec)
+    await refuseShrinking(files, flavor)
+    await growDisks(files, flavor, signal)
+    await moveIn(host, spec, { runs, volumes }, signal)
   })
 }
 
@@ -44,14 +49,14 @@ export async function arrive(
 async function moveIn(
   host: LibvirtHost,
   spec: InstanceSpec,
-  runs: boolean,
+  { runs, volumes }: { readonly runs: boolean; readonly volumes: readonly AttachedVolume[] },
   signal: AbortSignal,
 ): Promise<void> {
   const files = filesOf(host, spec.id)
   const { nics } = spec
-  const { sha256: imageSha256 } = spec.image
-  const record = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
+  const record = recordOfNew(spec, volumes)
   await writeInstanceRecord(files, record)
+  await refuseTaken(host, spec.id, volumes, signal)
   await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)

@@ -11,6 +11,11 @@ export interface Place {
   readonly stateDirectory: string
 }
 
+export interface NewPlace extends Place {
+  /** The paths of the guest's volumes there, by those here. */
+  readonly moved?: ReadonlyMap<string, string>
+}
+
 /** Left out: the other daemon has an emulator of its own, and disks there have nothing behind them. */
 const OF_THIS_HOST = ['emulator', 'backingStore']
 
@@ -22,7 +27,7 @@ export function asElsewhere(
   xml: string,
   { id, record }: { readonly id: InstanceId; readonly record: InstanceRecord },
   from: Place,
-  to: Place,
+  to: NewPlace,
 ): string {
   const networks = new Map(
     record.nics.map(({ networkId }) => [
@@ -31,9 +36,10 @@ export function asElsewhere(
     ]),
   )
   const there = (text: string) =>
-    text.startsWith(`${from.stateDirectory}/`)
+    to.moved?.get(text) ??
+    (text.startsWith(`${from.stateDirectory}/`)
       ? `${to.stateDirectory}${text.slice(from.stateDirectory.length)}`
-      : (networks.get(text) ?? text)
+      : (networks.get(text) ?? text))
   const change = (found: XmlElement) => {
     if (OF_THIS_HOST.includes(found.name)) return undefined
     if (found.name === 'metadata') return metadataElement(to.owner, id, record.domain)

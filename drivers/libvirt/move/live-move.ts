@@ -8,10 +8,11 @@ import { backupCalls } from '../domains/backup-calls.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { powerStateOf } from '../domains/power-state.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
-import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
+import { recordOfNew, writeInstanceRecord } from '../instance-record.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
-import { refuseVolumes } from '../volumes/attach.ts'
+import { locateVolumes } from '../volumes/attach.ts'
+import type { AttachedVolume } from '../volumes/volume-device.ts'
 import { takeIn } from './arrive.ts'
 import { Announced, Expected, parsePeerInfo } from './peer-info.ts'
 import { send } from './send.ts'
@@ -29,9 +30,13 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
     announce: (id, signal) => announce(host, id, signal),
     expect: (spec, announced, signal) =>
       host.locks.runPreemptible(spec.id, signal, async (lockSignal) => {
-        await expectGuest(host, spec, parsePeerInfo(Announced, announced), lockSignal)
+        const attached = await locateVolumes(host, spec, lockSignal)
+        await expectGuest(host, spec, attached, parsePeerInfo(Announced, announced), lockSignal)
         const { owner, stateDirectory, peer } = host
-        return JSON.stringify({ ...owner, uri: peer.uri, stateDirectory } satisfies Expected)
+        const volumes = Object.fromEntries(attached.map((each) => [each.attachmentId, each.path]))
+        return JSON.stringify({
+          ...{ ...owner, uri: peer.uri, stateDirectory, volumes },
+        } satisfies Expected)
       }),
     async send(id, expected, signal) {
       const calledOff = new AbortController()
@@ -90,7 +95,6 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (state !== 'running' && state !== 'paused')
     throw new Failure('conflict', `Instance ${id} is not running.`)
-  await refuseVolumes(host, id)
   if ((await getInstanceRecord(host, id)).placement !== undefined)
     throw new Failure(
       'unsupported',
@@ -100,7 +104,7 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const [root, ephemeral, swap] = await Promise.all(
     [files.rootDisk, files.ephemeralDisk, files.swapDisk].map(diskSizeIfThere),
   )
-  return JSON.stringify({ root: root!, ephemeral, swap } satisfies {
+  return JSON.stringify({ root, ephemeral, swap } satisfies {
     readonly [name in keyof Announced]: number | undefined
   })
 }
@@ -119,11 +123,12 @@ async function finish(
 
 /**
  * Afterwards the guest's disks, empty and as large as it has them, and its networks are here, and its daemon can send
- * the rest. The caller holds the instance's lock.
+ * the rest; both hosts reach its volumes. The caller holds the instance's lock.
  */
 async function expectGuest(
   host: LibvirtHost,
   spec: InstanceSpec,
+  volumes: readonly AttachedVolume[],
   { root, ephemeral, swap }: Announced,
   signal: AbortSignal,
 ): Promise<void> {
@@ -131,10 +136,9 @@ async function expectGuest(
   await orNothing(host, spec, async () => {
     const files = filesOf(host, spec.id)
     const { nics } = spec
-    const { sha256: imageSha256 } = spec.image
-    await writeInstanceRecord(files, { version: 1, imageSha256, nics, domain: domainSubject(spec) })
+    await writeInstanceRecord(files, recordOfNew(spec, volumes))
     await takeIn(files)
-    await createBlank(files.rootDisk, root, signal)
+    if (root !== undefined) await createBlank(files.rootDisk, root, signal)
     if (ephemeral !== undefined) await createBlank(files.ephemeralDisk, ephemeral, signal)
     if (swap !== undefined) await createBlank(files.swapDisk, swap, signal)
     await hideFiles(files)

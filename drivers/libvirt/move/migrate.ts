@@ -13,6 +13,7 @@ const LIVE = 1
 const PEER2PEER = 2
 const PERSIST_DEST = 8
 const NON_SHARED_DISK = 64
+const UNSAFE = 1 << 9
 const AUTO_CONVERGE = 1 << 13
 const TLS = 1 << 16
 
@@ -25,6 +26,10 @@ export interface Migration {
   readonly memoryUri?: string
   readonly disksUri?: string
   readonly isEncrypted: boolean
+  /** The names of the disks whose content goes over. */
+  readonly ownDisks: readonly string[]
+  /** Other disks are in stores that both daemons reach, which is known of each. */
+  readonly hasVolumes: boolean
 }
 
 /**
@@ -35,7 +40,7 @@ export interface Migration {
 export async function migrate(
   address: LibvirtAddress,
   domain: DomainRef,
-  { uri, xml, memoryUri, disksUri, isEncrypted }: Migration,
+  { uri, xml, memoryUri, disksUri, isEncrypted, ownDisks, hasVolumes }: Migration,
 ): Promise<void> {
   using connection = await RpcConnection.open(address.dial, () => {}, {
     callTimeoutMs: TIMEOUT_MS,
@@ -45,9 +50,13 @@ export async function migrate(
     destination_xml: xml,
     persistent_xml: xml,
     ...(memoryUri !== undefined && { migrate_uri: memoryUri }),
-    ...(disksUri !== undefined && { disks_uri: disksUri }),
+    ...(ownDisks.length > 0 && disksUri !== undefined && { disks_uri: disksUri }),
+    migrate_disks: ownDisks,
   }
-  const always = LIVE | PEER2PEER | PERSIST_DEST | NON_SHARED_DISK | AUTO_CONVERGE
+  const content = ownDisks.length > 0 ? NON_SHARED_DISK : 0
+  // The daemon knows some file systems as shared, and refuses all others, though another host may mount them.
+  const shared = hasVolumes ? UNSAFE : 0
+  const always = LIVE | PEER2PEER | PERSIST_DEST | AUTO_CONVERGE | content | shared
   const args = new XdrWriter().domain(domain).optionalText(uri).textParameters(parameters)
   // No cookie: that is for callers that drive the phases themselves.
   args.uint(0).uint(isEncrypted ? always | TLS : always)

@@ -3,12 +3,13 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { Move } from '../../move.ts'
 import { copyWhole } from '../../qemu-img.ts'
+import { startsFromVolume } from '../../volumes.ts'
 import { diskSizeIfThere } from '../disks/own-disks.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn, stop } from '../power.ts'
+import { getInstanceRecord } from '../redefine.ts'
 import { hideFiles, spawn } from '../spawn.ts'
-import { refuseVolumes } from '../volumes/attach.ts'
 import { arrive } from './arrive.ts'
 import { movable, readPart, writePart } from './moved-files.ts'
 import { takeOver } from './take-over.ts'
@@ -19,7 +20,7 @@ export function libvirtMove(host: LibvirtHost): Move {
     pack: (id, graceMs, signal) =>
       host.locks.runPreemptible(id, signal, (lockSignal) => pack(host, id, graceMs, lockSignal)),
     unpack: (id, runs, signal) => host.locks.run(id, signal, () => unpack(host, id, runs, signal)),
-    files: (id) => movable(host, id),
+    files: (id, signal) => movable(host, id, signal),
     read: (id, part) => readPart(host, id, part),
     write: (id, at, bytes, signal) =>
       host.locks.run(id, signal, () => writePart(host, id, at, bytes)),
@@ -48,7 +49,8 @@ async function evacuate(
 
 /**
  * Afterwards the guest is off and its root disk needs no other file: the image it was made from may be gone from the
- * image service by now, and then no other host could get it. The caller holds the instance's lock.
+ * image service by now, and then no other host could get it. Its volumes stay where they are, and it keeps them in case
+ * it comes back. The caller holds the instance's lock.
  */
 async function pack(
   host: LibvirtHost,
@@ -57,10 +59,10 @@ async function pack(
   signal: AbortSignal,
 ): Promise<void> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
-  await refuseVolumes(host, id)
+  const record = await getInstanceRecord(host, id)
   const files = filesOf(host, id)
   await powerOff(host, domain, graceMs, signal)
-  if ((await diskSizeIfThere(files.packed)) !== undefined) return
+  if (startsFromVolume(record) || (await diskSizeIfThere(files.packed)) !== undefined) return
   const partial = `${files.packed}.part`
   await rm(partial, { force: true })
   await copyWhole(files.rootDisk, partial, signal)

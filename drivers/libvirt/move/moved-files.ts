@@ -6,8 +6,12 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { FilePart, FileStart, MoveFile } from '../../move.ts'
 import { storageFailure } from '../../storage-failure.ts'
+import { startsFromVolume } from '../../volumes.ts'
+import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import type { InstanceFiles } from '../instance-files.ts'
+import { readInstanceRecord } from '../instance-record.ts'
+import { isOff } from '../power.ts'
 import { SECRET_MODE } from '../spawn.ts'
 
 /** The files of an instance that travel, by their names in a move. */
@@ -33,16 +37,28 @@ export function incomingPath({ incoming }: InstanceFiles, name: MovedName): stri
 }
 
 /** Of an instance that is not packed, and may run, only what never changes. */
-export async function movable(host: LibvirtHost, id: InstanceId): Promise<readonly MoveFile[]> {
+export async function movable(
+  host: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<readonly MoveFile[]> {
   const places = placesBefore(filesOf(host, id))
-  const isPacked = (await sizeOf(places.root)) !== undefined
-  const names = isPacked ? MOVED_NAMES : UNCHANGING
+  const names = (await isPacked(host, id, signal)) ? MOVED_NAMES : UNCHANGING
   const found = await Promise.all(
     names.map(async (name) => ({ name, sizeBytes: await sizeOf(places[name]) })),
   )
   return found.flatMap(({ name, sizeBytes }) =>
     sizeBytes === undefined ? [] : [{ name, sizeBytes }],
   )
+}
+
+/** A guest that starts from a volume has no disk to be packed: it need only be off. */
+async function isPacked(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<boolean> {
+  const files = filesOf(host, id)
+  const record = await readInstanceRecord(files)
+  if (record === undefined || !startsFromVolume(record))
+    return (await sizeOf(files.packed)) !== undefined
+  return isOff(host, await getOwnDomain(host.domains, host.owner, id, signal), signal)
 }
 
 /** The bytes that are there; fewer than asked for at the end. Throws `not-found` for a file there is not. */

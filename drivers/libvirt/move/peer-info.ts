@@ -2,20 +2,27 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Failure } from '#common/errors.ts'
 
-/** The message of a live migration's source to the destination: the sizes of the guest's disks in bytes. */
+/**
+ * The message of a live migration's source to the destination: the sizes of the guest's own disks in bytes. One that starts
+ * from a volume has no root disk.
+ */
 export const Announced = Type.Object({
-  root: Type.Integer(),
+  root: Type.Optional(Type.Integer()),
   ephemeral: Type.Optional(Type.Integer()),
   swap: Type.Optional(Type.Integer()),
 })
 export type Announced = Static<typeof Announced>
 
-/** The message of a live migration's destination to the source: its libvirt, its identity, and its folder of disks. */
+/**
+ * The message of a live migration's destination to the source: its libvirt, its identity, its folder of disks, and the paths
+ * of the guest's volumes there, by attachment. Hosts of the last release send no paths.
+ */
 export const Expected = Type.Object({
   uri: Type.String(),
   cellId: Type.String(),
   hostId: Type.String(),
   stateDirectory: Type.String(),
+  volumes: Type.Optional(Type.Record(Type.String(), Type.String())),
 })
 export type Expected = Static<typeof Expected>
 

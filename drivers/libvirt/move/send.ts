@@ -10,6 +10,8 @@ import { isOff } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import type { DomainRef } from '../rpc/refs.ts'
 import { parsePeerUri } from '../uri.ts'
+import { type AttachedVolume, isVolumeAlias } from '../volumes/volume-device.ts'
+import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
 import { asElsewhere } from './as-elsewhere.ts'
 import { type Migration, migrate } from './migrate.ts'
 import type { Expected } from './peer-info.ts'
@@ -56,18 +58,46 @@ async function migrationTo(
   host: LibvirtHost,
   id: InstanceId,
   domain: DomainRef,
-  { uri, cellId, hostId, stateDirectory }: Expected,
+  { uri, cellId, hostId, stateDirectory, volumes = {} }: Expected,
   signal: AbortSignal,
 ): Promise<Migration> {
   const { transport, hostname } = parsePeerUri(uri)
   const owner = { cellId: cellId as CellId, hostId: hostId as HostId }
   const record = await getInstanceRecord(host, id)
   const live = await host.devices.migratableXml(domain, signal)
-  const xml = asElsewhere(live, { id, record }, host, { owner, stateDirectory })
-  const isEncrypted = transport === 'tls'
-  if (transport !== 'unix') return { uri, xml, isEncrypted, memoryUri: `tcp://${hostname}` }
+  const moved = pathsThere(record.volumes ?? [], volumes)
+  const xml = asElsewhere(live, { id, record }, host, { owner, stateDirectory, moved })
+  const common = {
+    uri,
+    xml,
+    isEncrypted: transport === 'tls',
+    ownDisks: ownDisksIn(live),
+    hasVolumes: moved.size > 0,
+  }
+  if (transport !== 'unix') return { ...common, memoryUri: `tcp://${hostname}` }
   const { memory, disks } = instanceFiles(stateDirectory, id).arrival
-  return { uri, xml, isEncrypted, memoryUri: `unix://${memory}`, disksUri: `unix://${disks}` }
+  return { ...common, memoryUri: `unix://${memory}`, disksUri: `unix://${disks}` }
+}
+
+/** The volumes' paths on the other host, by those on this one. */
+function pathsThere(
+  volumes: readonly AttachedVolume[],
+  there: Readonly<Record<string, string>>,
+): ReadonlyMap<string, string> {
+  const pairs = volumes.map(({ path, attachmentId, id }) => {
+    const other = there[attachmentId]
+    if (other !== undefined) return [path, other] as const
+    throw new Failure('unsupported', `The other host does not have volume ${id} of the guest.`)
+  })
+  return new Map(pairs)
+}
+
+/** The names of the disks whose content goes over: not of volumes, which both hosts reach, nor of what is only read. */
+function ownDisksIn(xml: string): readonly string[] {
+  return elementsAt(parseXml(xml), 'domain', 'devices', 'disk')
+    .filter((disk) => elementsAt(disk, 'readonly').length === 0)
+    .filter((disk) => !isVolumeAlias(attributeAt(disk, 'name', 'alias')))
+    .flatMap((disk) => attributeAt(disk, 'dev', 'target') ?? [])
 }
 
 /** `conflict` says that the move was called off, and nothing else does. */

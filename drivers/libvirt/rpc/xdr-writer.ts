@@ -60,8 +60,10 @@ export class XdrWriter {
   }
 
   /** Typed parameters, all of them texts. */
-  textParameters(parameters: Readonly<Record<string, string>>): this {
-    const entries = Object.entries(parameters)
+  textParameters(parameters: Readonly<Record<string, string | readonly string[]>>): this {
+    const entries = Object.entries(parameters).flatMap(([name, values]) =>
+      [values].flat().map((value) => [name, value] as const),
+    )
     this.uint(entries.length)
     for (const [name, value] of entries) this.text(name).int(TYPE_TEXT).text(value)
     return this

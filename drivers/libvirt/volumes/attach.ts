@@ -75,16 +75,6 @@ export function detachVolume(
   })
 }
 
-/** Throws `conflict` for an instance that has volumes, which stay with its host. */
-export async function refuseVolumes(host: LibvirtHost, id: InstanceId): Promise<void> {
-  const [volume] = (await getInstanceRecord(host, id)).volumes ?? []
-  if (volume === undefined) return
-  throw new Failure(
-    'conflict',
-    `Instance ${id} has volume ${volume.id} attached, and cannot take it to another host.`,
-  )
-}
-
 /** Throws `conflict` for an instance that starts from a volume, whose disk cannot be made from an image. */
 export async function refuseRootVolume(host: LibvirtHost, id: InstanceId): Promise<void> {
   const { volumes = [] } = await getInstanceRecord(host, id)
@@ -93,7 +83,7 @@ export async function refuseRootVolume(host: LibvirtHost, id: InstanceId): Promi
   throw new Failure('conflict', `Instance ${id} starts from volume ${root.id}.`)
 }
 
-/** The volumes of an instance that is to be built, where they are. Throws `not-found` for a store that is not here. */
+/** The volumes of an instance that is to be here, where they are. Throws `not-found` for a store that is not here. */
 export async function locateVolumes(
   host: LibvirtHost,
   { volumes = [] }: InstanceSpec,

@@ -28,9 +28,16 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
   )
 }
 
-/** Libvirt keeps aliases that begin so as they are. */
+/** Libvirt keeps aliases that begin with `ua-` as they are. */
+const ALIAS = 'ua-vol-'
+
 export function aliasOf(attachment: AttachmentId): string {
-  return `ua-vol-${attachment}`
+  return `${ALIAS}${attachment}`
+}
+
+/** Whether a disk with this alias is a volume. */
+export function isVolumeAlias(alias: string | undefined): boolean {
+  return alias?.startsWith(ALIAS) === true
 }
 
 /** The names of disks after the first so many. */

@@ -15,7 +15,7 @@ import {
   type StoredAct,
   withoutSecrets,
 } from '../servers/acts/server-act.ts'
-import { volumesToBuildWith } from '../volumes/build-volumes.ts'
+import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import {
   type PlannedAct,
   plannedAct,
@@ -121,12 +121,8 @@ async function moveOf(
   { flavor, sealedPassword, ...move }: MoveAct,
 ): Promise<CellAct> {
   const request = await getRequestSpec(deps, serverId)
-  const { volumes: _former, ...kept } = request.spec
-  const volumes = await volumesToBuildWith(deps.db, serverId)
-  const spec = {
-    ...{ ...kept, flavor, requestedHost: move.host },
-    ...(volumes.length > 0 && { volumes: [...volumes] }),
-  }
+  const now = await withVolumesOfNow(deps.db, serverId, request.spec)
+  const spec = { ...now, flavor, requestedHost: move.host }
   return {
     ...move,
     userId,

@@ -10,6 +10,7 @@ import { chargeKept, softDeleteUncharged } from '../quotas/kept-charge.ts'
 import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
+import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
@@ -126,7 +127,8 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
   if (plan.kind === 'restore') return { name: 'restore' }
   const request = await findRequestSpec(deps.db, serverId)
   if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-  const build = (change: Partial<BuildSpec>) => changed(deps, request, change, cellId)
+  const spec = await withVolumesOfNow(deps.db, serverId, request.spec)
+  const build = (change: Partial<BuildSpec>) => changed(deps, { ...request, spec }, change, cellId)
   switch (plan.kind) {
     case 'resize': {
       const { flavor, previous } = plan

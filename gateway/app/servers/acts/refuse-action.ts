@@ -7,7 +7,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 
 /**
  * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
- * Nova. A server with volumes is only evacuated. Throws `invalid` for what a server that starts from a volume cannot do.
+ * Nova. Throws `invalid` for what a server that starts from a volume cannot do.
  */
 export function refuseAction(
   server: ServerRecord,
@@ -16,12 +16,7 @@ export function refuseAction(
 ): void {
   if (SERVER_ACTIONS[action].ignoresLock !== true) refuseLocked(server, requester)
   refuseInState(server, action)
-  if (MOVES.has(action) && server.volumes.length > 0)
-    throw new Failure(
-      'conflict',
-      `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id} while it has volumes: detach ${server.volumes.map(({ id }) => id).join(', ')} first, and attach them again afterwards.`,
-    )
-  if (FROM_IMAGE.has(action) && server.volumes.some(({ isRoot }) => isRoot === true))
+  if (FROM_IMAGE.has(action) && startsFromVolume(server))
     throw new Failure(
       'invalid',
       `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id}, which starts from a volume: its disk is not made from an image.`,
@@ -31,14 +26,10 @@ export function refuseAction(
 /** Those that make the server's disk from an image, or keep it as one. */
 const FROM_IMAGE: ReadonlySet<ServerActionName> = new Set(['create-backup', 'rebuild', 'rescue'])
 
-/** Those that take a guest to another host, or to none. One that is evacuated is made there with its volumes. */
-const MOVES: ReadonlySet<ServerActionName> = new Set([
-  'live-migrate',
-  'migrate',
-  'resize',
-  'shelve',
-  'shelve-offload',
-])
+/** Whether the server's first disk is a volume. */
+export function startsFromVolume({ volumes }: Pick<ServerRecord, 'volumes'>): boolean {
+  return volumes.some(({ isRoot }) => isRoot === true)
+}
 
 const BUILT: ReadonlySet<VmState> = new Set(['active', 'paused', 'suspended', 'stopped'])
 

@@ -10,7 +10,7 @@ import { limitMetadata } from '../edit/limit-metadata.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
-import { refuseAction } from './refuse-action.ts'
+import { refuseAction, startsFromVolume } from './refuse-action.ts'
 import { saveVolumes } from './save-volumes.ts'
 
 export interface ImageRequest {
@@ -50,8 +50,7 @@ export async function saveServer(
   const { compute } = deps
   const server = await showServer(compute.db, context, id)
   const wanted = { ...request, purpose: 'image' } as const
-  if (!server.volumes.some(({ isRoot }) => isRoot === true))
-    return save(compute, context, id, 'create-image', wanted)
+  if (!startsFromVolume(server)) return save(compute, context, id, 'create-image', wanted)
   refuseAction(server, context, 'create-image')
   const owner = context.projectId ?? server.projectId
   await limitMetadata(compute.db, { projectId: owner, userId: context.userId }, request.metadata)
@@ -71,13 +70,21 @@ export function backUpServer(
   return save(compute, context, id, 'create-backup', { ...request, ...backup })
 }
 
-/** Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back. */
+/**
+ * Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back. One that
+ * starts from a volume has its disk there, and no image is made.
+ */
 export async function shelveServer(
   compute: Compute,
   context: RequestContext,
   id: string,
 ): Promise<void> {
-  const { name } = await showServer(compute.db, context, id)
+  const server = await showServer(compute.db, context, id)
+  if (startsFromVolume(server)) {
+    refuseAction(server, context, 'shelve')
+    return actOnServer(compute, context, id, { name: 'shelve' })
+  }
+  const { name } = server
   const wanted = { name: `${name}-shelved`, metadata: {}, purpose: 'shelve' } as const
   await save(compute, context, id, 'shelve', wanted)
 }

@@ -28,6 +28,8 @@ export type SteerAct = {
 /** Acts without a secret, or with a sealed one in their plan. */
 type OpenAct =
   | { readonly name: PlainAct }
+  /** Of a server that starts from a volume: there is no disk to be saved. */
+  | { readonly name: 'shelve' }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
   | MoveAct
   | SteerAct
