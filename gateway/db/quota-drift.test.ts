@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
-import { newId } from '#common/ids.ts'
+import { type CellId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
@@ -11,11 +11,15 @@ import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
 import { PortKeys } from '../app/networks/tunnel-keys.ts'
+import { chargeVolumes } from '../app/volumes/quotas.ts'
 import { unusedContents } from './image-contents.ts'
 import { repairQuotaDrift } from './quota-drift.ts'
 import { imageContents, images } from './schema/image.ts'
 import { networkQuotas, ports } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
+import { volumeQuotaRows } from './volume-quotas.ts'
+import { insertSnapshot } from './volume-snapshots.ts'
+import { insertVolume } from './volumes.ts'
 
 const WAIT_MS = 30_000
 const signal = new AbortController().signal
@@ -165,4 +169,23 @@ test('images of a content are counted again, also where the count is lost', asyn
   expect(recorded.toSorted()).toEqual(['a image 0 2', 'b image 0 1', 'c image 3 0'])
   expect(await unusedContents(db, 10)).toEqual([none])
   expect(await repairQuotaDrift(db, signal)).toEqual([])
+})
+
+test('snapshots count among the GiB of a project, and what is charged for them stays', async () => {
+  const projectId = newId<string>().replaceAll('-', '')
+  const volumeId = newId<VolumeId>()
+  const named = { projectId, userId: 'user', name: null, description: null, metadata: {} }
+  const of = { ...named, typeId: null, cellId: newId<CellId>(), sagaId: null }
+  await db.transaction(async (tx) => {
+    const kind = { specs: {}, zone: null, isBootable: false, isMultiattach: false, source: null }
+    const state = { imageMetadata: null, fault: null, status: 'available' as const }
+    await insertVolume(tx, { id: volumeId, ...of, ...kind, ...state, sizeGb: 3 })
+    await insertSnapshot(tx, { id: newId<VolumeSnapshotId>(), volumeId, ...of, sizeGb: 3 })
+    await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, snapshots: 1, gigabytes: 6 })
+  })
+
+  await repairQuotaDrift(db, signal)
+
+  const used = (await volumeQuotaRows(db, projectId)).map((row) => [row.resource, row.used])
+  expect(Object.fromEntries(used)).toEqual({ volumes: 1, snapshots: 1, gigabytes: 6 })
 })

@@ -12,7 +12,7 @@ export interface QuotaDrift {
   readonly counted: number
 }
 
-/** The source of one number of a ledger: rows of a table, or the sum of one of their columns. */
+/** The source of one number of a ledger: rows of a table or query, or the sum of one of their columns. */
 interface Counted {
   readonly table: string
   readonly owner: string
@@ -37,6 +37,10 @@ const rowsOf = (table: string, owner = 'project_id'): Counted => {
 const chargedServers = (amount: string): Counted => {
   return { table: 'instance_mappings', owner: 'project_id', amount, where: 'is_charged' }
 }
+
+/** Snapshots take room like volumes. */
+const GIGABYTES = `(select project_id, charged_gb as gb from volumes
+  union all select project_id, size_gb from volume_snapshots) held`
 
 const LEDGERS: readonly Ledger[] = [
   {
@@ -75,7 +79,8 @@ const LEDGERS: readonly Ledger[] = [
     used: 'used',
     hasResources: true,
     counted: {
-      gigabytes: { ...rowsOf('volumes'), amount: 'coalesce(sum(charged_gb), 0)' },
+      gigabytes: { ...rowsOf(GIGABYTES), amount: 'coalesce(sum(gb), 0)' },
+      snapshots: rowsOf('volume_snapshots'),
       volumes: rowsOf('volumes'),
     },
   },
