@@ -26,6 +26,7 @@ import { deleteVolumeSaga } from './conductor/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './conductor/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
+import { uploadVolumeSaga } from './conductor/sagas/upload-volume.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
@@ -162,6 +163,7 @@ export const CELL_SAGAS = [
   deleteVolumeSaga,
   deleteVolumeSnapshotSaga,
   extendVolumeSaga,
+  uploadVolumeSaga,
 ]
 
 function openSagas(

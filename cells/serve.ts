@@ -38,7 +38,13 @@ import { placementExplain } from './handlers/placement-explain.ts'
 import { siteAnnounce } from './handlers/site-announce.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
-import { snapshotVolumes, volumeCreate, volumeDelete, volumeExtend } from './handlers/volume.ts'
+import {
+  snapshotVolumes,
+  volumeCreate,
+  volumeDelete,
+  volumeExtend,
+  volumeUpload,
+} from './handlers/volume.ts'
 import {
   listVolumeSnapshots,
   volumeSnapshotCreate,
@@ -86,6 +92,7 @@ const HANDLERS: Handlers = {
   'volume.create': volumeCreate,
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,
+  'volume.upload': volumeUpload,
   'snapshot.volumes': snapshotVolumes,
   'volume-snapshot.create': volumeSnapshotCreate,
   'volume-snapshot.delete': volumeSnapshotDelete,

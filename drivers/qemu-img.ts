@@ -8,6 +8,11 @@ const LIMITS = ['--as=1073741824', '--cpu=30']
 const LIMITS_OF_COPY = ['--as=2147483648', '--cpu=3600']
 const COPY_TIMEOUT_MS = 4 * 3_600_000
 
+export interface DiskFile {
+  readonly path: string
+  readonly format: ImageFormat
+}
+
 /** Afterwards `path` is a qcow2 disk of `sizeBytes` that shows `base` wherever nothing was written yet. */
 export async function createOverlay(
   path: string,
@@ -57,15 +62,11 @@ export async function copyWhole(from: string, to: string, signal: AbortSignal): 
 }
 
 /**
- * Afterwards `to` holds, byte by byte, the disk in the file `from`, without room for what is empty. QEMU refuses a file
- * that a guest may write meanwhile.
+ * Afterwards `to` shows the disk in the file `from`, without room for what is empty; a raw one holds it byte by byte. QEMU
+ * refuses a file that a guest may write meanwhile.
  */
-export async function copyToRaw(
-  from: { readonly path: string; readonly format: ImageFormat },
-  to: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const args = ['convert', '-q', '-f', from.format, '-O', 'raw', from.path, to]
+export async function copyDisk(from: DiskFile, to: DiskFile, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-f', from.format, '-O', to.format, from.path, to.path]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 

@@ -1,5 +1,5 @@
 import type { AttachmentId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
-import type { ImageFile } from './driver.ts'
+import type { DiskImage, ImageFile } from './driver.ts'
 
 /**
  * Block storage of the stores that a host reaches. Each method may be repeated. Every object in a store carries the
@@ -28,6 +28,11 @@ export interface Volumes {
    * Throws `conflict` while a guest of another host may write it, or guests share it.
    */
   snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /**
+   * The volume's content of one moment, as an image without a backing file, also of a volume that a guest of this host
+   * uses. Throws as `snapshot`, and `no-capacity` where a copy finds no room.
+   */
+  export(volume: VolumeRef, format: VolumeFormat, signal: AbortSignal): Promise<DiskImage>
   /** Afterwards the snapshot is gone; volumes that were made from it keep their content. */
   destroySnapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**
@@ -43,6 +48,9 @@ export interface Volumes {
    */
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
 }
+
+/** Formats in which a volume's content is given away, by Glance's names. */
+export type VolumeFormat = 'raw' | 'qcow2'
 
 /** One storage engine as seen from a host. */
 export interface StoreReport {

@@ -1117,6 +1117,24 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/action#os-volume_upload_image": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["uploadVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-set_bootable": {
         readonly parameters: {
             readonly query?: never;
@@ -1462,6 +1480,24 @@ export interface components {
                 readonly type: string;
             }[];
         };
+        readonly VolumeUpload: {
+            readonly id: string;
+            readonly status: string;
+            /** @description GiB. */
+            readonly size: number;
+            readonly updated_at: string | null;
+            readonly display_description: string | null;
+            readonly volume_type: null | {
+                readonly id: string;
+                readonly name: string;
+            };
+            readonly image_id: string;
+            readonly image_name: string;
+            readonly disk_format: string;
+            readonly container_format: string;
+            readonly visibility?: string;
+            readonly protected?: boolean;
+        };
         readonly VolumeName: string | null;
         readonly VolumeDescription: string | null;
         /** @description GiB. */
@@ -1534,7 +1570,7 @@ export interface components {
             /** @description GiB. */
             readonly size: number;
             /** @enum {string} */
-            readonly status: "creating" | "available" | "extending" | "attaching" | "in-use" | "detaching" | "deleting" | "error" | "error_deleting";
+            readonly status: "creating" | "available" | "extending" | "uploading" | "attaching" | "in-use" | "detaching" | "deleting" | "error" | "error_deleting";
             readonly created_at: string;
             readonly updated_at: string | null;
             readonly availability_zone: string | null;
@@ -1661,6 +1697,7 @@ export type NewExtraSpec = components['schemas']['NewExtraSpec'];
 export type ExtraSpecs = components['schemas']['ExtraSpecs'];
 export type VolumeType = components['schemas']['VolumeType'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type VolumeUpload = components['schemas']['VolumeUpload'];
 export type VolumeName = components['schemas']['VolumeName'];
 export type VolumeDescription = components['schemas']['VolumeDescription'];
 export type VolumeSize = components['schemas']['VolumeSize'];
@@ -4389,6 +4426,54 @@ export interface operations {
         };
         readonly responses: {
             readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly uploadVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-volume_upload_image": {
+                        readonly image_name: string;
+                        /** @description Also while a server uses the volume, as of one moment. */
+                        readonly force?: boolean;
+                        /** @description One of raw, the default, and qcow2. */
+                        readonly disk_format?: string;
+                        /** @description Only bare. */
+                        readonly container_format?: string;
+                        /** @enum {string} */
+                        readonly visibility?: "private" | "shared" | "community" | "public";
+                        readonly protected?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The volume is being uploaded. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly "os-volume_upload_image": components["schemas"]["VolumeUpload"];
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

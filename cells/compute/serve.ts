@@ -30,6 +30,7 @@ import {
   createVolume,
   destroyVolume,
   destroyVolumeSnapshot,
+  exportVolume,
   extendVolume,
   snapshotVolume,
 } from './volumes/volume-work.ts'
@@ -54,6 +55,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'volume-create': (ask) => createVolume(compute, ask),
     'volume-destroy': (ask) => destroyVolume(compute, ask),
     'volume-extend': (ask) => extendVolume(compute, ask),
+    'volume-export': (ask) => exportVolume(compute, ask),
     'volume-snapshot': (ask) => snapshotVolume(compute, ask),
     'volume-destroy-snapshot': (ask) => destroyVolumeSnapshot(compute, ask),
     'volume-list': (ask) => listVolumes(compute, ask),

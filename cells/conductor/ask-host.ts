@@ -17,6 +17,7 @@ type WorkOperation =
   | 'volume-create'
   | 'volume-destroy'
   | 'volume-extend'
+  | 'volume-export'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'
   | 'volume-attach'

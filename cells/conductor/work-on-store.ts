@@ -7,6 +7,7 @@ export type StoreOperation =
   | 'volume-create'
   | 'volume-destroy'
   | 'volume-extend'
+  | 'volume-export'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'
 

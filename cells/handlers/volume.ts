@@ -3,6 +3,7 @@ import type { WorkContext } from '#common/context.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import { hasBegun } from '#common/saga/log.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { VolumeCreateAnswer, VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
 import type { Cell } from '../cell.ts'
@@ -13,6 +14,7 @@ import {
 } from '../conductor/sagas/create-volume.ts'
 import { deleteVolumeSaga, deletingVolume } from '../conductor/sagas/delete-volume.ts'
 import { extending, extendVolumeSaga } from '../conductor/sagas/extend-volume.ts'
+import { sealedTarget, uploading, uploadVolumeSaga } from '../conductor/sagas/upload-volume.ts'
 import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
@@ -21,7 +23,7 @@ import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choos
 import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
-import { volumeView } from '../volumes/volume.ts'
+import { type Volume, volumeView } from '../volumes/volume.ts'
 import { hasStarted } from './has-started.ts'
 
 /** The volume may change between being read and being taken, as often as others act on it meanwhile. */
@@ -195,9 +197,7 @@ export async function volumeExtend(
 ): Promise<CellAnswer<'volume.extend'>> {
   const { conductor } = cell
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const volume = await findVolume(conductor.db, operation.volumeId as VolumeId)
-    if (volume === undefined || volume.attempt !== operation.attempt)
-      throw new Failure('not-found', `Volume ${operation.volumeId} is not in this cell.`)
+    const volume = await presentVolume(cell, operation)
     const id = operation.id as SagaId
     if (volume.sizeGb >= sizeGb || volume.sagaId === id) return { view: volumeView(volume) }
     if (volume.state !== 'available')
@@ -211,6 +211,42 @@ export async function volumeExtend(
     if (hasBegun) return { view: volumeView(extending(params, id)) }
   }
   throw new Failure('unavailable', 'The volume is changing too fast to be extended.')
+}
+
+/** Afterwards the volume's content is on its way into the image. Throws `conflict` in a state that forbids it. */
+export async function volumeUpload(
+  cell: Cell,
+  { operation, target, diskFormat, serverId }: CellAsk<'volume.upload'>,
+  work: WorkContext,
+): Promise<CellAnswer<'volume.upload'>> {
+  const { conductor } = cell
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const volume = await presentVolume(cell, operation)
+    const id = operation.id as SagaId
+    // It may be over already when the request is repeated.
+    if (await hasBegun(conductor.db, id)) return { view: volumeView(volume) }
+    if (volume.state !== 'available')
+      throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
+    const hostId = await hostOfServer(conductor.db, serverId)
+    const params = {
+      ...{ operation, volume, diskFormat, sealedTarget: sealedTarget(conductor, target) },
+      ...(hostId !== undefined && { hostId }),
+    }
+    const start = { id, subject: volume.id, params, work }
+    if (await hasStarted(cell, uploadVolumeSaga, start))
+      return { view: volumeView(uploading(params, id)) }
+  }
+  throw new Failure('unavailable', 'The volume is changing too fast to be uploaded.')
+}
+
+/** The volume of this attempt. Throws `not-found`. */
+async function presentVolume(
+  { conductor: { db } }: Cell,
+  { volumeId, attempt }: CellAsk<'volume.upload'>['operation'],
+): Promise<Volume> {
+  const volume = await findVolume(db, volumeId as VolumeId)
+  if (volume?.attempt === attempt) return volume
+  throw new Failure('not-found', `Volume ${volumeId} is not in this cell.`)
 }
 
 /** A page of the cell's volumes, in order of id. The position is read first, so the page is at least as new. */

@@ -177,6 +177,11 @@ function executionOf(state: SagaState, pauseMs: number): SagaExecution {
   return (state === 'running' || state === 'unwinding') && pauseMs === 0 ? 'active' : 'idle'
 }
 
+/** True for a saga that has begun, whether or not it is over, until it is purged. */
+export async function hasBegun(db: Executor, saga: SagaId): Promise<boolean> {
+  return (await db.rows(LOG, { id: saga })).length > 0
+}
+
 /** Why the saga unwound, as its log has it; undefined when no step failed. */
 export async function readFailure(db: Executor, saga: SagaId): Promise<Failure | undefined> {
   const [row] = await db.rows<{ log: readonly LogRow[] }>(LOG, { id: saga })

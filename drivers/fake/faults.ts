@@ -53,6 +53,7 @@ const FAULTY_METHODS = [
   'listVolumes',
   'extendVolume',
   'snapshotVolume',
+  'exportVolume',
   'destroyVolumeSnapshot',
   'attachVolume',
   'detachVolume',

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../driver.ts'
+import type { DiskImage, Snapshot } from '../driver.ts'
 import type { ImageCopies } from '../image-copies.ts'
 import type { FakeHost } from './host.ts'
 import { refuseRootVolume } from './volumes.ts'
@@ -13,17 +13,22 @@ export function fakeSnapshot(host: FakeHost): Snapshot {
         const guest = host.guests.get(id)
         refuseRootVolume(guest)
         const { displayName, image } = guest
-        const disk = Buffer.alloc(SECTOR)
-        disk.write(`fake disk of ${displayName}, made from ${image}, uuid ${id}`)
-        return {
-          diskFormat: 'raw' as const,
-          sizeBytes: disk.length,
-          async *content() {
-            yield disk
-          },
-          [Symbol.asyncDispose]: async () => {},
-        }
+        return simulatedDisk(`fake disk of ${displayName}, made from ${image}, uuid ${id}`)
       }),
+  }
+}
+
+/** A raw disk that holds this text. */
+export function simulatedDisk(text: string): DiskImage {
+  const disk = Buffer.alloc(SECTOR)
+  disk.write(text)
+  return {
+    diskFormat: 'raw',
+    sizeBytes: disk.length,
+    async *content() {
+      yield disk
+    },
+    [Symbol.asyncDispose]: async () => {},
   }
 }
 

@@ -5,6 +5,7 @@ import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
 import type { FaultyMethod } from './faults.ts'
 import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
+import { simulatedDisk } from './images.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
 /** Volumes that have a size and no content. */
@@ -36,6 +37,12 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       onVolume('extendVolume', volume, signal, () => folder.grow(volume.id, bytes)),
     snapshot: (volume, snapshot, signal) =>
       onVolume('snapshotVolume', volume, signal, () => folder.keepSnapshot(volume.id, snapshot)),
+    // Always raw, which the image service notices and notes.
+    export: (volume, _format, signal) =>
+      onVolume('exportVolume', volume, signal, () => {
+        const { bytes } = folder.get(volume.id)
+        return simulatedDisk(`fake volume ${volume.id} of ${bytes} bytes`)
+      }),
     destroySnapshot: (volume, snapshot, signal) =>
       onVolume('destroyVolumeSnapshot', volume, signal, () =>
         folder.removeSnapshot(volume.id, snapshot),

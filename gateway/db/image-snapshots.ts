@@ -4,22 +4,26 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
 import { images } from './schema/image.ts'
 
-/** The purpose of a server's image. `shelve`: the image of a shelved server, deleted when the server is unshelved. */
-export type SnapshotPurpose = 'image' | 'backup' | 'shelve'
+/**
+ * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
+ * deleted when the server is unshelved.
+ */
+export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'volume'
 
 export interface SnapshotMark {
-  readonly serverId: string
+  /** The server or volume. */
+  readonly sourceId: string
   readonly purpose: SnapshotPurpose
   /** How many backups of the server and type are kept; null: all images are. */
   readonly backupsKept: number | null
 }
 
-/** Afterwards the image is known to be made from the server. */
+/** Afterwards the image is known to be made from the server or volume. */
 export async function markSnapshot(tx: Tx, imageId: string, mark: SnapshotMark): Promise<void> {
-  const { serverId, purpose, backupsKept } = mark
+  const { sourceId, purpose, backupsKept } = mark
   await tx.orm
     .update(images)
-    .set({ snapshotOf: serverId, snapshotFor: purpose, backupsKept })
+    .set({ snapshotOf: sourceId, snapshotFor: purpose, backupsKept })
     .where(eq(images.id, imageId))
 }
 
@@ -46,13 +50,16 @@ export async function formatSnapshot(
     .where(eq(images.id, imageId))
 }
 
-/** Frees a full image of its server, unless that is shelved in it. Returns how many backups like it are to be kept. */
+/** Frees a full image of its server or volume, unless that is shelved in it. Returns how many backups like it are to be kept. */
 export async function freeSnapshot(db: Executor, imageId: string): Promise<number | null> {
   const [row] = await db.orm
     .select({ purpose: images.snapshotFor, kept: images.backupsKept })
     .from(images)
     .where(eq(images.id, imageId))
-  const isFree = and(eq(images.id, imageId), inArray(images.snapshotFor, ['image', 'backup']))
+  const isFree = and(
+    eq(images.id, imageId),
+    inArray(images.snapshotFor, ['image', 'backup', 'volume']),
+  )
   await db.orm.update(images).set({ snapshotOf: null, snapshotFor: null }).where(isFree)
   return row?.kept ?? null
 }
@@ -104,17 +111,22 @@ const SAVING: readonly Task[] = [
 
 /**
  * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
- * longer shelved. Images of a server that a saga holds are skipped: the saga has not reported yet.
+ * longer shelved; and those whose volume is not being uploaded to them. Images of a server or volume that a saga holds are
+ * skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
   select i.id from images i
   left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
   left join instance_mappings m on m.server_id = i.snapshot_of
+  left join volumes v on v.id = i.snapshot_of
   where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for = 'shelve')
-    and (s.server_id is null or m.server_id is null or (
+    and case when i.snapshot_for = 'volume' then
+      v.id is null or (v.saga_id is null and v.status <> 'uploading')
+    else s.server_id is null or m.server_id is null or (
       m.saga_id is null and m.is_deleting = false
       and (i.snapshot_for <> 'shelve' or s.vm_state not in (${listed(['shelved', 'shelved_offloaded'])}))
-      and (s.task_state is null or s.task_state not in (${listed(SAVING)}))))
+      and (s.task_state is null or s.task_state not in (${listed(SAVING)})))
+    end
   limit ${sql.placeholder('max')}`)
 
 /** At most `max` images that are needed no more. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ImageTarget } from './act.ts'
 import { ImageFile, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -67,11 +68,16 @@ export const VolumeRequest = Type.Object({
 })
 export type VolumeRequest = Static<typeof VolumeRequest>
 
+/** The formats in which a volume's content becomes an image, by Glance's names. */
+export const UPLOAD_FORMATS = ['raw', 'qcow2'] as const
+export type UploadFormat = (typeof UPLOAD_FORMATS)[number]
+
 /** What a cell's volume is doing. In `error` and `error-deleting` it waits for its user, with the reason as its fault. */
 export const VOLUME_STATES = [
   'creating',
   'available',
   'extending',
+  'uploading',
   'deleting',
   'error',
   'error-deleting',
@@ -124,6 +130,20 @@ export const VOLUME_OPERATIONS = {
       operation: VolumeAttemptRef,
       sizeGb: Type.Integer({ minimum: 1 }),
       /** The server that uses it, whose guest is to see the new size; absent: none does. */
+      serverId: Type.Optional(Uuid),
+    }),
+    answer: Type.Object({ view: VolumeView }),
+  },
+  /**
+   * Afterwards the volume's content is on its way into the image; the volume is `available` again once that is over, with
+   * the reason as its fault if it failed. Throws `conflict` in a state that forbids it.
+   */
+  'volume.upload': {
+    ask: Type.Object({
+      operation: VolumeAttemptRef,
+      target: ImageTarget,
+      diskFormat: OneOf(UPLOAD_FORMATS),
+      /** The server that uses it, through whose host its content is of one moment; absent: none does. */
       serverId: Type.Optional(Uuid),
     }),
     answer: Type.Object({ view: VolumeView }),

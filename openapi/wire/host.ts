@@ -11,6 +11,7 @@ import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
   VolumeCreate,
   VolumeDestroy,
+  VolumeExport,
   VolumeExtend,
   VolumeList,
   VolumeListAnswer,
@@ -262,6 +263,7 @@ export const HOST_OPERATIONS = {
   'volume-extend': { ask: VolumeExtend, answer: HostAnswer },
   'volume-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-destroy-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
+  'volume-export': { ask: VolumeExport, answer: HostAnswer },
   'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
   'volume-attach': {
     ask: Type.Object({ operation: OperationRef, attachment: WireAttachment }),

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { ImageTarget } from './act.ts'
+import { UPLOAD_FORMATS } from './cell-volume.ts'
 import { ImageFile } from './instance.ts'
-import { Uuid } from './scalars.ts'
+import { OneOf, Uuid } from './scalars.ts'
 
 /** Found in the storage engine; the same on every host that reaches the store. */
 const StoreId = Type.String({ minLength: 1, maxLength: 255 })
@@ -41,6 +43,13 @@ export const VolumeCreate = Type.Object({
 export const VolumeDestroy = Type.Object({ operation: VolumeOperationRef })
 export const VolumeExtend = Type.Object({ operation: VolumeOperationRef, bytes: Bytes })
 export const VolumeSnapshot = Type.Object({ operation: VolumeOperationRef, snapshotId: Uuid })
+
+/** The volume's content goes into an image. */
+export const VolumeExport = Type.Object({
+  operation: VolumeOperationRef,
+  target: ImageTarget,
+  diskFormat: OneOf(UPLOAD_FORMATS),
+})
 
 /** Those of one store. `after`: only volumes whose ids come after it. */
 export const VolumeList = Type.Object({ store: StoreId, after: Type.Optional(Uuid) })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ImageId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec } from '#drivers/volumes.ts'
-import { MIB, type VolumesWorld } from './volumes-world.ts'
+import { bytesOf, MIB, type VolumesWorld } from './volumes-world.ts'
 
 /** The contract of guests with volumes, a part of that of volumes. */
 export function driverAttachmentsContract(world: VolumesWorld): void {
@@ -83,11 +83,14 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       await volumes().extend(volume, 8 * MIB, signal())
       await volumes().snapshot(volume, snapshot, signal())
       const copy = await newVolume({ from: { volume: volume.id } })
+      await using disk = await volumes().export(volume, 'qcow2', signal())
 
       expect(await reportOf(volume)).toMatchObject({ bytes: 8 * MIB, snapshots: [snapshot] })
       expect(await reportOf(copy)).toMatchObject({ bytes: 8 * MIB })
-      if (world.harness.content !== undefined)
-        expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('in use')
+      expect((await bytesOf(disk)).length).toBe(disk.sizeBytes)
+      if (world.harness.content === undefined) return
+      expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('in use')
+      expect((await bytesOf(disk)).toString('latin1', 0, 3)).toBe('QFI')
     })
 
     test('a guest keeps its volumes through a rebuild and a resize', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { driverAttachmentsContract } from './driver-attachments.contract.ts'
-import { MIB, type VolumesHarness, volumesWorld } from './volumes-world.ts'
+import { bytesOf, MIB, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 
 /** The contract of every driver with volumes, run by each such driver's own test. */
 export function driverVolumesContract(name: string, start: () => Promise<VolumesHarness>): void {
@@ -80,6 +80,22 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         await volumes().destroy({ store: world.store.id, id: newId<VolumeId>() }, signal())
 
         expect(await volumes().list(world.store.id, signal())).toMatchObject([{ id: other.id }])
+      })
+
+      test('export() gives its content away, as often as it is asked, and keeps no copy', async () => {
+        const volume = await newVolume()
+        await world.harness.content?.write(volume, 'content')
+
+        for (const _ of [1, 2]) {
+          await using disk = await volumes().export(volume, 'raw', signal())
+          const bytes = await bytesOf(disk)
+          expect(disk).toMatchObject({ diskFormat: 'raw', sizeBytes: bytes.length })
+          if (world.harness.content === undefined) continue
+          expect(bytes).toEqual(await world.harness.content.read(volume))
+        }
+
+        const absent = { store: world.store.id, id: newId<VolumeId>() }
+        await refused(volumes().export(absent, 'raw', signal()), 'not-found')
       })
 
       test('a host of another cell neither lists nor destroys it', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { DiskImage, Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec, StoreReport, VolumeRef, VolumeSpec } from '#drivers/volumes.ts'
 import type { DriverHarness } from './drivers.contract.ts'
@@ -26,6 +26,13 @@ export interface VolumesHarness extends DriverHarness {
 
 const OPERATION_MS = 60_000
 export const MIB = 1024 ** 2
+
+/** The whole content of a disk that a driver gives away. */
+export async function bytesOf(disk: DiskImage): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const part of disk.content()) parts.push(part)
+  return Buffer.concat(parts)
+}
 
 export type VolumesWorld = ReturnType<typeof volumesWorld>
 

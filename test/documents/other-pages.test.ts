@@ -167,6 +167,12 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack server remove volume first data': {
     after: () => settled('volume show data', /status +\| available/),
   },
+  'openstack volume create --size 1 --image tiny source': {
+    after: () => settled('volume show source', /status +\| available/),
+  },
+  'openstack image create --volume source --disk-format qcow2 of-source': {
+    after: () => settled('volume show source', /status +\| available/),
+  },
   'openstack volume snapshot create --force --volume data before-upgrade': {
     after: () => settled('volume snapshot show before-upgrade', /status +\| available/),
   },

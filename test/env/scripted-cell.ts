@@ -240,6 +240,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.create':
       case 'volume.delete':
       case 'volume.extend':
+      case 'volume.upload':
       case 'volume-snapshot.create':
       case 'volume-snapshot.delete':
       case 'instance.change-volume':

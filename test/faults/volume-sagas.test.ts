@@ -15,6 +15,7 @@ import { createVolumeSnapshotSaga } from '#gateway/app/sagas/create-volume-snaps
 import { deleteVolumeSaga } from '#gateway/app/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '#gateway/app/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '#gateway/app/sagas/extend-volume.ts'
+import { uploadVolumeSaga } from '#gateway/app/sagas/upload-volume.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
 import { findSnapshot, insertSnapshot } from '#gateway/db/volume-snapshots.ts'
@@ -40,6 +41,7 @@ beforeAll(async () => {
       return { outcome: 'accepted', view: view(operation.volumeId, 2, volume.sizeGb) }
     },
     'volume.extend': ({ operation, sizeGb }) => ({ view: view(operation.volumeId, 4, sizeGb) }),
+    'volume.upload': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
     'volume.delete': () => ({ outcome: 'deleted' }),
     'volume-snapshot.create': ({ operation: { snapshotId } }) => {
       const made = { snapshotId, version: 2, state: 'available', sizeGb: 3 } as const
@@ -167,6 +169,28 @@ test.each(labelled(trialsOf(extendVolumeSaga)))(
     const volume = await findVolume(env.db, volumeId)
     expect(volume).toMatchObject({ status: 'available', sagaId: null, sizeGb, chargedGb: sizeGb })
     expect(await used()).toEqual({ volumes: 1, gigabytes: sizeGb })
+  },
+)
+
+test.each(labelled(trialsOf(uploadVolumeSaga)))(
+  'upload-volume that %s leaves the volume as it was',
+  async (_label, { saga, ends }) => {
+    const volumeId = await createdVolume()
+    const order = {
+      ...({
+        imageId: newId<string>(),
+        sourceId: volumeId,
+        purpose: 'volume',
+        backupsKept: null,
+      } as const),
+      ...{ owner: projectId, name: 'image', minDiskGb: 3, minRamMb: 0, properties: {} },
+    }
+    const params = { volumeId, operationId: newId<string>(), order, diskFormat: 'raw' as const }
+
+    expect(await run(saga, volumeId, params)).toBe(ends)
+
+    const volume = await findVolume(env.db, volumeId)
+    expect(volume).toMatchObject({ status: 'available', sagaId: null, sizeGb: 3 })
   },
 )
 

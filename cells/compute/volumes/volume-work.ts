@@ -51,6 +51,17 @@ export function snapshotVolume(
   )
 }
 
+/** Afterwards the image has the volume's content of one moment. */
+export function exportVolume(
+  compute: Compute,
+  { operation, target, diskFormat }: Ask<'volume-export'>,
+): Promise<HostAnswer> {
+  return workOn(compute, operation, RANKS.ordinary, async (volumes, ref, signal) => {
+    await using disk = await volumes.export(ref, diskFormat, signal)
+    await compute.images.fill(target, disk, signal)
+  })
+}
+
 /** Afterwards the snapshot is gone. */
 export function destroyVolumeSnapshot(
   compute: Compute,

@@ -15,6 +15,7 @@ import { GIB } from '../../volumes/store.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
+import { sealedTarget, uploadVolumeSaga } from './upload-volume.ts'
 
 // Goal: whatever fails, repeats or dies, a volume is whole in its store and counted once, or nothing of it is left.
 
@@ -125,6 +126,32 @@ test.each(done(trialsOf(extendVolumeSaga)))(
     expect(await run.finished).toBe('done')
     expect(await left(operation)).toEqual(['row available 5', 'stored 5'])
     await expectCounted()
+  },
+)
+
+test.each(done(trialsOf(uploadVolumeSaga)))(
+  'an upload that %s leaves the volume as it was',
+  async (_, trial) => {
+    const operation = await madeVolume()
+    const { conductor } = running.cell
+    const volume = (await findVolume(conductor.db, operation.volumeId as VolumeId))!
+    const target = { imageId: newId<string>(), ticket: 'ticket' }
+    const params = {
+      operation: { ...operation, id: newId<string>() },
+      ...{ volume, diskFormat: 'raw' as const, sealedTarget: sealedTarget(conductor, target) },
+    }
+    await using engine = await cellEngine(running, trial.saga)
+
+    const run = await engine.start(trial.saga, {
+      subject: volume.id,
+      params,
+      work: workContext({}),
+    })
+
+    expect(await run.finished).toBe('done')
+    const after = await findVolume(conductor.db, volume.id)
+    expect(after).toMatchObject({ state: 'available', fault: null, sagaId: null })
+    expect(await left(operation)).toEqual(['row available 2', 'stored 2'])
   },
 )
 

@@ -5,7 +5,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
 import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
-import { copyToRaw } from '../../qemu-img.ts'
+import { copyDisk } from '../../qemu-img.ts'
 import { storageFailure } from '../../storage-failure.ts'
 import type { DiskContent } from '../netboot/tasks.ts'
 
@@ -46,7 +46,7 @@ async function converted(
   const path = `${from}.part-${randomUUID()}`
   const remove = () => rm(path, { force: true })
   try {
-    await copyToRaw({ path: from, format: 'qcow2' }, path, signal)
+    await copyDisk({ path: from, format: 'qcow2' }, { path, format: 'raw' }, signal)
     const hash = createHash('sha256')
     for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer)
     return { path, sizeBytes, sha256: hash.digest('hex'), [Symbol.asyncDispose]: remove }

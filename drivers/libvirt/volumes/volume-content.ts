@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
-import { copyToRaw } from '../../qemu-img.ts'
-import type { VolumeSpec } from '../../volumes.ts'
+import { copyDisk } from '../../qemu-img.ts'
+import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { backUp } from '../snapshot.ts'
 import { lockFailure, openDisksOf } from './openers.ts'
@@ -28,24 +28,25 @@ export async function fillVolume(
       )
     const image = await host.images.path(from.image, signal)
     await imageVirtualSize(image, format)
-    return copyToRaw({ path: image, format }, path, signal)
+    return copyDisk({ path: image, format }, { path, format: 'raw' }, signal)
   }
-  if (!('snapshot' in from)) return copyVolume(host, store, from.volume, path, signal)
+  const to = { path, format: 'raw' } as const
+  if (!('snapshot' in from)) return copyVolume(host, store, from.volume, to, signal)
   const snapshot = snapshotPath(store, host.owner, from.volume, from.snapshot)
   if ((await sizeIfThere(snapshot)) === undefined)
     throw new Failure('not-found', `Snapshot ${from.snapshot} could not be found in its store.`)
-  await copyToRaw({ path: snapshot, format: 'raw' }, path, signal)
+  await copyDisk({ path: snapshot, format: 'raw' }, to, signal)
 }
 
 /**
- * Afterwards the file at `path`, which was not there, has the volume's content of one moment, also of a volume that a
- * guest of this host writes. Throws `conflict` where a guest elsewhere, or more than one, may write.
+ * Afterwards the file `to`, which was not there, has the volume's content of one moment, also of a volume that a guest of
+ * this host writes. Throws `conflict` where a guest elsewhere, or more than one, may write.
  */
 export async function copyVolume(
   host: LibvirtHost,
   store: FolderStore,
   id: VolumeId,
-  path: string,
+  to: { readonly path: string; readonly format: VolumeFormat },
   signal: AbortSignal,
 ): Promise<void> {
   const source = volumePath(store, host.owner, id)
@@ -54,9 +55,9 @@ export async function copyVolume(
   const [disk] = disks
   if (disk !== undefined && !disk.volume.isShared)
     return host.locks.runPreemptible(disk.instance, signal, (lockSignal) =>
-      backUp(host, disk.domain, { target: disk.target, format: 'raw', path }, lockSignal),
+      backUp(host, disk.domain, { target: disk.target, ...to }, lockSignal),
     )
-  await copyToRaw({ path: source, format: 'raw' }, path, signal).catch((error: unknown) => {
+  await copyDisk({ path: source, format: 'raw' }, to, signal).catch((error: unknown) => {
     throw lockFailure(error, id)
   })
 }

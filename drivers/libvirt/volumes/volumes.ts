@@ -1,9 +1,12 @@
-import { chmod, open, rename, truncate } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { chmod, mkdir, open, rename, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import type { DiskImage } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import { storageFailure } from '../../storage-failure.ts'
-import type { VolumeRef, VolumeSpec, Volumes } from '../../volumes.ts'
+import type { VolumeFormat, VolumeRef, VolumeSpec, Volumes } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { SECRET_MODE } from '../spawn.ts'
 import { attachVolume, detachVolume } from './attach.ts'
@@ -49,6 +52,10 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
       making.run(snapshot, signal, async () => {
         await makeSnapshot(host, await pools.get(volume.store, signal), volume, snapshot, signal)
       }),
+    export: ({ store, id }, format, signal) =>
+      making.run(id, signal, async () =>
+        exportVolume(host, await pools.get(store, signal), { id, format }, signal),
+      ),
     async destroySnapshot({ store, id }, snapshot, signal) {
       await removeFile(snapshotPath(await pools.get(store, signal), host.owner, id, snapshot))
     },
@@ -83,7 +90,35 @@ async function makeSnapshot(
   await volumeSize(volumePath(store, host.owner, id), id)
   const path = snapshotPath(store, host.owner, id, snapshot)
   if ((await sizeIfThere(path)) !== undefined) return
-  await makeWhole(path, (part) => copyVolume(host, store, id, part, signal))
+  await makeWhole(path, (path) => copyVolume(host, store, id, { path, format: 'raw' }, signal))
+}
+
+/** The copy lies in the host's state directory until it is disposed. */
+async function exportVolume(
+  host: LibvirtHost,
+  store: FolderStore,
+  { id, format }: { readonly id: VolumeId; readonly format: VolumeFormat },
+  signal: AbortSignal,
+): Promise<DiskImage> {
+  await volumeSize(volumePath(store, host.owner, id), id)
+  const folder = join(host.stateDirectory, 'exports')
+  const path = join(folder, id)
+  const remove = () => removeFile(path)
+  await mkdir(folder, { recursive: true, mode: 0o711 })
+  // What a process left that ended meanwhile.
+  await remove()
+  try {
+    await copyVolume(host, store, id, { path, format }, signal)
+    return {
+      diskFormat: format,
+      sizeBytes: (await stat(path)).size,
+      content: () => createReadStream(path),
+      [Symbol.asyncDispose]: remove,
+    }
+  } catch (error) {
+    await remove()
+    throw storageFailure(error)
+  }
 }
 
 /** Afterwards the file is there, whole and on disk; after a failure no part of it is. */

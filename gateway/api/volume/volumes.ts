@@ -4,6 +4,7 @@ import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { enforce } from '../../app/policy.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
+import { uploadVolume } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
 import { volumeQuery } from '../../app/volumes/volume-list.ts'
@@ -18,7 +19,7 @@ import {
 import type { Answer, Call, Handler } from '../../http/operation.ts'
 import { nextPage, pageLimit } from '../../http/pagination.ts'
 import { isSince } from '../../views/since.ts'
-import { volumeSummary, volumeView } from '../../views/volume/volume.ts'
+import { volumeSummary, volumeUploadView, volumeView } from '../../views/volume/volume.ts'
 import { viewParts } from './view-parts.ts'
 
 type NewVolumeBody = Call<operations['createVolume']>['body']['volume']
@@ -117,6 +118,22 @@ const extend: Handler<operations['extendVolume']> = async ({ app, context, param
   return {}
 }
 
+const upload: Handler<operations['uploadVolume']> = async (call) => {
+  const { app, context, params, body } = call
+  const asked = body['os-volume_upload_image']
+  const request = {
+    imageName: asked.image_name,
+    diskFormat: asked.disk_format ?? 'raw',
+    containerFormat: asked.container_format ?? 'bare',
+    visibility: asked.visibility ?? ('private' as const),
+    isProtected: asked.protected ?? false,
+    mayBeInUse: asked.force ?? false,
+  }
+  const uploaded = await uploadVolume(app.compute, context, params.volume_id, request)
+  const { typeNames } = await viewParts(call, [uploaded.volume])
+  return { body: { 'os-volume_upload_image': volumeUploadView(uploaded, request, typeNames) } }
+}
+
 const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
   const { app, context, params, body } = call
   const isBootable = body['os-set_bootable'].bootable
@@ -198,6 +215,7 @@ export const volumeResourceHandlers = {
   updateVolume: update,
   deleteVolume: remove,
   extendVolume: extend,
+  uploadVolume: upload,
   setVolumeBootable: setBootable,
   resetVolumeStatus: resetStatus,
   forceDeleteVolume: forceDelete,

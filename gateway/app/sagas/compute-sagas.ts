@@ -11,6 +11,7 @@ import { deleteVolumeSaga } from './delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
+import { uploadVolumeSaga } from './upload-volume.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
 export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
@@ -22,6 +23,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   createVolumeSaga,
   deleteVolumeSaga,
   extendVolumeSaga,
+  uploadVolumeSaga,
   changeVolumeSaga,
   createVolumeSnapshotSaga,
   deleteVolumeSnapshotSaga,

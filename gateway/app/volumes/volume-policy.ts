@@ -73,6 +73,8 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume_extension:types_extra_specs:read_sensitive': 'admin',
   'volume_extension:types_extra_specs:show': 'reader',
   'volume_extension:types_extra_specs:update': 'admin',
+  'volume_extension:volume_actions:upload_image': 'member',
+  'volume_extension:volume_actions:upload_public': 'admin',
   'volume_extension:volume_admin_actions:force_delete': 'admin',
   'volume_extension:volume_admin_actions:reset_status': 'admin',
   'volume_extension:volume_type_access': 'member',

@@ -6,6 +6,7 @@ export const VOLUME_STATUSES = [
   'creating',
   'available',
   'extending',
+  'uploading',
   'attaching',
   'in-use',
   'detaching',

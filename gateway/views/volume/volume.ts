@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../app/request-context.ts'
+import type { UploadRequest } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import type { VolumeAttachment } from '../../db/volume-attachments.ts'
 import type { Links } from '../../http/links.ts'
@@ -50,6 +51,36 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     id,
     ...(volume.imageMetadata && { volume_image_metadata: volume.imageMetadata }),
     ...(context.isAdmin && adminFields(volume, parts)),
+  }
+}
+
+/** A volume that is being made into an image; the fields of the image since 3.1 are pruned before. */
+export function volumeUploadView(
+  { volume, imageId }: { readonly volume: Volume; readonly imageId: string },
+  {
+    imageName,
+    diskFormat,
+    containerFormat,
+    visibility,
+    isProtected,
+  }: Omit<UploadRequest, 'mayBeInUse'>,
+  typeNames: VolumeViewParts['typeNames'],
+) {
+  const { id, typeId, updatedAt } = volume
+  const name = typeId === null ? undefined : typeNames.get(typeId)
+  return {
+    id,
+    status: volume.status,
+    size: volume.sizeGb,
+    updated_at: updatedAt === null ? null : plainTime(updatedAt),
+    display_description: volume.description,
+    volume_type: typeId === null || name === undefined ? null : { id: typeId, name },
+    image_id: imageId,
+    image_name: imageName,
+    disk_format: diskFormat,
+    container_format: containerFormat,
+    visibility,
+    protected: isProtected,
   }
 }
 

@@ -126,7 +126,7 @@ async function orderOf(
   const backup = backupType === undefined ? {} : { backup_type: backupType }
   return {
     imageId: newId<string>(),
-    serverId: server.id,
+    sourceId: server.id,
     purpose,
     backupsKept: backupsKept ?? null,
     owner,

@@ -10,27 +10,28 @@ import type { ServerImages } from './server-images.ts'
 const TICKET_LIFE_MS = 24 * 3_600_000
 const TIDIED_MAX = 100
 
-/** Saves servers in images of the gateway's own image service. */
+/** Saves servers and volumes in images of the gateway's own image service. */
 export function embeddedImages(images: Images): ServerImages {
   return {
-    async reserve(tx, { imageId, owner, name, minDiskGb, minRamMb, properties, ...mark }) {
+    async reserve(tx, order) {
+      const { imageId, owner, name, minDiskGb, minRamMb, properties } = order
+      const { diskFormat = null, visibility = 'private', isProtected = false } = order
       await chargeImage(tx, owner, images.limits)
       const fields = {
         name,
-        visibility: 'private',
+        visibility,
         owner,
-        // Known once the host has made it.
-        diskFormat: null,
-        containerFormat: null,
+        diskFormat,
+        containerFormat: diskFormat === null ? null : 'bare',
         minDiskGb,
         minRamMb,
-        isProtected: false,
+        isProtected,
         isHidden: false,
         properties,
         tags: [],
       } as const
       await insertImage(tx, { id: imageId, fields, now: new Date(images.clock.now()) })
-      await markSnapshot(tx, imageId, mark)
+      await markSnapshot(tx, imageId, order)
     },
     async withdraw(tx, imageId) {
       const image = await findImage(tx, imageId)

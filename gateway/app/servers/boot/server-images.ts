@@ -1,7 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
+import type { ImageVisibility } from '#common/states/image-states.ts'
 import type { SnapshotMark } from '../../../db/image-snapshots.ts'
 
-/** An image that a server is to be saved in. */
+/** An image that a server is to be saved in, or a volume uploaded to. */
 export interface SnapshotOrder extends SnapshotMark {
   readonly imageId: string
   readonly owner: string
@@ -9,9 +10,14 @@ export interface SnapshotOrder extends SnapshotMark {
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
+  /** Absent: known once its host has made it. */
+  readonly diskFormat?: string
+  /** Absent: private. */
+  readonly visibility?: ImageVisibility
+  readonly isProtected?: boolean
 }
 
-/** What saving servers needs of the image service. */
+/** What saving servers and volumes needs of the image service. */
 export interface ServerImages {
   /** Afterwards the image waits for its content. Throws `over-quota`. */
   reserve(tx: Tx, order: SnapshotOrder): Promise<void>
@@ -19,6 +25,6 @@ export interface ServerImages {
   withdraw(tx: Tx, imageId: string): Promise<void>
   /** Proof for the image service that this cell may fill this image. */
   fillTicket(imageId: string, cellId: string): string
-  /** Removes images that no server is saved in any more; the answer is how many. */
+  /** Removes images that no server or volume is saved in any more; the answer is how many. */
   tidy(): Promise<number>
 }
