@@ -121,7 +121,7 @@ test('what its host cannot read leaves the volume as it was, with the reason, an
   expect((body['volume'] as Body)['weir:fault']).toBe('unreadable')
 })
 
-test('while it is uploaded it is neither deleted nor extended nor attached nor uploaded again', async () => {
+test('while it is uploaded it is neither deleted nor extended nor uploaded again nor reset', async () => {
   const id = await volume()
   for (const host of cloud.hosts) host.fail({ method: 'exportVolume', effect: { do: 'hang' } })
   expect((await upload(id)).status).toBe(202)
@@ -131,6 +131,8 @@ test('while it is uploaded it is neither deleted nor extended nor attached nor u
   expect((await upload(id)).status).toBe(400)
   const larger = { 'os-extend': { new_size: 3 } }
   expect((await demo.post(`${ROOT}/volumes/${id}/action`, larger)).status).toBe(400)
+  const reset = { 'os-reset_status': { status: 'available' } }
+  expect((await admin.post(`${ROOT}/volumes/${id}/action`, reset)).status).toBe(409)
   expect(await images()).toMatchObject([{ status: 'queued', name: 'golden' }])
 
   const forced = { 'os-force_delete': {} }

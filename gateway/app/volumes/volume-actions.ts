@@ -10,7 +10,7 @@ import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga, isExtendable } from '../sagas/extend-volume.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
-import { DELETABLE, type Volume } from './volume.ts'
+import { DELETABLE, type Volume, type VolumeStatus } from './volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** A cell that takes longer is not waited for: the delete is accepted, and shown as such. */
@@ -116,6 +116,9 @@ function notExtendable({ id, status }: Volume, mayBeInUse: boolean): Failure {
   )
 }
 
+/** Its cell brings these to an end by itself; a change in between would be charged wrongly when the end is reported. */
+const AT_WORK: ReadonlySet<VolumeStatus> = new Set(['creating', 'extending', 'uploading'])
+
 /**
  * Afterwards the volume shows this status: an administrator's word, of which the cell hears nothing. Throws `conflict`
  * while it is being changed or deleted.
@@ -130,7 +133,8 @@ export async function resetVolumeStatus(
   await compute.db.transaction(async (tx) => {
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined) throw new Failure('not-found', `Volume ${id} could not be found.`)
-    if (volume.sagaId !== null || volume.cellId === null || volume.isDeleting)
+    const isBusy = volume.sagaId !== null || AT_WORK.has(volume.status)
+    if (isBusy || volume.cellId === null || volume.isDeleting)
       throw new Failure('conflict', `Volume ${id} is ${volume.status}, and cannot be reset.`)
     await writeLockedVolume(tx, volumeId, { status, isDeleting: false }, { isIntent: false })
   })
