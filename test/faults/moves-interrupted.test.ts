@@ -5,8 +5,10 @@ import { act, activeServer, SERVERS, showServer, untilGone } from '#test/env/api
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
-// A process is killed in the middle of a change of host or size: the server must be on one host, and held by it alone.
+// A process is killed in the middle of a change of host or size: the server must be on one host, and held by it alone, with
+// its volumes, which nothing holds once it is deleted.
 
 let cloud: Cloud
 let demo: ApiClient
@@ -21,11 +23,13 @@ beforeAll(async () => {
   const flavor = { name: 'larger', vcpus: 2, ram: 192, disk: 1 }
   const made = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', { flavor })
   larger = made.body.flavor.id
+  await storesReported(cloud)
 })
 afterEach(async () => {
   for (const host of cloud.hosts) host.fail()
   await demo.delete(`${SERVERS}/${server}`)
   await untilGone(demo, server)
+  await expect.poll(volumes, PATIENCE).toEqual([])
 })
 afterAll(() => cloud?.[Symbol.asyncDispose]())
 
@@ -52,6 +56,15 @@ const LONG = [
   ...each('resize', 'resize', 'source', 'cell'),
   ...each('evacuate', 'spawn', 'dest', 'cell'),
 ]
+
+/** It starts from a volume and has another one; both go with it. */
+const fromVolumes = () => {
+  const volume = { destination_type: 'volume', delete_on_termination: true, volume_size: 1 }
+  const image = { ...volume, source_type: 'image', uuid: cloud.catalog.image, boot_index: 0 }
+  const disks = [image, { ...volume, source_type: 'blank', boot_index: -1 }]
+  return { imageRef: undefined, block_device_mapping_v2: disks }
+}
+const volumes = async () => (await demo.get('/volume/v3/volumes')).body['volumes']
 
 const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host'] as string
 const taskOf = async (id: string) => (await showServer(admin, id))['OS-EXT-STS:task_state']
@@ -95,7 +108,7 @@ describe('a server', () => {
     'is on one host after the $killed is killed during its $what, at its $at',
     async ({ what, at, killed }) => {
       await expect.poll(hostsUp, PATIENCE).toBe(2)
-      const { id } = await activeServer(cloud, demo)
+      const { id } = await activeServer(cloud, demo, fromVolumes())
       server = id
       const source = await hostOf(id)
       const [own, other] = cloud.hosts.toSorted((a) => (a.name === source ? -1 : 1))
