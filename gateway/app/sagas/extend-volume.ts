@@ -2,16 +2,13 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { applyVolumeView } from '../volumes/apply-view.ts'
-import { showAttached } from '../volumes/hold-volume.ts'
 import { refundVolumes } from '../volumes/quotas.ts'
-import type { Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
+import { type Asked, accept, giveUp, isReady } from './volume-work.ts'
 
 export interface ExtendVolumeParams {
   readonly volumeId: VolumeId
@@ -26,15 +23,6 @@ export interface ExtendVolumeParams {
 
 type ExtendCall = StepCall<ComputeDeps, ExtendVolumeParams>
 
-type Asked =
-  | { readonly outcome: 'accepted'; readonly view: VolumeView }
-  | { readonly outcome: 'refused'; readonly reason: string }
-
-/** True for a volume that is free, or that one server uses where that is no hindrance. */
-export function isExtendable({ status }: Pick<Volume, 'status'>, mayBeInUse: boolean): boolean {
-  return status === 'available' || (mayBeInUse && status === 'in-use')
-}
-
 /** Throws `conflict` when the volume cannot be extended, is not of that size any more, or a snapshot is made of it. */
 const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   kind: 'local',
@@ -42,7 +30,7 @@ const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   run: async (tx, { params, sagaId }): Promise<Target> => {
     const { volumeId, fromGb, toGb, mayBeInUse } = params
     const volume = await lockVolume(tx, volumeId)
-    const isFit = volume !== undefined && isExtendable(volume, mayBeInUse === true)
+    const isFit = volume !== undefined && isReady(volume, mayBeInUse === true)
     if (!isFit || volume.sizeGb !== fromGb || volume.cellId === null)
       throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
     const snapshots = await snapshotsOfVolume(tx, volumeId)
@@ -52,7 +40,7 @@ const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
     await writeLockedVolume(tx, volumeId, change, { isIntent: true })
     return { cellId: volume.cellId, attempt: volume.attempt }
   },
-  undo: (tx, call) => giveUp(tx, call, 'The extension ended unexpectedly.'),
+  undo: (tx, call) => withdraw(tx, call, 'The extension ended unexpectedly.'),
 }
 
 const ask: RemoteStep<ComputeDeps, ExtendVolumeParams> = {
@@ -83,36 +71,18 @@ const settle: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   forwardOnly: true,
   run: async (tx, call) => {
     const asked = call.output<Asked>('ask')!
-    if (asked.outcome === 'refused') await giveUp(tx, call, asked.reason)
+    if (asked.outcome === 'refused') await withdraw(tx, call, asked.reason)
     else await accept(tx, call, asked.view)
     return null
   },
   undo: 'none',
 }
 
-/** The volume while this saga is still the one that changes it. */
-async function lockOwn(tx: Tx, { params, sagaId }: ExtendCall): Promise<Volume | undefined> {
-  const volume = await lockVolume(tx, params.volumeId)
-  return volume?.sagaId === sagaId ? volume : undefined
-}
-
-async function accept(tx: Tx, call: ExtendCall, view: VolumeView): Promise<void> {
-  const volume = await lockOwn(tx, call)
-  if (volume === undefined) return
-  await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
-  const { cellId } = call.output<Target>('mark')!
-  await applyVolumeView(tx, cellId, { ...volume, sagaId: null }, view)
-}
-
 /** Afterwards the volume is as before, with the reason, and the quota has what it was charged. */
-async function giveUp(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
-  const volume = await lockOwn(tx, call)
-  if (volume === undefined) return
-  const { id, sizeGb, chargedGb } = volume
-  const change = { status: 'available', chargedGb: sizeGb, fault, sagaId: null } as const
-  await writeLockedVolume(tx, id, change, { isIntent: false })
-  await showAttached(tx, { ...volume, ...change })
-  refundVolumes(tx, volume, { gigabytes: chargedGb - sizeGb })
+async function withdraw(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
+  const { fromGb } = call.params
+  const volume = await giveUp(tx, call, { fault, chargedGb: fromGb })
+  if (volume !== undefined) refundVolumes(tx, volume, { gigabytes: volume.chargedGb - fromGb })
 }
 
 /**

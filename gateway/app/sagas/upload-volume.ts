@@ -2,15 +2,13 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import type { UploadFormat, VolumeView } from '#openapi/wire/cell-volume.ts'
+import type { UploadFormat } from '#openapi/wire/cell-volume.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
-import { applyVolumeView } from '../volumes/apply-view.ts'
-import { showAttached } from '../volumes/hold-volume.ts'
-import type { Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
+import { type Asked, accept, giveUp, isReady } from './volume-work.ts'
 
 export type UploadVolumeParams = {
   readonly volumeId: VolumeId
@@ -24,15 +22,6 @@ export type UploadVolumeParams = {
 
 type UploadCall = StepCall<ComputeDeps, UploadVolumeParams>
 
-type Asked =
-  | { readonly outcome: 'accepted'; readonly view: VolumeView }
-  | { readonly outcome: 'refused'; readonly reason: string }
-
-/** True for a volume that is free, or that one server uses where that is no hindrance. */
-export function isUploadable({ status }: Pick<Volume, 'status'>, mayBeInUse: boolean): boolean {
-  return status === 'available' || (mayBeInUse && status === 'in-use')
-}
-
 /** Throws `conflict` when the volume cannot be uploaded any more, and `over-quota` for images. */
 const mark: LocalStep<ComputeDeps, UploadVolumeParams> = {
   kind: 'local',
@@ -40,14 +29,14 @@ const mark: LocalStep<ComputeDeps, UploadVolumeParams> = {
   run: async (tx, { deps, params, sagaId }): Promise<Target> => {
     const { volumeId, order, mayBeInUse } = params
     const volume = await lockVolume(tx, volumeId)
-    if (volume === undefined || !isUploadable(volume, mayBeInUse === true))
+    if (volume === undefined || !isReady(volume, mayBeInUse === true))
       throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
     if (volume.cellId === null) throw new Failure('conflict', `Volume ${volumeId} is in no cell.`)
     await deps.images.reserve(tx, order)
     await writeLockedVolume(tx, volumeId, { status: 'uploading', sagaId }, { isIntent: true })
     return { cellId: volume.cellId, attempt: volume.attempt }
   },
-  undo: (tx, call) => giveUp(tx, call, 'The upload ended unexpectedly.'),
+  undo: (tx, call) => withdraw(tx, call, 'The upload ended unexpectedly.'),
 }
 
 const ask: RemoteStep<ComputeDeps, UploadVolumeParams> = {
@@ -81,35 +70,17 @@ const settle: LocalStep<ComputeDeps, UploadVolumeParams> = {
   forwardOnly: true,
   run: async (tx, call) => {
     const asked = call.output<Asked>('ask')!
-    if (asked.outcome === 'refused') await giveUp(tx, call, asked.reason)
+    if (asked.outcome === 'refused') await withdraw(tx, call, asked.reason)
     else await accept(tx, call, asked.view)
     return null
   },
   undo: 'none',
 }
 
-/** The volume while this saga is still the one that changes it. */
-async function lockOwn(tx: Tx, { params, sagaId }: UploadCall): Promise<Volume | undefined> {
-  const volume = await lockVolume(tx, params.volumeId)
-  return volume?.sagaId === sagaId ? volume : undefined
-}
-
-async function accept(tx: Tx, call: UploadCall, view: VolumeView): Promise<void> {
-  const volume = await lockOwn(tx, call)
-  if (volume === undefined) return
-  await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
-  const { cellId } = call.output<Target>('mark')!
-  await applyVolumeView(tx, cellId, { ...volume, sagaId: null }, view)
-}
-
 /** Afterwards the volume is as before, with the reason, and there is no image. */
-async function giveUp(tx: Tx, call: UploadCall, fault: string): Promise<void> {
+async function withdraw(tx: Tx, call: UploadCall, fault: string): Promise<void> {
   await call.deps.images.withdraw(tx, call.params.order.imageId)
-  const volume = await lockOwn(tx, call)
-  if (volume === undefined) return
-  const change = { status: 'available', fault, sagaId: null } as const
-  await writeLockedVolume(tx, volume.id, change, { isIntent: false })
-  await showAttached(tx, { ...volume, ...change })
+  await giveUp(tx, call, { fault })
 }
 
 /**

@@ -5,7 +5,8 @@ import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import type { Compute } from '../compute.ts'
 import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
-import { isUploadable, uploadVolumeSaga } from '../sagas/upload-volume.ts'
+import { uploadVolumeSaga } from '../sagas/upload-volume.ts'
+import { isReady } from '../sagas/volume-work.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import type { Volume } from './volume.ts'
 import { showVolume } from './volumes.ts'
@@ -53,7 +54,7 @@ export async function uploadVolume(
       'invalid',
       `Invalid input received: A volume becomes an image with disk_format ${UPLOAD_FORMATS.join(' or ')} and container_format bare, not ${request.diskFormat} and ${request.containerFormat}.`,
     )
-  if (!isUploadable(volume, mayBeInUse)) throw notUploadable(volume, mayBeInUse)
+  if (!isReady(volume, mayBeInUse)) throw notUploadable(volume, mayBeInUse)
   if ((await attachmentsOfVolumes(compute.db, [volume.id])).length > 1)
     throw new Failure(
       'invalid',

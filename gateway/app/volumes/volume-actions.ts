@@ -8,7 +8,8 @@ import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteVolumeSaga } from '../sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
-import { extendVolumeSaga, isExtendable } from '../sagas/extend-volume.ts'
+import { extendVolumeSaga } from '../sagas/extend-volume.ts'
+import { isReady } from '../sagas/volume-work.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { DELETABLE, type Volume, type VolumeStatus } from './volume.ts'
 import { showVolume } from './volumes.ts'
@@ -80,7 +81,7 @@ export async function extendVolume(
   { toGb, mayBeInUse }: { readonly toGb: number; readonly mayBeInUse: boolean },
 ): Promise<void> {
   const volume = await showVolume(compute, context, id)
-  if (!isExtendable(volume, mayBeInUse)) throw notExtendable(volume, mayBeInUse)
+  if (!isReady(volume, mayBeInUse)) throw notExtendable(volume, mayBeInUse)
   if ((await attachmentsOfVolumes(compute.db, [volume.id])).length > 1)
     throw new Failure(
       'invalid',
