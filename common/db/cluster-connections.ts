@@ -13,8 +13,8 @@ import {
 /** How long one connection waits for a writer; work that is repeated waits again. */
 const WRITER_WAIT_MS = 2_000
 /**
- * Transactions that run on a node that is well end there, unless they take longer. Other programs may use it as long, or
- * for a moment take it for the writer still: so long each read waits for what they have committed.
+ * Transactions that run on a node that is well end there, unless they take longer. Other programs may use another node as
+ * long: meanwhile each read waits for what they have committed.
  */
 const DRAIN_MS = 5_000
 
@@ -56,9 +56,9 @@ export class ClusterConnections implements Connections {
     await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])
   }
 
-  #follow({ url, isBeforeWell, isInCluster }: NewWriter): void {
+  #follow({ url, isBeforeWell, isDisputed }: NewWriter): void {
     const before = this.#writer
-    this.#writer = new ServerPools({ ...this.#options, url }, isInCluster ? DRAIN_MS : 0)
+    this.#writer = new ServerPools({ ...this.#options, url }, isDisputed ? DRAIN_MS : 0)
     if (before === undefined) return
     if (!isBeforeWell) before.giveUp()
     const left = leave(before, isBeforeWell ? DRAIN_MS : 0).finally(() =>

@@ -15,8 +15,8 @@ export interface NewWriter {
   readonly url: string
   /** The node of before still takes statements. */
   readonly isBeforeWell: boolean
-  /** It has other nodes beside it, which other programs may take for the writer for a moment. */
-  readonly isInCluster: boolean
+  /** Other programs may use another node for a moment. */
+  readonly isDisputed: boolean
 }
 
 /**
@@ -121,7 +121,11 @@ export class ClusterNodes implements AsyncDisposable {
     if (isElected !== true || this.#writer !== before || this.#stopped.signal.aborted) return
     this.#writer = url
     const isBeforeWell = before !== undefined && this.#states.get(before)?.isInCluster === true
-    this.#onWriter({ url, isBeforeWell, isInCluster })
+    this.#onWriter({
+      ...{ url, isBeforeWell },
+      // Nobody writes on a node that has left the cluster.
+      isDisputed: isInCluster && (before === undefined || isBeforeWell),
+    })
     this.#arrival.resolve()
   }
 
