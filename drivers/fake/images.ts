@@ -1,9 +1,8 @@
-import type { DiskImage, Snapshot } from '../driver.ts'
+import type { Snapshot } from '../driver.ts'
 import type { ImageCopies } from '../image-copies.ts'
 import type { FakeHost } from './host.ts'
+import { simulatedDisk } from './simulated-disk.ts'
 import { refuseRootVolume } from './volumes.ts'
-
-const SECTOR = 512
 
 /** A disk of a simulated guest holds a line that names it. */
 export function fakeSnapshot(host: FakeHost): Snapshot {
@@ -15,20 +14,6 @@ export function fakeSnapshot(host: FakeHost): Snapshot {
         const { displayName, image } = guest
         return simulatedDisk(`fake disk of ${displayName}, made from ${image}, uuid ${id}`)
       }),
-  }
-}
-
-/** A raw disk that holds this text. */
-export function simulatedDisk(text: string): DiskImage {
-  const disk = Buffer.alloc(SECTOR)
-  disk.write(text)
-  return {
-    diskFormat: 'raw',
-    sizeBytes: disk.length,
-    async *content() {
-      yield disk
-    },
-    [Symbol.asyncDispose]: async () => {},
   }
 }
 

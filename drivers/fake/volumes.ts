@@ -5,7 +5,7 @@ import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
 import type { FaultyMethod } from './faults.ts'
 import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
-import { simulatedDisk } from './images.ts'
+import { simulatedDisk } from './simulated-disk.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
 /** Volumes that have a size and no content. */

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { chmod, mkdir, open, rename, stat, truncate } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, rename, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
@@ -93,7 +94,10 @@ async function makeSnapshot(
   await makeWhole(path, (path) => copyVolume(host, store, id, { path, format: 'raw' }, signal))
 }
 
-/** The copy lies in the host's state directory until it is disposed. */
+/**
+ * The copy lies in the host's state directory until it is disposed. While QEMU writes it, other accounts of the host may read
+ * it if they know its name, which therefore cannot be guessed, nor listed.
+ */
 async function exportVolume(
   host: LibvirtHost,
   store: FolderStore,
@@ -102,11 +106,12 @@ async function exportVolume(
 ): Promise<DiskImage> {
   await volumeSize(volumePath(store, host.owner, id), id)
   const folder = join(host.stateDirectory, 'exports')
-  const path = join(folder, id)
+  const path = join(folder, `${id}.${randomUUID()}`)
   const remove = () => removeFile(path)
   await mkdir(folder, { recursive: true, mode: 0o711 })
   // What a process left that ended meanwhile.
-  await remove()
+  for (const name of await readdir(folder))
+    if (name.startsWith(`${id}.`)) await removeFile(join(folder, name))
   try {
     await copyVolume(host, store, id, { path, format }, signal)
     return {

@@ -1,0 +1,17 @@
+import type { DiskImage } from '../driver.ts'
+
+const SECTOR = 512
+
+/** A raw disk that holds this text. */
+export function simulatedDisk(text: string): DiskImage {
+  const disk = Buffer.alloc(SECTOR)
+  disk.write(text)
+  return {
+    diskFormat: 'raw',
+    sizeBytes: disk.length,
+    async *content() {
+      yield disk
+    },
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
