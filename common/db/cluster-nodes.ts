@@ -123,7 +123,7 @@ export class ClusterNodes implements AsyncDisposable {
     const isBeforeWell = before !== undefined && this.#states.get(before)?.isInCluster === true
     this.#onWriter({
       ...{ url, isBeforeWell },
-      // Nobody writes on a node that has left the cluster.
+      // A node that has left the cluster takes no writes.
       isDisputed: isInCluster && (before === undefined || isBeforeWell),
     })
     this.#arrival.resolve()

@@ -37,7 +37,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       onVolume('extendVolume', volume, signal, () => folder.grow(volume.id, bytes)),
     snapshot: (volume, snapshot, signal) =>
       onVolume('snapshotVolume', volume, signal, () => folder.keepSnapshot(volume.id, snapshot)),
-    // Always raw, which the image service notices and notes.
+    // The content is raw whatever format is asked for, and says so.
     export: (volume, _format, signal) =>
       onVolume('exportVolume', volume, signal, () => {
         const { bytes } = folder.get(volume.id)

@@ -13,7 +13,7 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 
-// Goal: a server takes its volumes along wherever it goes in its cell, has the same ones afterwards, and never more or fewer.
+// Goal: a server that moves within its cell has the same volumes afterwards, and no other server gets them.
 
 interface Body {
   readonly id: string
@@ -74,7 +74,7 @@ async function expectAct(client: ApiClient, action: Record<string, unknown>): Pr
   expect(status, JSON.stringify(body)).toBe(202)
 }
 
-/** It is used by nobody else. */
+/** The server has the volumes that it had before, and no other server has them. */
 async function expectHeld(before: unknown): Promise<void> {
   expect(await attached()).toEqual(before)
   for (const volume of await volumes())

@@ -18,8 +18,8 @@ import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-
 const DISKS: readonly MovedName[] = ['root', 'ephemeral']
 
 /**
- * Afterwards the instance is here with the files that were written, and the volumes of its spec. As in a spawn the domain is defined last, so that
- * an existing domain only needs to be started. The caller holds the instance's lock.
+ * Afterwards the instance is here with the files that were written, and the volumes of its spec. As in a spawn the domain
+ * is defined last, so that an existing domain only needs to be started. The caller holds the instance's lock.
  */
 export async function arrive(
   host: LibvirtHost,

@@ -1,14 +1,13 @@
 import type { Tx } from '#common/db/database.ts'
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
+import type { LocalStep, Saga, StepCall } from '#common/saga/saga.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { refundVolumes } from '../volumes/quotas.ts'
 import type { Target } from './next-cell.ts'
-import { type Asked, accept, giveUp, isReady } from './volume-work.ts'
+import { askStep, giveUp, isReady, settleStep } from './volume-work.ts'
 
 export interface ExtendVolumeParams {
   readonly volumeId: VolumeId
@@ -43,40 +42,11 @@ const mark: LocalStep<ComputeDeps, ExtendVolumeParams> = {
   undo: (tx, call) => withdraw(tx, call, 'The extension ended unexpectedly.'),
 }
 
-const ask: RemoteStep<ComputeDeps, ExtendVolumeParams> = {
-  kind: 'remote',
-  name: 'ask',
-  forwardOnly: true,
-  run: async ({ deps, params, work, output }): Promise<Asked> => {
-    const { cellId, attempt } = output<Target>('mark')!
-    const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
-    const operation = { id: params.operationId, volumeId: params.volumeId, attempt }
-    const [attachment] = await attachmentsOfVolumes(deps.db, [params.volumeId])
-    const user = attachment === undefined ? {} : { serverId: attachment.serverId }
-    const payload = { operation, sizeGb: params.toGb, ...user }
-    try {
-      const { view } = await deps.askCell(cell, 'volume.extend', payload, { work })
-      return { outcome: 'accepted', view }
-    } catch (error) {
-      if (!isFailure(error, 'conflict', 'no-capacity', 'not-found', 'unsupported')) throw error
-      return { outcome: 'refused', reason: error.message }
-    }
-  },
-  undo: 'none',
-}
+const ask = askStep<ExtendVolumeParams>(({ deps, params, work }, { cell, operation, user }) =>
+  deps.askCell(cell, 'volume.extend', { operation, sizeGb: params.toGb, ...user }, { work }),
+)
 
-const settle: LocalStep<ComputeDeps, ExtendVolumeParams> = {
-  kind: 'local',
-  name: 'settle',
-  forwardOnly: true,
-  run: async (tx, call) => {
-    const asked = call.output<Asked>('ask')!
-    if (asked.outcome === 'refused') await withdraw(tx, call, asked.reason)
-    else await accept(tx, call, asked.view)
-    return null
-  },
-  undo: 'none',
-}
+const settle = settleStep<ExtendVolumeParams>(withdraw)
 
 /** Afterwards the volume is as before, with the reason, and the quota has what it was charged. */
 async function withdraw(tx: Tx, call: ExtendCall, fault: string): Promise<void> {

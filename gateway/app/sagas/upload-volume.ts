@@ -1,14 +1,13 @@
 import type { Tx } from '#common/db/database.ts'
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { LocalStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { UploadFormat } from '#openapi/wire/cell-volume.ts'
-import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import type { Target } from './next-cell.ts'
-import { type Asked, accept, giveUp, isReady } from './volume-work.ts'
+import { askStep, giveUp, isReady, settleStep } from './volume-work.ts'
 
 export type UploadVolumeParams = {
   readonly volumeId: VolumeId
@@ -39,43 +38,16 @@ const mark: LocalStep<ComputeDeps, UploadVolumeParams> = {
   undo: (tx, call) => withdraw(tx, call, 'The upload ended unexpectedly.'),
 }
 
-const ask: RemoteStep<ComputeDeps, UploadVolumeParams> = {
-  kind: 'remote',
-  name: 'ask',
-  forwardOnly: true,
-  run: async ({ deps, params, work, output }): Promise<Asked> => {
-    const { volumeId, operationId, order, diskFormat } = params
-    const { cellId, attempt } = output<Target>('mark')!
-    const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
-    const { imageId } = order
-    const target = { imageId, ticket: deps.images.fillTicket(imageId, cellId) }
-    const [attachment] = await attachmentsOfVolumes(deps.db, [volumeId])
-    const user = attachment === undefined ? {} : { serverId: attachment.serverId }
-    const operation = { id: operationId, volumeId, attempt }
-    try {
-      const payload = { operation, target, diskFormat, ...user }
-      const { view } = await deps.askCell(cell, 'volume.upload', payload, { work })
-      return { outcome: 'accepted', view }
-    } catch (error) {
-      if (!isFailure(error, 'conflict', 'not-found', 'unsupported', 'invalid')) throw error
-      return { outcome: 'refused', reason: error.message }
-    }
-  },
-  undo: 'none',
-}
+const ask = askStep<UploadVolumeParams>(({ deps, params, work }, { cell, operation, user }) => {
+  const { order, diskFormat } = params
+  const target = {
+    imageId: order.imageId,
+    ticket: deps.images.fillTicket(order.imageId, cell.id),
+  }
+  return deps.askCell(cell, 'volume.upload', { operation, target, diskFormat, ...user }, { work })
+})
 
-const settle: LocalStep<ComputeDeps, UploadVolumeParams> = {
-  kind: 'local',
-  name: 'settle',
-  forwardOnly: true,
-  run: async (tx, call) => {
-    const asked = call.output<Asked>('ask')!
-    if (asked.outcome === 'refused') await withdraw(tx, call, asked.reason)
-    else await accept(tx, call, asked.view)
-    return null
-  },
-  undo: 'none',
-}
+const settle = settleStep<UploadVolumeParams>(withdraw)
 
 /** Afterwards the volume is as before, with the reason, and there is no image. */
 async function withdraw(tx: Tx, call: UploadCall, fault: string): Promise<void> {

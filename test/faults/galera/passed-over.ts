@@ -9,8 +9,8 @@ import { Relay } from '../../env/relay.ts'
 const WRITERS = 3
 /** Large rows: another node needs a moment to apply them. */
 const BYTES = 1_000_000
-/** After this time both programs use the new writer, and neither waits for the other one's commits any more. */
-const SETTLED_MS = 7_000
+/** Once both have written so many rows they use the new writer, and none waits for the other one's commits any more. */
+const SETTLED_ROWS = 200
 
 /** A program that writes rows, and reads those of another one. */
 class Program implements AsyncDisposable {
@@ -89,10 +89,11 @@ export async function passOverWriter(galera: TestGalera, on: Database): Promise<
   await expect.poll(() => Math.min(near.written, far.written)).toBeGreaterThan(20)
 
   relay.set('hold')
-  const { written } = far
   await expect.poll(() => galera.writer()).not.toBe(writer)
-  await expect.poll(() => far.written).toBeGreaterThan(written + 20)
-  await sleep(SETTLED_MS)
+  for (const each of [near, far]) {
+    const { written } = each
+    await expect.poll(() => each.written).toBeGreaterThan(written + SETTLED_ROWS)
+  }
 
   expect([...near.missed, ...far.missed]).toEqual([])
 }

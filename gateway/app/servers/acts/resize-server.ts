@@ -41,7 +41,10 @@ export async function resizeServer(
   await actOnServer(compute, context, id, { name: 'resize', plan })
 }
 
-/** The image the server was built from is held against the flavor as at a boot (nova: `_validate_flavor_image`), its size only if the server's disk is made from it. */
+/**
+ * The image the server was built from is held against the flavor as at a boot (nova: `_validate_flavor_image`); its size
+ * only if the server's disk is made from it.
+ */
 function refuseFlavorForImage(
   image: BuildSpec['image'],
   flavor: Pick<FlavorSnapshot, 'memoryMb' | 'rootGb' | 'extraSpecs'>,
