@@ -17,8 +17,8 @@ const OUT_OF_ROTATION = 2
 const CUT_OFF = 3
 /** For so long another gateway must have reached what this one does not: they may all find it again within moments. */
 const ALONE_MS = 1_500
-/** For so long after that, requests may still fail that had to find out whether their commit has happened. */
-const SETTLING_MS = 10_000
+/** For so long after that, requests may still fail that had to find out whether their commit has happened, or whether others still reach the database. */
+const SETTLING_MS = 30_000
 /** A limit that is noticed later than this has passed while this process was busy itself. */
 const BUSY_MS = 250
 
@@ -105,16 +105,15 @@ export class ReachWatch implements AsyncDisposable {
 
   /** True while another gateway may serve what this one cannot. Without the bus nothing is known of the others. */
   get mayAnotherServe(): boolean {
-    const { reach } = this.#options
-    const isBack = reach.isWell('database') && performance.now() - this.#aloneAt < SETTLING_MS
-    return !reach.reaches('bus') || this.#isAlone || isBack
+    const { reach, clock } = this.#options
+    return !reach.reaches('bus') || clock.elapsed() - this.#aloneAt < SETTLING_MS
   }
 
   /** This gateway misses the database, and another one does not. */
   get #isAlone(): boolean {
     const since = this.#aloneSince
     if (this.#options.reach.reaches('database') || since === undefined) return false
-    return performance.now() - since >= ALONE_MS
+    return this.#options.clock.elapsed() - since >= ALONE_MS
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,11 +146,11 @@ export class ReachWatch implements AsyncDisposable {
   }
 
   #settle(): void {
-    const { reach, db, compute } = this.#options
+    const { reach, db, compute, clock } = this.#options
     const isAlone = !reach.isWell('database') && compute.anotherReachesDatabase()
-    this.#aloneSince = isAlone ? (this.#aloneSince ?? performance.now()) : undefined
+    this.#aloneSince = isAlone ? (this.#aloneSince ?? clock.elapsed()) : undefined
     if (this.#isAlone) {
-      this.#aloneAt = performance.now()
+      this.#aloneAt = clock.elapsed()
       db.giveUp()
     } else db.resume()
   }

@@ -20,7 +20,8 @@ const OTHERS = 2
  * gateway that is cut off from the database under a commit, which answers 503. The proxy does not have the content of an
  * upload any more, which such a gateway refuses with 503 too.
  */
-const LOST = /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|Connection aborted/
+const LOST =
+  /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|HttpException: 50[23]|Connection aborted/
 /**
  * Uploads: without the S3, and at a gateway that finds the next writer of the databases later than another one does. It
  * gives its requests back meanwhile, and the proxy does not have the content any more.
