@@ -76,6 +76,8 @@ const SOUND: Snapshot = {
   ],
   ports: [{ id: 'port', device_id: 's' }],
   sagas: [],
+  drifts: [],
+  repaired: [],
   volumes: {
     volumes: [VOLUME],
     snapshots: [KEPT],
@@ -119,6 +121,16 @@ test.each<[what: string, Partial<Snapshot>, problem: string]>([
   ['left a port', { ports: [{ id: 'port', device_id: 'gone' }] }, 'port port belongs to gone'],
 ])('a server that %s is a problem', (_what, change, problem) => {
   expect(problemsOf({ ...SOUND, ...change }).join('\n')).toContain(problem)
+})
+
+test('a ledger that differs, or differed before, is a problem', () => {
+  const drifts = [{ ownerId: 'p', resource: 'port', recorded: 2, counted: 1 }]
+  const repaired = [{ details: 'of p was recorded as 9' }]
+
+  expect(problemsOf({ ...SOUND, drifts, repaired })).toEqual([
+    'p has 1 of port, and 2 are recorded',
+    'a ledger had to be corrected: "of p was recorded as 9"',
+  ])
 })
 
 test('a provider above its limit is a problem', () => {

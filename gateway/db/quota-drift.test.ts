@@ -13,7 +13,8 @@ import { releasePorts } from '../app/networks/server-ports.ts'
 import { PortKeys } from '../app/networks/tunnel-keys.ts'
 import { chargeVolumes } from '../app/volumes/quotas.ts'
 import { unusedContents } from './image-contents.ts'
-import { repairQuotaDrift } from './quota-drift.ts'
+import { findQuotaDrift, repairQuotaDrift } from './quota-drift.ts'
+import { volumeQuotas } from './schema/block-storage.ts'
 import { imageContents, images } from './schema/image.ts'
 import { networkQuotas, ports } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
@@ -171,21 +172,32 @@ test('images of a content are counted again, also where the count is lost', asyn
   expect(await repairQuotaDrift(db, signal)).toEqual([])
 })
 
-test('snapshots count among the GiB of a project, and what is charged for them stays', async () => {
+test('snapshots count among the GiB of a project, in all and of their type, and what is charged for them stays', async () => {
   const projectId = newId<string>().replaceAll('-', '')
   const volumeId = newId<VolumeId>()
   const named = { projectId, userId: 'user', name: null, description: null, metadata: {} }
-  const of = { ...named, typeId: null, cellId: newId<CellId>(), sagaId: null }
+  const typeId = newId<string>()
+  const of = { ...named, typeId, cellId: newId<CellId>(), sagaId: null }
   await db.transaction(async (tx) => {
     const kind = { specs: {}, zone: null, isBootable: false, isMultiattach: false, source: null }
     const state = { imageMetadata: null, fault: null, status: 'available' as const }
     await insertVolume(tx, { id: volumeId, ...of, ...kind, ...state, sizeGb: 3 })
     await insertSnapshot(tx, { id: newId<VolumeSnapshotId>(), volumeId, ...of, sizeGb: 3 })
-    await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, snapshots: 1, gigabytes: 6 })
+    await chargeVolumes(tx, { projectId, typeId }, { volumes: 1, snapshots: 1, gigabytes: 6 })
   })
 
-  await repairQuotaDrift(db, signal)
+  expect(await repairQuotaDrift(db, signal)).toEqual([])
 
+  await db.orm.update(volumeQuotas).set({ used: 9 }).where(eq(volumeQuotas.projectId, projectId))
+  expect((await findQuotaDrift(db)).map(({ recorded }) => recorded)).toEqual(Array(6).fill(9))
+  await repairQuotaDrift(db, signal)
   const used = (await volumeQuotaRows(db, projectId)).map((row) => [row.resource, row.used])
-  expect(Object.fromEntries(used)).toEqual({ volumes: 1, snapshots: 1, gigabytes: 6 })
+  expect(Object.fromEntries(used)).toEqual({
+    volumes: 1,
+    snapshots: 1,
+    gigabytes: 6,
+    [`volumes_${typeId}`]: 1,
+    [`snapshots_${typeId}`]: 1,
+    [`gigabytes_${typeId}`]: 6,
+  })
 })

@@ -18,6 +18,8 @@ interface Counted {
   readonly owner: string
   readonly amount: string
   readonly where: string
+  /** A column whose value stands behind the resource's name, after `_`; absent: one resource. */
+  readonly suffix?: string
 }
 
 /** A table of numbers by owner and resource. */
@@ -39,8 +41,12 @@ const chargedServers = (amount: string): Counted => {
 }
 
 /** Snapshots take room like volumes. */
-const GIGABYTES = `(select project_id, charged_gb as gb from volumes
-  union all select project_id, size_gb from volume_snapshots) held`
+const GIGABYTES = {
+  ...rowsOf(`(select project_id, type_id, charged_gb as gb from volumes
+    union all select project_id, type_id, size_gb from volume_snapshots) held`),
+  amount: 'coalesce(sum(gb), 0)',
+}
+const BY_TYPE = { where: 'type_id is not null', suffix: 'type_id' }
 
 const LEDGERS: readonly Ledger[] = [
   {
@@ -79,9 +85,20 @@ const LEDGERS: readonly Ledger[] = [
     used: 'used',
     hasResources: true,
     counted: {
-      gigabytes: { ...rowsOf(GIGABYTES), amount: 'coalesce(sum(gb), 0)' },
+      gigabytes: GIGABYTES,
       snapshots: rowsOf('volume_snapshots'),
       volumes: rowsOf('volumes'),
+    },
+  },
+  {
+    table: 'volume_quotas',
+    owner: 'project_id',
+    used: 'used',
+    hasResources: true,
+    counted: {
+      gigabytes: { ...GIGABYTES, ...BY_TYPE },
+      snapshots: { ...rowsOf('volume_snapshots'), ...BY_TYPE },
+      volumes: { ...rowsOf('volumes'), ...BY_TYPE },
     },
   },
   // Of images of one content: at none its file goes.
@@ -99,17 +116,35 @@ const LEDGERS: readonly Ledger[] = [
 const ownerId = sql.placeholder('ownerId')
 const union = (parts: readonly SQL[]) => sql.join([...parts], sql` union all `)
 
+/** The name in the ledger of the resource that a row counts for. */
+function nameOf(resource: string, { suffix }: Counted): string {
+  return suffix === undefined ? `'${resource}'` : `concat('${resource}_', ${suffix})`
+}
+
+/** The numbers of a resource by owner, as rows of a union. */
+function countedRows([resource, counted]: readonly [string, Counted]): SQL {
+  const { table, owner, amount, where, suffix } = counted
+  const groups = [owner, suffix].filter((column) => column !== undefined).join(', ')
+  return sql.raw(
+    `select ${owner} as owner, ${nameOf(resource, counted)} as resource, 0 as recorded, ${amount} as counted from ${table} where ${where} group by ${groups}`,
+  )
+}
+
+/** True of the ledger's rows that `counted` has the numbers of. */
+function isCounted(resource: string, counted: Ledger['counted']): SQL {
+  const each = Object.entries(counted).map(([name, { suffix }]) =>
+    suffix === undefined ? `${resource} = '${name}'` : `${resource} like '${name}\\_%'`,
+  )
+  return sql.raw(`(${each.join(' or ')})`)
+}
+
 const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) => {
   const resources = Object.entries(counted)
-  const names = resources.map(([name]) => `'${name}'`).join(', ')
   const [ledger, by, amount] = [sql.raw(table), sql.raw(owner), sql.raw(used)]
-  const countedRows = resources.map(
-    ([resource, { table: of, owner: whose, amount: sum, where }]) =>
-      sql`select ${sql.raw(whose)} as owner, ${sql.raw(`'${resource}'`)} as resource, 0 as recorded, ${sql.raw(sum)} as counted from ${sql.raw(of)} where ${sql.raw(where)} group by ${sql.raw(whose)}`,
-  )
-  const resource = hasResources ? sql.raw('resource') : sql.raw(names)
+  const named = hasResources ? 'resource' : `'${resources[0]![0]}'`
+  const resource = sql.raw(named)
   const recordedRows = sql`select ${by} as owner, ${resource} as resource, ${amount} as recorded, 0 as counted
-    from ${ledger} where ${resource} in (${sql.raw(names)})`
+    from ${ledger} where ${isCounted(named, counted)}`
   const isRow = sql`${by} = ${ownerId} and ${resource} = ${sql.placeholder('resource')}`
   const [columns, values] = hasResources
     ? [sql`${by}, resource, ${amount}`, sql`${ownerId}, ${sql.placeholder('resource')}, 0`]
@@ -118,18 +153,19 @@ const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) =
     /** One statement, so one snapshot: a change and its charge commit together, so any difference is there for good. */
     find: sqlStatement(sql`
       select owner, resource, sum(recorded) as recorded, sum(counted) as counted
-      from (${union([recordedRows, ...countedRows])}) sides
+      from (${union([recordedRows, ...resources.map(countedRows)])}) sides
       group by owner, resource having recorded <> counted limit 1000`),
     hold: sqlStatement(sql`
       insert into ${ledger} (${columns}) values (${values}) on duplicate key update ${amount} = ${amount}`),
     recorded: sqlStatement(sql`select ${amount} as n from ${ledger} where ${isRow}`),
-    counted: new Map(
-      resources.map(([name, { table: of, owner: whose, amount: sum, where }]) => [
-        name,
-        sqlStatement(
-          sql`select ${sql.raw(sum)} as n from ${sql.raw(of)} where ${sql.raw(whose)} = ${ownerId} and ${sql.raw(where)}`,
-        ),
-      ]),
+    /** Of the resource's own source: no other name equals its own. */
+    counted: sqlStatement(
+      sql`select coalesce(sum(n), 0) as n from (${union(
+        resources.map(([name, of]) => {
+          const isIt = sql`${sql.raw(nameOf(name, of))} = ${sql.placeholder('resource')}`
+          return sql`select ${sql.raw(of.amount)} as n from ${sql.raw(of.table)} where ${sql.raw(of.owner)} = ${ownerId} and ${sql.raw(of.where)} and ${isIt}`
+        }),
+      )}) sources`,
     ),
     set: sqlStatement(sql`
       update ${ledger} set ${amount} = ${sql.placeholder('counted')} where ${isRow}`),
@@ -137,6 +173,23 @@ const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) =
 })
 
 type LedgerStatements = (typeof STATEMENTS)[number]
+
+/** The amounts of all ledgers that differ from the counted ones. */
+export async function findQuotaDrift(db: Pick<Executor, 'rows'>): Promise<readonly QuotaDrift[]> {
+  const found = await Promise.all(STATEMENTS.map((ledger) => driftOf(db, ledger)))
+  return found.flat()
+}
+
+async function driftOf(
+  db: Pick<Executor, 'rows'>,
+  { find }: LedgerStatements,
+): Promise<readonly QuotaDrift[]> {
+  type Row = Record<'owner' | 'resource' | 'recorded' | 'counted', string>
+  const rows = await db.rows<Row>(find, {})
+  return rows.map(({ owner: of, resource, recorded, counted }) => {
+    return { ownerId: of, resource, recorded: Number(recorded), counted: Number(counted) }
+  })
+}
 
 /**
  * Afterwards every ledger has the counted amounts, with an event for each correction; returns the corrections. Safe
@@ -148,10 +201,9 @@ export async function repairQuotaDrift(
 ): Promise<readonly QuotaDrift[]> {
   const repaired: QuotaDrift[] = []
   for (const ledger of STATEMENTS) {
-    const rows = await db.rows<{ owner: string; resource: string }>(ledger.find, {})
-    for (const { owner, resource } of rows) {
+    for (const { ownerId: of, resource } of await driftOf(db, ledger)) {
       signal.throwIfAborted()
-      const drift = await repair(db, ledger, { ownerId: owner, resource })
+      const drift = await repair(db, ledger, { ownerId: of, resource })
       if (drift !== undefined) repaired.push(drift)
     }
   }
@@ -172,7 +224,7 @@ function repair(
       Number((await tx.rows<{ n: number | string }>(statement, of))[0]?.n ?? 0)
     await tx.run(ledger.hold, of)
     const recorded = await one(ledger.recorded)
-    const counted = await one(ledger.counted.get(of.resource)!)
+    const counted = await one(ledger.counted)
     if (recorded === counted) return undefined
     await tx.run(ledger.set, { ...of, counted })
     const message = `Quota usage of ${of.resource} of ${of.ownerId} was recorded as ${recorded}, and is ${counted}.`

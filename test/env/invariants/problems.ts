@@ -9,6 +9,7 @@ export function problemsOf(snapshot: Snapshot): readonly string[] {
     ...snapshot.cells.flatMap(guestProblems),
     ...snapshot.cells.flatMap(claimProblems),
     ...quotaProblems(snapshot),
+    ...driftProblems(snapshot),
     ...leftovers(snapshot),
     ...volumeProblems(snapshot.volumes, snapshot.cells, serversOf(snapshot)),
   ]
@@ -127,6 +128,17 @@ function quotaProblems({ mappings, usages }: Snapshot): readonly string[] {
         : [`quota of ${project} counts ${used} ${resource}, promised are ${promised}`]
     }),
   )
+}
+
+/** What a reconciler would have to correct, or had to: by it a project passed its limit, or missed room, for a minute. */
+function driftProblems({ drifts, repaired }: Snapshot): readonly string[] {
+  return [
+    ...drifts.map(
+      ({ ownerId, resource, recorded, counted }) =>
+        `${ownerId} has ${counted} of ${resource}, and ${recorded} are recorded`,
+    ),
+    ...repaired.map(({ details }) => `a ledger had to be corrected: ${JSON.stringify(details)}`),
+  ]
 }
 
 function serversOf({ mappings }: Pick<Snapshot, 'mappings'>): ReadonlySet<string> {

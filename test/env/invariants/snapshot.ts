@@ -1,6 +1,7 @@
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 import { findWriter } from '#common/db/cluster-nodes.ts'
 import { databaseUrls } from '#common/db/database-url.ts'
+import { findQuotaDrift, type QuotaDrift } from '#gateway/db/quota-drift.ts'
 import type { Cloud, CloudCell } from '../cloud.ts'
 import { type CellVolumes, cellVolumes, type GatewayVolumes, gatewayVolumes } from './volumes.ts'
 
@@ -87,11 +88,18 @@ export interface Snapshot {
   /** Those that belong to a server, or to a router or floating IP that is gone. */
   readonly ports: readonly { readonly id: string; readonly device_id: string }[]
   readonly sagas: readonly SagaRow[]
+  /** Of all ledgers of quotas, and of images of one content. */
+  readonly drifts: readonly QuotaDrift[]
+  /** What was recounted before, by an event's details. */
+  readonly repaired: readonly { readonly details: string }[]
   readonly volumes: GatewayVolumes
   readonly cells: readonly CellSnapshot[]
 }
 
 const OPEN_SAGAS = "SELECT name, state, subject FROM sagas WHERE state NOT IN ('done', 'unwound')"
+
+const REPAIRED = `SELECT details FROM events WHERE type = 'quota.repaired'
+  UNION ALL SELECT details FROM event_inbox WHERE type = 'quota.repaired'`
 
 export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
   const cells = await Promise.all(cloud.cells.map(cellSnapshot))
@@ -104,6 +112,8 @@ export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
       AND (EXISTS (SELECT 1 FROM routers WHERE id = p.device_id) OR EXISTS (SELECT 1 FROM floating_ips WHERE id = p.device_id)
       OR EXISTS (SELECT 1 FROM networks WHERE CONCAT('ovnmeta-', id) = p.device_id)))`),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
+    drifts: await findQuotaDrift({ rows: (statement) => rows(statement.text) }),
+    repaired: await rows(REPAIRED),
     volumes: await gatewayVolumes(rows),
     cells,
   }))
