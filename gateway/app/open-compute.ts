@@ -85,6 +85,8 @@ export interface RunningCompute extends Compute, AsyncDisposable {
   peers(): readonly KnownPeer[]
   /** True while another gateway says that it reaches the database. */
   anotherReachesDatabase(): boolean
+  /** True unless all others say that they do not, or there are none. */
+  anotherMayReachDatabase(): boolean
 }
 
 /** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
@@ -151,6 +153,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     reconnected: () => feeds.reconnected(),
     peers: () => peers.known(),
     anotherReachesDatabase: () => peers.anyReachesDatabase(),
+    anotherMayReachDatabase: () => peers.anyMayReachDatabase(),
     status: () =>
       [recovery, retries, numbering, ...woken, ...toHosts, networks, ...others]
         .map((each) => each.status())

@@ -60,8 +60,9 @@ interface Peer {
   missingSince: number | undefined
   /** Since when it has not answered. */
   silentSince: number | undefined
-  /** When it said last that it reaches the database. */
+  /** When it said last that it reaches the database, and that it does not. */
   reachedAt: number
+  missedAt: number
   /** How many of `onAway` have been done. */
   acted: number
   isAsking: boolean
@@ -119,6 +120,12 @@ export class Peers implements AsyncDisposable {
     return [...this.#peers.values()].some(({ reachedAt }) => reachedAt >= since)
   }
 
+  /** True unless all others say that they do not reach the database, or there are none. */
+  anyMayReachDatabase(): boolean {
+    const since = this.#options.clock.elapsed() - FRESH_MS
+    return [...this.#peers.values()].some(({ missedAt }) => missedAt < since)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#loop
@@ -151,6 +158,7 @@ export class Peers implements AsyncDisposable {
       incarnation,
       announcedAt,
       reachedAt: -Infinity,
+      missedAt: -Infinity,
       acted: 0,
       isAsking: false,
       ...fresh,
@@ -197,6 +205,7 @@ export class Peers implements AsyncDisposable {
     const { clock, reach } = this.#options
     peer.silentSince = undefined
     if (answer === ANSWERS.reaches) peer.reachedAt = clock.elapsed()
+    if (answer === ANSWERS.misses) peer.missedAt = clock.elapsed()
     if (answer === ANSWERS.misses && reach.isWell('database')) {
       peer.missingSince ??= clock.elapsed()
       const since = peer.missingSince + MISSING_MS

@@ -19,7 +19,10 @@ function hastyClock(): Clock {
 }
 
 /** A watch of a gateway with a good bus, and a database that `state` describes. */
-function watchOf(state: { isThere: boolean; anotherReaches: boolean }, clock: Clock) {
+function watchOf(
+  state: { isThere: boolean; anotherReaches: boolean; allMiss?: boolean },
+  clock: Clock,
+) {
   const rows = async () => {
     if (!state.isThere) throw new Error('no route to the database')
     return [{ now: 0 }]
@@ -31,7 +34,10 @@ function watchOf(state: { isThere: boolean; anotherReaches: boolean }, clock: Cl
     nats: { rtt: async () => 1 },
     clock,
     log: createLogger('reach', 'silent'),
-    compute: { anotherReachesDatabase: () => state.anotherReaches },
+    compute: {
+      anotherReachesDatabase: () => state.anotherReaches,
+      anotherMayReachDatabase: () => !state.allMiss,
+    },
   })
 }
 
@@ -49,7 +55,10 @@ test('a gateway that was cut off alone gives requests back for a while, even whe
   await clock.sleep(5_000)
   expect(watch.mayAnotherServe).toBe(true)
 
-  state.isThere = true
+  Object.assign(state, { allMiss: true })
+  expect(watch.mayAnotherServe).toBe(false)
+
+  Object.assign(state, { isThere: true, allMiss: false })
   await clock.sleep(60_000)
   await expect.poll(() => watch.mayAnotherServe).toBe(false)
 })

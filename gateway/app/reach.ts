@@ -55,6 +55,8 @@ export class Reach {
 interface OthersReach {
   /** True while another gateway says that it reaches the database. */
   anotherReachesDatabase(): boolean
+  /** True unless all others say that they do not, or there are none. */
+  anotherMayReachDatabase(): boolean
 }
 
 export interface ReachWatchOptions {
@@ -105,8 +107,10 @@ export class ReachWatch implements AsyncDisposable {
 
   /** True while another gateway may serve what this one cannot. Without the bus nothing is known of the others. */
   get mayAnotherServe(): boolean {
-    const { reach, clock } = this.#options
-    return !reach.reaches('bus') || clock.elapsed() - this.#aloneAt < SETTLING_MS
+    const { reach, clock, compute } = this.#options
+    if (!reach.reaches('bus')) return true
+    const wasAlone = clock.elapsed() - this.#aloneAt < SETTLING_MS
+    return wasAlone && compute.anotherMayReachDatabase()
   }
 
   /** This gateway misses the database, and another one does not. */
