@@ -8,7 +8,7 @@ import type { Holder } from '../namespace/namespace.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { type RunningOvnCentral, startOvnCentral, stopOvnCentral } from './central.ts'
 import { startOvnHost } from './host.ts'
-import { addHostRoute, describeHostRoute } from './host-route.ts'
+import { addHostRoute, describeHostRoute, removeHostRoute } from './host-route.ts'
 import { type RunningUnderlay, startUnderlay, stopUnderlay } from './underlay.ts'
 
 /** The network of a deployment's guests: an OVN for each cell, and a network between all hosts. */
@@ -109,6 +109,8 @@ export function ovnSettings(
 export async function stopNetwork(layout: Layout, state: DeploymentState): Promise<void> {
   if (state.network !== 'ovn') return
   await Promise.all(launchedCells(state).map(({ name }) => stopCellNetwork(layout, name)))
+  const outside = await runningHolder(underlayFolder(layout))
+  if (outside !== undefined) await removeHostRoute(outside)
   await stopUnderlay(underlayFolder(layout))
 }
 
