@@ -23,7 +23,7 @@ import { OperationWatch } from './operations/operation-watch.ts'
 import { type KnownPeer, Peers } from './peers.ts'
 import { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { Retention } from './purge.ts'
-import type { Reach } from './reach.ts'
+import type { OthersReach, Reach } from './reach.ts'
 import type { DueTimes } from './reconcilers/due-acts.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { pushNetworks } from './reconcilers/push-networks.ts'
@@ -83,10 +83,7 @@ export interface RunningCompute extends Compute, AsyncDisposable {
   status(): readonly ReconcilerStatus[]
   /** The other gateways. */
   peers(): readonly KnownPeer[]
-  /** True while another gateway says that it reaches the database. */
-  anotherReachesDatabase(): boolean
-  /** True unless all others say that they do not, or there are none. */
-  anotherMayReachDatabase(): boolean
+  readonly others: OthersReach
 }
 
 /** Afterwards this process receives heartbeats, applies feeds, and continues its own sagas and those of lost processes. */
@@ -152,8 +149,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ...compute,
     reconnected: () => feeds.reconnected(),
     peers: () => peers.known(),
-    anotherReachesDatabase: () => peers.anyReachesDatabase(),
-    anotherMayReachDatabase: () => peers.anyMayReachDatabase(),
+    others: peers,
     status: () =>
       [recovery, retries, numbering, ...woken, ...toHosts, networks, ...others]
         .map((each) => each.status())

@@ -2,7 +2,7 @@ import { type NatsConnection, RequestError } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { aliveSubject, peersSubject } from '#openapi/wire.ts'
-import type { Reach } from './reach.ts'
+import type { OthersReach, Reach } from './reach.ts'
 
 export interface PeersOptions {
   readonly nats: NatsConnection
@@ -74,7 +74,7 @@ interface Peer {
  * silent; one that is cut off from the database says so. Everything done here must be harmless to a gateway that is at work
  * and has only lost the bus.
  */
-export class Peers implements AsyncDisposable {
+export class Peers implements AsyncDisposable, OthersReach {
   readonly #options: PeersOptions
   readonly #peers = new Map<string, Peer>()
   /** When each that was forgotten had been there last. */

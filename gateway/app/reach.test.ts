@@ -35,8 +35,10 @@ function watchOf(
     clock,
     log: createLogger('reach', 'silent'),
     compute: {
-      anotherReachesDatabase: () => state.anotherReaches,
-      anotherMayReachDatabase: () => !state.allMiss,
+      others: {
+        anyReachesDatabase: () => state.anotherReaches,
+        anyMayReachDatabase: () => state.allMiss !== true,
+      },
     },
   })
 }

@@ -52,11 +52,11 @@ export class Reach {
 }
 
 /** What is known of the other gateways. */
-interface OthersReach {
-  /** True while another gateway says that it reaches the database. */
-  anotherReachesDatabase(): boolean
-  /** True unless all others say that they do not, or there are none. */
-  anotherMayReachDatabase(): boolean
+export interface OthersReach {
+  /** True while one of them says that it reaches the database. */
+  anyReachesDatabase(): boolean
+  /** True unless all of them say that they do not, or there are none. */
+  anyMayReachDatabase(): boolean
 }
 
 export interface ReachWatchOptions {
@@ -68,7 +68,7 @@ export interface ReachWatchOptions {
   readonly nats: Pick<NatsConnection, 'rtt'>
   readonly clock: Clock
   readonly log: Logger
-  readonly compute: OthersReach
+  readonly compute: { readonly others: OthersReach }
 }
 
 /**
@@ -110,7 +110,7 @@ export class ReachWatch implements AsyncDisposable {
     const { reach, clock, compute } = this.#options
     if (!reach.reaches('bus')) return true
     const wasAlone = clock.elapsed() - this.#aloneAt < SETTLING_MS
-    return wasAlone && compute.anotherMayReachDatabase()
+    return wasAlone && compute.others.anyMayReachDatabase()
   }
 
   /** This gateway misses the database, and another one does not. */
@@ -151,7 +151,7 @@ export class ReachWatch implements AsyncDisposable {
 
   #settle(): void {
     const { reach, db, compute, clock } = this.#options
-    const isAlone = !reach.isWell('database') && compute.anotherReachesDatabase()
+    const isAlone = !reach.isWell('database') && compute.others.anyReachesDatabase()
     this.#aloneSince = isAlone ? (this.#aloneSince ?? clock.elapsed()) : undefined
     if (this.#isAlone) {
       this.#aloneAt = clock.elapsed()
