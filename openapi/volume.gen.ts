@@ -804,6 +804,154 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volume-transfers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes that the project offers to others. */
+        readonly get: operations["listTransfers"];
+        readonly put?: never;
+        /** Offers a volume to the project that has the key, which only this answer shows. */
+        readonly post: operations["createTransfer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volume-transfers/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes that the project offers to others, with all that is known of the offers. */
+        readonly get: operations["listTransfersDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volume-transfers/{transfer_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One offer. */
+        readonly get: operations["showTransfer"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Withdraws the offer. */
+        readonly delete: operations["deleteTransfer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volume-transfers/{transfer_id}/accept": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Takes the volume into the project of the token, which has to know the key. */
+        readonly post: operations["acceptTransfer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-volume-transfer": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes that the project offers to others. */
+        readonly get: operations["listOsVolumeTransfers"];
+        readonly put?: never;
+        /** Offers a volume to the project that has the key, which only this answer shows. */
+        readonly post: operations["createOsVolumeTransfer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-volume-transfer/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes that the project offers to others, with all that is known of the offers. */
+        readonly get: operations["listOsVolumeTransfersDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-volume-transfer/{transfer_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One offer. */
+        readonly get: operations["showOsVolumeTransfer"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Withdraws the offer. */
+        readonly delete: operations["deleteOsVolumeTransfer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/os-volume-transfer/{transfer_id}/accept": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Takes the volume into the project of the token, which has to know the key. */
+        readonly post: operations["acceptOsVolumeTransfer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/types": {
         readonly parameters: {
             readonly query?: never;
@@ -1437,6 +1585,46 @@ export interface components {
             readonly user_id?: string;
             readonly consumes_quota?: boolean;
         };
+        readonly TransferSummary: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+        };
+        readonly Transfer: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            /** @description The project that offers the volume. */
+            readonly source_project_id?: string;
+            /** @description The project that accepted it, which ends the transfer: null. */
+            readonly destination_project_id?: string | null;
+            readonly accepted?: boolean;
+        };
+        readonly NewTransfer: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly volume_id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            /** @description The project that offers the volume. */
+            readonly source_project_id?: string;
+            /** @description The project that accepted it, which ends the transfer: null. */
+            readonly destination_project_id?: string | null;
+            readonly accepted?: boolean;
+            /** @description What the receiver has to name. */
+            readonly auth_key: string;
+        };
         readonly TypeName: string;
         readonly TypeDescription: string | null;
         /** @description Numbers are stored as text. */
@@ -1570,7 +1758,7 @@ export interface components {
             /** @description GiB. */
             readonly size: number;
             /** @enum {string} */
-            readonly status: "creating" | "available" | "extending" | "uploading" | "attaching" | "in-use" | "detaching" | "deleting" | "error" | "error_deleting";
+            readonly status: "creating" | "available" | "extending" | "uploading" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "deleting" | "error" | "error_deleting";
             readonly created_at: string;
             readonly updated_at: string | null;
             readonly availability_zone: string | null;
@@ -1690,6 +1878,9 @@ export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
 export type Pool = components['schemas']['Pool'];
 export type Service = components['schemas']['Service'];
 export type Snapshot = components['schemas']['Snapshot'];
+export type TransferSummary = components['schemas']['TransferSummary'];
+export type Transfer = components['schemas']['Transfer'];
+export type NewTransfer = components['schemas']['NewTransfer'];
 export type TypeName = components['schemas']['TypeName'];
 export type TypeDescription = components['schemas']['TypeDescription'];
 export type NewExtraSpecs = components['schemas']['NewExtraSpecs'];
@@ -3583,6 +3774,400 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listTransfers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: "created_at" | "id" | "name" | "volume_id";
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The transfers of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of transfers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfers: readonly components["schemas"]["TransferSummary"][];
+                        readonly transfers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly transfer: {
+                        /** Format: uuid */
+                        readonly volume_id: string;
+                        readonly name?: components["schemas"]["VolumeName"];
+                        /** @description Whether the snapshots of the volume stay in the project. */
+                        readonly no_snapshots?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The transfer, with its key. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["NewTransfer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listTransfersDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: "created_at" | "id" | "name" | "volume_id";
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The transfers of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of transfers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfers: readonly components["schemas"]["Transfer"][];
+                        readonly transfers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The transfer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["Transfer"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly acceptTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly accept: {
+                        readonly auth_key: string | number;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The accepted transfer. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["TransferSummary"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly listOsVolumeTransfers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: "created_at" | "id" | "name" | "volume_id";
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The transfers of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of transfers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfers: readonly components["schemas"]["TransferSummary"][];
+                        readonly transfers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createOsVolumeTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly transfer: {
+                        /** Format: uuid */
+                        readonly volume_id: string;
+                        readonly name?: components["schemas"]["VolumeName"];
+                        /** @description Whether the snapshots of the volume stay in the project. */
+                        readonly no_snapshots?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The transfer, with its key. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["NewTransfer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listOsVolumeTransfersDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of items; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description The number of items to skip, after the marker if there is one. */
+                readonly offset?: components["parameters"]["offset"];
+                /** @description An attribute and a direction, such as `name:asc`; without a direction, descending. */
+                readonly sort?: components["parameters"]["sort"];
+                readonly sort_key?: "created_at" | "id" | "name" | "volume_id";
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The transfers of all projects, for administrators. */
+                readonly all_tenants?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of transfers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfers: readonly components["schemas"]["Transfer"][];
+                        readonly transfers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showOsVolumeTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The transfer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["Transfer"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteOsVolumeTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly acceptOsVolumeTransfer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly transfer_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly accept: {
+                        readonly auth_key: string | number;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The accepted transfer. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly transfer: components["schemas"]["TransferSummary"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
         };
     };
     readonly listTypes: {

@@ -32,6 +32,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   flavor_access: 'its flavor',
   volume_type_access: 'its volume type',
   volume_attachments: 'its server, or a detach',
+  volume_transfers: 'its volume, or the project that accepts it',
   default_volume_types: 'its volume type',
   network_segments: 'its network',
   cell_tunnels: 'its cells',

@@ -66,6 +66,30 @@ export async function lockSnapshot(tx: Tx, id: string): Promise<VolumeSnapshot |
   return row && fromRow(row)
 }
 
+/** The snapshots of a volume, in order of id, locked until the transaction ends. */
+export async function lockSnapshotsOf(
+  tx: Tx,
+  volumeId: VolumeId,
+): Promise<readonly VolumeSnapshot[]> {
+  const rows = await tx.orm
+    .select()
+    .from(volumeSnapshots)
+    .where(eq(volumeSnapshots.volumeId, volumeId))
+    .orderBy(volumeSnapshots.id)
+    .for('update')
+  return rows.map(fromRow)
+}
+
+/** Afterwards a snapshot that the transaction has locked belongs to the project; what was read of it before is stale. */
+export async function giveSnapshot(
+  tx: Tx,
+  { id, revision }: Pick<VolumeSnapshot, 'id' | 'revision'>,
+  owner: Pick<VolumeSnapshot, 'projectId' | 'userId'>,
+): Promise<void> {
+  const given = { ...owner, revision: revision + 1, updatedAt: now }
+  await tx.orm.update(volumeSnapshots).set(given).where(eq(volumeSnapshots.id, id))
+}
+
 /** The snapshots of a volume, in order of id. */
 export async function snapshotsOfVolume(
   db: Executor,

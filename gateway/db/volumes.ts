@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
-import { volumes } from './schema/volumes.ts'
+import { volumes, volumeTransfers } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { hasMetadata } from './volume-metadata.ts'
 
@@ -138,6 +138,16 @@ export async function editVolume(
   if (result.affectedRows === 0) throw new StaleRevision(`Volume ${id}`)
 }
 
+/** Afterwards a volume that the transaction has locked belongs to the project, and is free; what was read of it before is stale. */
+export async function giveVolume(
+  tx: Tx,
+  { id, revision }: Pick<Volume, 'id' | 'revision'>,
+  owner: Pick<Volume, 'projectId' | 'userId'>,
+): Promise<void> {
+  const given = { ...owner, status: 'available', revision: revision + 1, updatedAt: now }
+  await tx.orm.update(volumes).set(given).where(eq(volumes.id, id))
+}
+
 /** The part of a volume that a saga, or its cell, changes. */
 export type VolumeChange = Partial<
   Pick<
@@ -176,8 +186,9 @@ export async function writeLockedVolume(
     .where(eq(volumes.id, id))
 }
 
-/** Removes a volume that the transaction has locked. */
+/** Removes a volume that the transaction has locked, and the offer of it. */
 export async function removeVolume(tx: Tx, id: VolumeId): Promise<void> {
+  await tx.orm.delete(volumeTransfers).where(eq(volumeTransfers.volumeId, id))
   await tx.orm.delete(volumes).where(eq(volumes.id, id))
 }
 

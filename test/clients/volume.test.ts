@@ -175,6 +175,34 @@ describe.skipIf(why !== undefined)(
   },
 )
 
+describe.skipIf(why !== undefined)(
+  `the openstack command and transfers (${why ?? 'installed'})`,
+  () => {
+    test('offers a volume, and another project takes it', { timeout: LIMIT_MS }, async () => {
+      await demo.run('volume create --size 1 cli-present')
+      await until('available', 'cli-present')
+
+      type Offered = Readonly<Record<'id' | 'auth_key', string>>
+      const offered = await demo.json<Offered>(
+        'volume transfer request create --name gift cli-present',
+      )
+      expect(names(await demo.json<Rows>('volume transfer request list'))).toEqual(['gift'])
+      expect(await demo.json('volume transfer request show gift')).toMatchObject({ name: 'gift' })
+      const { id, auth_key } = offered
+      await admin.run(`volume transfer request accept --auth-key ${auth_key} ${id}`)
+
+      expect(await demo.json<Rows>('volume list')).toEqual([])
+      expect(names(await admin.json<Rows>('volume list'))).toEqual(['cli-present'])
+      await admin.run('volume delete cli-present')
+      await waitFor(
+        'no volume',
+        async () => (await admin.json<Rows>('volume list')).length === 0,
+        LIMIT_MS,
+      )
+    })
+  },
+)
+
 const untilKept = (name: string) =>
   waitFor(
     `${name} is available`,

@@ -9,6 +9,7 @@ import { messageHandlers } from './messages.ts'
 import { quotaHandlers } from './quotas.ts'
 import { serviceHandlers } from './services.ts'
 import { snapshotHandlers } from './snapshots.ts'
+import { transferHandlers } from './transfers.ts'
 import { typeEncryptionHandlers } from './type-encryption.ts'
 import { typeExtraSpecHandlers } from './type-extra-specs.ts'
 import { typeHandlers } from './types.ts'
@@ -24,6 +25,7 @@ export const volumeHandlers: HandlerTable<operations> = {
   ...quotaHandlers,
   ...serviceHandlers,
   ...snapshotHandlers,
+  ...transferHandlers,
   ...typeEncryptionHandlers,
   ...typeExtraSpecHandlers,
   ...typeHandlers,

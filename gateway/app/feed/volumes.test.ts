@@ -117,6 +117,18 @@ test('the newest view of the mapped cell and attempt counts, and no other', asyn
   })
 })
 
+test('a volume that is offered to another project stays so, whatever of it comes late, until it is broken', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  await mark(id, { status: 'awaiting-transfer' })
+
+  await apply([shown(view(id, { version: 3 }))])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'awaiting-transfer', cellVersion: 3 })
+  await apply([shown(view(id, { version: 4, state: 'error' }))])
+
+  expect(await findVolume(db, id)).toMatchObject({ status: 'error' })
+})
+
 test('an extension that its store refused gives back what it was charged', async () => {
   const id = await addVolume()
   await apply([shown(view(id))])

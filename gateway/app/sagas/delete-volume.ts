@@ -9,7 +9,7 @@ import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { DELETABLE_SNAPSHOT } from '../volume-snapshots/volume-snapshot.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
-import { DELETABLE } from '../volumes/volume.ts'
+import { DELETABLE, type Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
 
 export interface DeleteVolumeParams {
@@ -39,7 +39,7 @@ const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
       throw new Failure('conflict', `Volume ${volumeId} is ${volume.status}.`)
     if ((await attachmentsOfVolumes(tx, [volumeId])).length > 0)
       throw new Failure('conflict', `Volume ${volumeId} is attached.`)
-    if (!volume.isDeleting) await takeSnapshots(tx, params)
+    if (!volume.isDeleting) await takeSnapshots(tx, volume, params)
     const change = { isDeleting: true, status: 'deleting', sagaId } as const
     await writeLockedVolume(tx, volumeId, change, { isIntent: true })
     const { cellId, attempt } = volume
@@ -51,15 +51,17 @@ const mark: LocalStep<ComputeDeps, DeleteVolumeParams> = {
   undo: 'none',
 }
 
-/** Afterwards the snapshots of a locked volume are being deleted. Throws `conflict` when they may not be. */
+/** Afterwards the snapshots of a locked volume are being deleted. Throws `conflict` when they may not be, as those that another project kept. */
 async function takeSnapshots(
   tx: Tx,
+  { projectId }: Volume,
   { volumeId, isForced, withSnapshots }: DeleteVolumeParams,
 ): Promise<void> {
   for (const { id } of await snapshotsOfVolume(tx, volumeId)) {
     const snapshot = await lockSnapshot(tx, id)
     if (snapshot === undefined || snapshot.isDeleting) continue
-    if (withSnapshots !== true) throw new Failure('conflict', `Volume ${volumeId} has snapshots.`)
+    if (withSnapshots !== true || snapshot.projectId !== projectId)
+      throw new Failure('conflict', `Volume ${volumeId} has snapshots.`)
     if (!isForced && !DELETABLE_SNAPSHOT.includes(snapshot.status))
       throw new Failure('conflict', `Snapshot ${id} is ${snapshot.status}.`)
     const change = { isDeleting: true, status: 'deleting', sagaId: null } as const

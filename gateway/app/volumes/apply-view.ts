@@ -34,9 +34,10 @@ export async function applyVolumeView(
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
 }
 
-/** A cell knows nothing of attachments: a volume that it calls available may be in use. */
+/** A cell knows nothing of attachments and transfers: a volume that it calls available may be in use, or offered. */
 function shownStatus({ status }: Volume, { state }: VolumeView): VolumeStatus {
-  return state === 'available' && HOLDING.has(status) ? status : statusOf(state)
+  const isWhole = HOLDING.has(status) || status === 'awaiting-transfer'
+  return state === 'available' && isWhole ? status : statusOf(state)
 }
 
 /**

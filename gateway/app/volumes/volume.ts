@@ -10,6 +10,7 @@ export const VOLUME_STATUSES = [
   'attaching',
   'in-use',
   'detaching',
+  'awaiting-transfer',
   'deleting',
   'error',
   'error_deleting',

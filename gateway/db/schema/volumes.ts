@@ -85,6 +85,27 @@ export const volumeAttachments = mysqlTable(
   ],
 )
 
+/** A volume that its project offers to another one. It is removed once it is accepted or withdrawn. */
+export const volumeTransfers = mysqlTable(
+  'volume_transfers',
+  {
+    id: uuid('id').primaryKey(),
+    volumeId: uuid('volume_id').notNull(),
+    /** That offers it. */
+    projectId: token('project_id').notNull(),
+    name: text255('name'),
+    /** Of the key that accepts it, with the id. */
+    keyHash: token('key_hash').notNull(),
+    /** False: the snapshots of the volume stay with the project that offers it. */
+    takesSnapshots: boolean('takes_snapshots').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('volume_transfers_volume').on(t.volumeId),
+    index('volume_transfers_project').on(t.projectId, t.createdAt),
+  ],
+)
+
 /** A snapshot of a volume: what its user asked for, and what its volume's cell last said. It is removed once it is gone. */
 export const volumeSnapshots = mysqlTable(
   'volume_snapshots',

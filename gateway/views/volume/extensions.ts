@@ -13,6 +13,7 @@ os-services Services 2012-10-28 The processes behind the API.
 os-types-extra-specs TypesExtraSpecs 2011-08-24 Extra specs of types.
 os-types-manage TypesManage 2011-08-24 Types are created, changed and deleted.
 os-used-limits UsedLimits 2013-10-03 Limits show what is used of them.
+os-volume-transfer VolumeTransfer 2013-05-29 Volumes change projects.
 os-volume-type-access VolumeTypeAccess 2014-06-26 Types for some projects.
 scheduler-stats Scheduler_stats 2014-09-07 The stores of volumes.
 `

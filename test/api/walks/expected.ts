@@ -25,6 +25,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'without a parameter that must be there',
     'placement listAllocationCandidates, placement listUsages, federation explainNetworkPath',
   ],
+  [400, 'the volume is offered already', 'volume createTransfer, volume createOsVolumeTransfer'],
   [400, 'of a project and of a domain', 'identity createLimits'],
   [400, 'no zone has this name', 'federation explainPlacement'],
   [400, 'a text of the form of a key, and none', 'federation join'],

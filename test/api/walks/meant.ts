@@ -29,6 +29,12 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   volume_id: ['volume', 'volume_id'],
 }
 
+/** The same for single operations, which would spoil the usual objects. */
+const MEANT_BY: Readonly<Record<string, typeof MEANT>> = {
+  createTransfer: { volume_id: ['volume', 'offered_volume_id'] },
+  createOsVolumeTransfer: { volume_id: ['volume', 'offered_volume_id'] },
+}
+
 /** What a text of any kind may not be, though its schema says no more. */
 const TEXTS: Readonly<Record<string, string>> = {
   binary: 'nova-compute',
@@ -60,33 +66,34 @@ let names = 0
 
 /** A valid body that names real objects: all properties that may occur together, each name new. */
 export function meantBody(walked: Walked, version: Microversion, targets: Targets): unknown {
-  const { action } = walked.operation
+  const { action, id } = walked.operation
   const body = validBody(walked, version)
-  if (action === undefined) return meant(body, version, targets)
-  return bodyOf(
-    walked,
-    meant((body as Readonly<Record<string, unknown>>)[action], version, targets),
-  )
+  const find: Find = (name) => {
+    const [service, parameter] = MEANT_BY[id]?.[name] ?? MEANT[name] ?? []
+    if (service === undefined || parameter === undefined) return undefined
+    return targets(service, parameter, version)
+  }
+  if (action === undefined) return meant(body, find)
+  return bodyOf(walked, meant((body as Readonly<Record<string, unknown>>)[action], find))
 }
 
-function meant(value: unknown, version: Microversion, targets: Targets): unknown {
-  if (Array.isArray(value)) return value.map((item) => meant(item, version, targets))
+/** The object that a property of this name is to name. */
+type Find = (name: string) => string | undefined
+
+function meant(value: unknown, find: Find): unknown {
+  if (Array.isArray(value)) return value.map((item) => meant(item, find))
   if (!isNode(value)) return value
   const all = Object.entries(value)
   const kept = all.filter(([name]) => !LEFT_OUT.has(name))
   return Object.fromEntries(
-    (kept.length > 0 ? kept : all).map(([name, child]) => [
-      name,
-      meantOne(name, child, version, targets),
-    ]),
+    (kept.length > 0 ? kept : all).map(([name, child]) => [name, meantOne(name, child, find)]),
   )
 }
 
-function meantOne(name: string, value: unknown, version: Microversion, targets: Targets): unknown {
-  if (typeof value !== 'string') return meant(value, version, targets)
-  const [service, parameter] = MEANT[name] ?? []
-  if (service !== undefined && parameter !== undefined)
-    return targets(service, parameter, version) ?? value
+function meantOne(name: string, value: unknown, find: Find): unknown {
+  if (typeof value !== 'string') return meant(value, find)
+  const found = find(name)
+  if (found !== undefined || name in MEANT) return found ?? value
   if (name === 'public_key') return TEXTS[name]
   if (value !== NAMED || (name !== 'name' && name !== 'id'))
     return value === NAMED ? (TEXTS[name] ?? value) : value

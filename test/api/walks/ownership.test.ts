@@ -51,11 +51,15 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
   ],
   placement: ['consumer_uuid'],
   federation: ['server', 'webhook'],
-  volume: ['message_id', 'project_id', 'snapshot_id', 'type_id', 'volume_id'],
+  volume: ['message_id', 'project_id', 'snapshot_id', 'transfer_id', 'type_id', 'volume_id'],
 }
+/** Operations on what another project offers to everybody who has the key. */
+const OFFERED: ReadonlySet<string> = new Set(['acceptTransfer', 'acceptOsVolumeTransfer'])
 
 const owned = ({ service, operation }: Walked) =>
-  (OWNED[service] ?? []).filter((parameter) => operation.path.includes(`{${parameter}}`))
+  OFFERED.has(operation.id)
+    ? []
+    : (OWNED[service] ?? []).filter((parameter) => operation.path.includes(`{${parameter}}`))
 
 const latest = (walked: Walked): Microversion =>
   walked.described.turningPoints(walked.operation).at(-1)!

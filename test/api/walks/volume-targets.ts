@@ -9,7 +9,7 @@ import { NOBODY } from './walked.ts'
 /** The first with all of them. */
 const VERSION = '3.62'
 
-/** A type that the project was given and that is its default, a volume of it with a snapshot, and a message. */
+/** A type that the project was given and that is its default, a volume of it with a snapshot, one that is offered, and a message. */
 export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Ids> {
   const admin = cloud.as('admin')
   await storesReported(cloud)
@@ -35,24 +35,18 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
     text: NAMED,
   })
   const volume = { size: 1, volume_type: type.id, metadata: { [NAMED]: NAMED } }
-  const { id } = await made<Identified>(
-    cloud.as('demo'),
-    'POST',
-    `${root}/volumes`,
-    { volume },
-    VERSION,
-  )
-  await untilAvailable(cloud, 'volume', id)
-  const kept = await made<Identified>(
-    cloud.as('demo'),
-    'POST',
-    `${root}/snapshots`,
-    { snapshot: { volume_id: id, metadata: { [NAMED]: NAMED } } },
-    VERSION,
-  )
+  const own = (path: string, body: object) =>
+    made<Identified>(cloud.as('demo'), 'POST', `${root}/${path}`, body, VERSION)
+  const { id } = await own('volumes', { volume })
+  const { id: offered } = await own('volumes', { volume })
+  for (const each of [id, offered]) await untilAvailable(cloud, 'volume', each)
+  const kept = await own('snapshots', { snapshot: { volume_id: id, metadata: { [NAMED]: NAMED } } })
   await untilAvailable(cloud, 'snapshot', kept.id)
+  const transfer = await own('volume-transfers', { transfer: { volume_id: offered, name: NAMED } })
   return {
     volume_id: id,
+    offered_volume_id: offered,
+    transfer_id: transfer.id,
     snapshot_id: kept.id,
     type_id: type.id,
     message_id: message.id,
