@@ -1265,6 +1265,24 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/action#os-retype": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["retypeVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-volume_upload_image": {
         readonly parameters: {
             readonly query?: never;
@@ -5016,6 +5034,40 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly retypeVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-retype": {
+                        /** @description The name or the id of a type that allows the store of the volume. */
+                        readonly new_type: string;
+                        /**
+                         * @description A volume is not moved to another store, so `on-demand` does no more than `never`.
+                         * @enum {string|null}
+                         */
+                        readonly migration_policy?: "never" | "on-demand" | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

@@ -4,6 +4,7 @@ import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { enforce } from '../../app/policy.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
+import { retypeVolume } from '../../app/volumes/retype-volume.ts'
 import { uploadVolume } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
@@ -134,6 +135,11 @@ const upload: Handler<operations['uploadVolume']> = async (call) => {
   return { body: { 'os-volume_upload_image': volumeUploadView(uploaded, request, typeNames) } }
 }
 
+const retype: Handler<operations['retypeVolume']> = async ({ app, context, params, body }) => {
+  await retypeVolume(app.compute, context, params.volume_id, body['os-retype'].new_type)
+  return {}
+}
+
 const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
   const { app, context, params, body } = call
   const isBootable = body['os-set_bootable'].bootable
@@ -215,6 +221,7 @@ export const volumeResourceHandlers = {
   updateVolume: update,
   deleteVolume: remove,
   extendVolume: extend,
+  retypeVolume: retype,
   uploadVolume: upload,
   setVolumeBootable: setBootable,
   resetVolumeStatus: resetStatus,

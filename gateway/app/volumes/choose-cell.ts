@@ -55,14 +55,26 @@ function suitable(
   stores: readonly StoreSummary[],
   { zone, specs }: VolumeCellRequest,
 ): readonly StoreSummary[] {
-  const { volume_backend_name: backend, multiattach } = specs
   return stores.filter(
     (store) =>
-      store.isUp &&
-      (zone === null || store.zones.includes(zone)) &&
-      (backend === undefined || backend === store.name) &&
-      (multiattach !== '<is> True' || store.multiattach),
+      store.isUp && (zone === null || store.zones.includes(zone)) && isAllowed(store, specs),
   )
+}
+
+/** True if a volume of a type with these extra specs may be in the store. */
+export function isAllowed(
+  store: Pick<StoreSummary, 'name' | 'multiattach'>,
+  specs: VolumeCellRequest['specs'],
+): boolean {
+  const { volume_backend_name: backend } = specs
+  return (
+    (backend === undefined || backend === store.name) && (!isShared(specs) || store.multiattach)
+  )
+}
+
+/** True if several servers may use a volume of a type with these extra specs at once. */
+export function isShared(specs: VolumeCellRequest['specs']): boolean {
+  return specs['multiattach'] === '<is> True'
 }
 
 function roomIn(cell: Cell, request: VolumeCellRequest): number {

@@ -4,6 +4,7 @@ import type { NewVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { Images } from '../images/images.ts'
 import type { RequestContext } from '../request-context.ts'
+import { isShared } from './choose-cell.ts'
 import { defaultType } from './default-types.ts'
 import { refuseLargeVolume } from './quotas.ts'
 import { typeNamed } from './types.ts'
@@ -60,7 +61,7 @@ export async function describeVolume(
     isBootable: found?.isBootable ?? false,
     source: found?.source ?? null,
     imageMetadata: found?.imageMetadata ?? null,
-    isMultiattach: specs['multiattach'] === '<is> True',
+    isMultiattach: isShared(specs),
   }
   return { row, only: found?.cellId ?? null }
 }

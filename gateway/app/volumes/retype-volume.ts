@@ -1,0 +1,72 @@
+import { Failure } from '#common/errors.ts'
+import { lockType, type VolumeType } from '../../db/volume-types.ts'
+import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import type { Compute } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import { isReady } from '../sagas/volume-work.ts'
+import { isAllowed, isShared } from './choose-cell.ts'
+import { chargeVolumes, refundVolumes } from './quotas.ts'
+import { typeNamed, typeNotFound } from './types.ts'
+import type { Volume } from './volume.ts'
+import { showVolume } from './volumes.ts'
+
+/**
+ * Afterwards the volume has the type of this name or id, for the quota as well, and stays in its store. Throws
+ * `not-found`, `invalid` in a status that forbids it and for a type that the store does not offer, `over-quota`, and
+ * `unavailable` while the cell says nothing of its stores.
+ */
+export async function retypeVolume(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  named: string,
+): Promise<void> {
+  const { id: volumeId } = await showVolume(compute, context, id)
+  const type = await typeNamed(compute.db, context, named)
+  await compute.db.transaction(async (tx) => {
+    if (!(await lockType(tx, type.id))) throw typeNotFound(named)
+    const volume = await lockVolume(tx, volumeId)
+    if (volume === undefined) throw new Failure('not-found', `Volume ${id} could not be found.`)
+    refuseUnfit(volume, type)
+    refuseAnotherStore(compute, volume, type)
+    const { extraSpecs: specs } = type
+    const change = { typeId: type.id, specs, isMultiattach: isShared(specs) }
+    await writeLockedVolume(tx, volumeId, change, { isIntent: false })
+    const amounts = { volumes: 1, gigabytes: volume.chargedGb }
+    refundVolumes(tx, volume, amounts)
+    await chargeVolumes(tx, { projectId: volume.projectId, typeId: type.id }, amounts)
+  })
+}
+
+/** The reasons are those of Cinder (cinder/volume/api.py), one at a time. */
+function refuseUnfit(volume: Volume, type: VolumeType): void {
+  const { id, status, typeId, isMultiattach } = volume
+  if (!isReady(volume, true) || volume.isDeleting || volume.sagaId !== null)
+    throw new Failure(
+      'invalid',
+      `Invalid volume: Volume ${id} status must be available or in-use to change its type, but is '${status}'.`,
+    )
+  if (typeId === type.id)
+    throw new Failure('invalid', `Invalid volume: Volume ${id} has the type ${type.name} already.`)
+  if (status === 'in-use' && isMultiattach !== isShared(type.extraSpecs))
+    throw new Failure(
+      'invalid',
+      `Invalid volume: Volume ${id} is in use, so the type ${type.name} cannot change whether several servers may use it. Detach it first.`,
+    )
+}
+
+function refuseAnotherStore(compute: Compute, volume: Volume, type: VolumeType): void {
+  const { id, cellId, storeId, storeName } = volume
+  const cell = cellId === null ? undefined : compute.cells.cell(cellId)
+  const store = cell?.summary?.stores?.find((each) => each.id === storeId)
+  if (store === undefined)
+    throw new Failure(
+      'unavailable',
+      `Cell ${cell?.name ?? cellId} does not report the store ${storeName} of volume ${id}. Try again later.`,
+    )
+  if (!isAllowed(store, type.extraSpecs))
+    throw new Failure(
+      'invalid',
+      `Invalid volume: The type ${type.name} does not allow the store ${store.name} of volume ${id}, and volumes are not moved to other stores. Create a volume of the type with this one as its source.`,
+    )
+}
