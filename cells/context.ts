@@ -26,6 +26,7 @@ import { deleteVolumeSaga } from './conductor/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './conductor/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
+import { revertVolumeSaga } from './conductor/sagas/revert-volume.ts'
 import { uploadVolumeSaga } from './conductor/sagas/upload-volume.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
@@ -164,6 +165,7 @@ export const CELL_SAGAS = [
   deleteVolumeSnapshotSaga,
   extendVolumeSaga,
   uploadVolumeSaga,
+  revertVolumeSaga,
 ]
 
 function openSagas(

@@ -43,6 +43,7 @@ import {
   volumeCreate,
   volumeDelete,
   volumeExtend,
+  volumeRevert,
   volumeUpload,
 } from './handlers/volume.ts'
 import {
@@ -93,6 +94,7 @@ const HANDLERS: Handlers = {
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,
   'volume.upload': volumeUpload,
+  'volume.revert': volumeRevert,
   'snapshot.volumes': snapshotVolumes,
   'volume-snapshot.create': volumeSnapshotCreate,
   'volume-snapshot.delete': volumeSnapshotDelete,

@@ -33,6 +33,12 @@ export interface Volumes {
    * uses. Throws as `snapshot`, and `no-capacity` where a copy finds no room.
    */
   export(volume: VolumeRef, format: VolumeFormat, signal: AbortSignal): Promise<DiskImage>
+  /**
+   * Afterwards the volume has the content of its snapshot, and its size still; what came after the snapshot's end is zeros.
+   * A failure leaves it as it was. Throws `conflict` while a guest has it, `not-found`, and `no-capacity` where a copy
+   * finds no room.
+   */
+  revert(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /** Afterwards the snapshot is gone; volumes that were made from it keep their content. */
   destroySnapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**

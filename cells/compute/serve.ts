@@ -32,6 +32,7 @@ import {
   destroyVolumeSnapshot,
   exportVolume,
   extendVolume,
+  revertVolume,
   snapshotVolume,
 } from './volumes/volume-work.ts'
 
@@ -56,6 +57,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'volume-destroy': (ask) => destroyVolume(compute, ask),
     'volume-extend': (ask) => extendVolume(compute, ask),
     'volume-export': (ask) => exportVolume(compute, ask),
+    'volume-revert': (ask) => revertVolume(compute, ask),
     'volume-snapshot': (ask) => snapshotVolume(compute, ask),
     'volume-destroy-snapshot': (ask) => destroyVolumeSnapshot(compute, ask),
     'volume-list': (ask) => listVolumes(compute, ask),

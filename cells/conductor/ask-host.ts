@@ -18,6 +18,7 @@ type WorkOperation =
   | 'volume-destroy'
   | 'volume-extend'
   | 'volume-export'
+  | 'volume-revert'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'
   | 'volume-attach'

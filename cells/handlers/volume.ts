@@ -2,11 +2,19 @@ import { withinBytes } from '#common/bus/within-bytes.ts'
 import type { WorkContext } from '#common/context.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import { newId, type SagaId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { hasBegun } from '#common/saga/log.ts'
+import type { Saga } from '#common/saga/saga.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
-import type { VolumeCreateAnswer, VolumeDeleteAnswer } from '#openapi/wire/cell-volume.ts'
+import type {
+  VolumeAttemptRef,
+  VolumeCreateAnswer,
+  VolumeDeleteAnswer,
+  VolumeState,
+  VolumeView,
+} from '#openapi/wire/cell-volume.ts'
 import type { Cell } from '../cell.ts'
+import type { Conductor } from '../conductor/conductor.ts'
 import {
   type CreateVolumeParams,
   createVolumeSaga,
@@ -14,7 +22,9 @@ import {
 } from '../conductor/sagas/create-volume.ts'
 import { deleteVolumeSaga, deletingVolume } from '../conductor/sagas/delete-volume.ts'
 import { extending, extendVolumeSaga } from '../conductor/sagas/extend-volume.ts'
-import { sealedTarget, uploading, uploadVolumeSaga } from '../conductor/sagas/upload-volume.ts'
+import { revertVolumeSaga } from '../conductor/sagas/revert-volume.ts'
+import { sealedTarget, uploadVolumeSaga } from '../conductor/sagas/upload-volume.ts'
+import { atWork, type VolumeTaskParams } from '../conductor/sagas/volume-task.ts'
 import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
@@ -220,29 +230,54 @@ export async function volumeUpload(
   work: WorkContext,
 ): Promise<CellAnswer<'volume.upload'>> {
   const { conductor } = cell
+  const hostId = await hostOfServer(conductor.db, serverId)
+  const order = {
+    ...{ diskFormat, sealedTarget: sealedTarget(conductor, target) },
+    ...(hostId !== undefined && { hostId }),
+  }
+  return begin(cell, operation, { saga: uploadVolumeSaga, state: 'uploading', order, work })
+}
+
+/** Afterwards the volume is being given the content of its snapshot. Throws `conflict` in a state that forbids it. */
+export function volumeRevert(
+  cell: Cell,
+  { operation, snapshotId }: CellAsk<'volume.revert'>,
+  work: WorkContext,
+): Promise<CellAnswer<'volume.revert'>> {
+  const order = { snapshotId: snapshotId as VolumeSnapshotId }
+  return begin(cell, operation, { saga: revertVolumeSaga, state: 'reverting', order, work })
+}
+
+/** Afterwards a host is at work on the available volume. Throws `conflict` in another state. */
+async function begin<Order extends object>(
+  cell: Cell,
+  operation: VolumeAttemptRef,
+  task: {
+    readonly saga: Saga<Conductor, VolumeTaskParams & Order>
+    readonly state: VolumeState
+    readonly order: Order
+    readonly work: WorkContext
+  },
+): Promise<{ readonly view: VolumeView }> {
+  const { saga, state, order, work } = task
+  const id = operation.id as SagaId
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const volume = await presentVolume(cell, operation)
-    const id = operation.id as SagaId
     // It may be over already when the request is repeated.
-    if (await hasBegun(conductor.db, id)) return { view: volumeView(volume) }
+    if (await hasBegun(cell.conductor.db, id)) return { view: volumeView(volume) }
     if (volume.state !== 'available')
       throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
-    const hostId = await hostOfServer(conductor.db, serverId)
-    const params = {
-      ...{ operation, volume, diskFormat, sealedTarget: sealedTarget(conductor, target) },
-      ...(hostId !== undefined && { hostId }),
-    }
-    const start = { id, subject: volume.id, params, work }
-    if (await hasStarted(cell, uploadVolumeSaga, start))
-      return { view: volumeView(uploading(params, id)) }
+    const params = { ...order, operation, volume }
+    if (await hasStarted(cell, saga, { id, subject: volume.id, params, work }))
+      return { view: volumeView(atWork(params, state, id)) }
   }
-  throw new Failure('unavailable', 'The volume is changing too fast to be uploaded.')
+  throw new Failure('unavailable', 'The volume is changing too fast. Try again.')
 }
 
 /** The volume of this attempt. Throws `not-found`. */
 async function presentVolume(
   { conductor: { db } }: Cell,
-  { volumeId, attempt }: CellAsk<'volume.upload'>['operation'],
+  { volumeId, attempt }: VolumeAttemptRef,
 ): Promise<Volume> {
   const volume = await findVolume(db, volumeId as VolumeId)
   if (volume?.attempt === attempt) return volume

@@ -54,6 +54,7 @@ const FAULTY_METHODS = [
   'extendVolume',
   'snapshotVolume',
   'exportVolume',
+  'revertVolume',
   'destroyVolumeSnapshot',
   'attachVolume',
   'detachVolume',

@@ -124,6 +124,14 @@ export class VolumeFolder {
     writeFileSync(join(this.#folderOf(id), 'snapshots', snapshot), String(bytes), { flag: 'a' })
   }
 
+  /** There is no content to change. Throws `not-found`, and `conflict` while a guest has the volume open. */
+  revert(id: VolumeId, snapshot: VolumeSnapshotId): void {
+    if (!this.get(id).snapshots.includes(snapshot))
+      throw new Failure('not-found', `Snapshot ${snapshot} could not be found in its store.`)
+    if (readdirSync(join(this.#folderOf(id), 'openers')).length > 0)
+      throw new Failure('conflict', `A guest has volume ${id} open.`)
+  }
+
   removeSnapshot(id: VolumeId, snapshot: VolumeSnapshotId): void {
     rmSync(join(this.#folderOf(id), 'snapshots', snapshot), { force: true })
   }

@@ -43,6 +43,8 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         const { bytes } = folder.get(volume.id)
         return simulatedDisk(`fake volume ${volume.id} of ${bytes} bytes`)
       }),
+    revert: (volume, snapshot, signal) =>
+      onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
     destroySnapshot: (volume, snapshot, signal) =>
       onVolume('destroyVolumeSnapshot', volume, signal, () =>
         folder.removeSnapshot(volume.id, snapshot),

@@ -78,6 +78,7 @@ export const VOLUME_STATES = [
   'available',
   'extending',
   'uploading',
+  'reverting',
   'deleting',
   'error',
   'error-deleting',
@@ -146,6 +147,14 @@ export const VOLUME_OPERATIONS = {
       /** The server that uses it, through whose host its content is of one moment; absent: none does. */
       serverId: Type.Optional(Uuid),
     }),
+    answer: Type.Object({ view: VolumeView }),
+  },
+  /**
+   * Afterwards the volume is being given the content of its snapshot; it is `available` again once that is over, with the
+   * reason as its fault if it failed. Throws `conflict` in a state that forbids it.
+   */
+  'volume.revert': {
+    ask: Type.Object({ operation: VolumeAttemptRef, snapshotId: Uuid }),
     answer: Type.Object({ view: VolumeView }),
   },
   /** Afterwards the guest has the volume, now and at every start, or does not have it. A repeat changes nothing. */

@@ -264,6 +264,7 @@ export const HOST_OPERATIONS = {
   'volume-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-destroy-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-export': { ask: VolumeExport, answer: HostAnswer },
+  'volume-revert': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
   'volume-attach': {
     ask: Type.Object({ operation: OperationRef, attachment: WireAttachment }),

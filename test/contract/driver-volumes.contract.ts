@@ -173,6 +173,37 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
           expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('before')
       })
 
+      test('revert() brings the content of a snapshot back, may be repeated, and keeps the size', async () => {
+        const volume = await newVolume()
+        const snapshot = newId<VolumeSnapshotId>()
+        await world.harness.content?.write(volume, 'before')
+        await volumes().snapshot(volume, snapshot, signal())
+        await world.harness.content?.write(volume, 'after!')
+        await volumes().extend(volume, 8 * MIB, signal())
+
+        for (const _ of [1, 2]) await volumes().revert(volume, snapshot, signal())
+
+        expect(await reportOf(volume)).toMatchObject({ bytes: 8 * MIB, snapshots: [snapshot] })
+        if (world.harness.content !== undefined) {
+          const content = await world.harness.content.read(volume)
+          expect([content.length, content.toString('utf8', 0, 6)]).toEqual([8 * MIB, 'before'])
+        }
+      })
+
+      test('revert() to what is not there is not-found, and leaves the volume as it was', async () => {
+        const volume = await newVolume()
+        await world.harness.content?.write(volume, 'kept')
+        const absent = { store: world.store.id, id: newId<VolumeId>() }
+        const snapshot = newId<VolumeSnapshotId>()
+
+        for (const each of [volume, absent])
+          await refused(volumes().revert(each, snapshot, signal()), 'not-found')
+
+        expect(await world.harness.volumeLeftovers(volume.id)).toHaveLength(1)
+        if (world.harness.content !== undefined)
+          expect((await world.harness.content.read(volume)).toString('utf8', 0, 4)).toBe('kept')
+      })
+
       test('a source that there is not is not-found and leaves nothing', async () => {
         const volume = newId<VolumeId>()
         const { id } = await newVolume()

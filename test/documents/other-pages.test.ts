@@ -182,6 +182,16 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack volume snapshot create --volume root of-root': {
     after: () => settled('volume snapshot show of-root', /status +\| available/),
   },
+  'openstack volume create --size 1 --type fast quick': {
+    after: () => settled('volume show quick', /status +\| available/),
+  },
+  'openstack volume create --size 1 present': {
+    after: () => settled('volume show present', /status +\| available/),
+  },
+  'openstack volume transfer request create --name gift present': {
+    gives: { KEY: /auth_key +\| (\w+)/, TRANSFER: /\| id +\| (\S+)/ },
+  },
+  'openstack volume transfer request list': { shows: /gift/ },
   'openstack --os-volume-api-version 3.42 volume set --size 20 data': {
     after: () => settled('volume show data', /size +\| 20 /),
   },

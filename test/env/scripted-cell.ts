@@ -241,6 +241,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.delete':
       case 'volume.extend':
       case 'volume.upload':
+      case 'volume.revert':
       case 'volume-snapshot.create':
       case 'volume-snapshot.delete':
       case 'instance.change-volume':

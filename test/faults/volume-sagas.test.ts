@@ -15,6 +15,7 @@ import { createVolumeSnapshotSaga } from '#gateway/app/sagas/create-volume-snaps
 import { deleteVolumeSaga } from '#gateway/app/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '#gateway/app/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '#gateway/app/sagas/extend-volume.ts'
+import { revertVolumeSaga } from '#gateway/app/sagas/revert-volume.ts'
 import { uploadVolumeSaga } from '#gateway/app/sagas/upload-volume.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
@@ -42,6 +43,7 @@ beforeAll(async () => {
     },
     'volume.extend': ({ operation, sizeGb }) => ({ view: view(operation.volumeId, 4, sizeGb) }),
     'volume.upload': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
+    'volume.revert': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
     'volume.delete': () => ({ outcome: 'deleted' }),
     'volume-snapshot.create': ({ operation: { snapshotId } }) => {
       const made = { snapshotId, version: 2, state: 'available', sizeGb: 3 } as const
@@ -186,6 +188,20 @@ test.each(labelled(trialsOf(uploadVolumeSaga)))(
       ...{ owner: projectId, name: 'image', minDiskGb: 3, minRamMb: 0, properties: {} },
     }
     const params = { volumeId, operationId: newId<string>(), order, diskFormat: 'raw' as const }
+
+    expect(await run(saga, volumeId, params)).toBe(ends)
+
+    const volume = await findVolume(env.db, volumeId)
+    expect(volume).toMatchObject({ status: 'available', sagaId: null, sizeGb: 3 })
+  },
+)
+
+test.each(labelled(trialsOf(revertVolumeSaga)))(
+  'revert-volume that %s leaves the volume available',
+  async (_label, { saga, ends }) => {
+    const volumeId = await createdVolume()
+    const snapshotId = newId<VolumeSnapshotId>()
+    const params = { volumeId, snapshotId, operationId: newId<string>() }
 
     expect(await run(saga, volumeId, params)).toBe(ends)
 

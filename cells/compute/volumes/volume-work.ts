@@ -62,6 +62,16 @@ export function exportVolume(
   })
 }
 
+/** Afterwards the volume has the content of its snapshot. */
+export function revertVolume(
+  compute: Compute,
+  { operation, snapshotId }: Ask<'volume-revert'>,
+): Promise<HostAnswer> {
+  return workOn(compute, operation, RANKS.ordinary, (volumes, ref, signal) =>
+    volumes.revert(ref, snapshotId as VolumeSnapshotId, signal),
+  )
+}
+
 /** Afterwards the snapshot is gone. */
 export function destroyVolumeSnapshot(
   compute: Compute,

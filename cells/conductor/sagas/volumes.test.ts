@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
-import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
+import { newId, type SagaId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { VolumeAttemptRef, VolumeSource } from '#openapi/wire/cell-volume.ts'
@@ -15,6 +15,7 @@ import { GIB } from '../../volumes/store.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
+import { revertVolumeSaga } from './revert-volume.ts'
 import { sealedTarget, uploadVolumeSaga } from './upload-volume.ts'
 
 // Goal: whatever fails, repeats or dies, a volume is whole in its store and counted once, or nothing of it is left.
@@ -154,6 +155,47 @@ test.each(done(trialsOf(uploadVolumeSaga)))(
     expect(await left(operation)).toEqual(['row available 2', 'stored 2'])
   },
 )
+
+test.each(done(trialsOf(revertVolumeSaga)))(
+  'a revert that %s leaves the volume available',
+  async (_, trial) => {
+    const operation = await madeVolume()
+    const volume = (await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId))!
+    const snapshotId = newId<VolumeSnapshotId>()
+    const volumes = host.driver.volumes!
+    const ref = { store: volume.storeId, id: volume.id }
+    await volumes.snapshot(ref, snapshotId, signal())
+    const params = { operation: { ...operation, id: newId<string>() }, volume, snapshotId }
+    await using engine = await cellEngine(running, trial.saga)
+
+    const run = await engine.start(trial.saga, {
+      subject: volume.id,
+      params,
+      work: workContext({}),
+    })
+
+    expect(await run.finished).toBe('done')
+    const after = await findVolume(running.cell.conductor.db, volume.id)
+    expect(after).toMatchObject({ state: 'available', fault: null, sagaId: null })
+    await volumes.destroySnapshot(ref, snapshotId, signal())
+  },
+)
+
+test('a revert to a snapshot that is gone leaves the volume available, with the reason', async () => {
+  const operation = await madeVolume()
+  const volume = (await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId))!
+  const revert = { ...operation, id: newId<string>() }
+
+  for (const _ of [1, 2])
+    await cell.ask('volume.revert', { operation: revert, snapshotId: newId<string>() })
+  const settled = async () => {
+    const now = await findVolume(running.cell.conductor.db, volume.id)
+    return now?.state === 'available' && now.fault !== null ? now : undefined
+  }
+  const after = await waitFor('the revert to fail', settled, 30_000)
+
+  expect(after.fault).toContain('could not be found')
+})
 
 async function deleteStart(operation: VolumeAttemptRef) {
   const volume = (await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId))!

@@ -57,6 +57,10 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
       making.run(id, signal, async () =>
         exportVolume(host, await pools.get(store, signal), { id, format }, signal),
       ),
+    revert: (volume, snapshot, signal) =>
+      volumeLocks.run(volume.id, signal, async () => {
+        await revert(host, await pools.get(volume.store, signal), volume, snapshot, signal)
+      }),
     async destroySnapshot({ store, id }, snapshot, signal) {
       await removeFile(snapshotPath(await pools.get(store, signal), host.owner, id, snapshot))
     },
@@ -126,6 +130,36 @@ async function exportVolume(
   }
 }
 
+async function revert(
+  host: LibvirtHost,
+  store: FolderStore,
+  { id }: VolumeRef,
+  snapshot: VolumeSnapshotId,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = volumePath(store, host.owner, id)
+  const bytes = await volumeSize(path, id)
+  await refuseUsed(host, id, path, signal)
+  const from = { volume: id, snapshot }
+  await makeWhole(path, async (part) => {
+    await fillVolume(host, store, { from }, part, signal)
+    await truncate(part, bytes)
+  })
+}
+
+/** Throws `conflict` while a guest has the volume, here or elsewhere. */
+async function refuseUsed(
+  host: LibvirtHost,
+  id: VolumeId,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const [holder] = await holdersOf(host, id)
+  if (holder !== undefined)
+    throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
+  await refuseOpen(path, id, signal)
+}
+
 /** Afterwards the file is there, whole and on disk; after a failure no part of it is. */
 async function makeWhole(path: string, fill: (part: string) => Promise<void>): Promise<void> {
   const part = partPath(path)
@@ -157,10 +191,7 @@ async function destroy(
     const report = (await listVolumeFiles(store, host.owner)).find((each) => each.id === id)
     if (report !== undefined && report.snapshots.length > 0)
       throw new Failure('conflict', `Volume ${id} has snapshots.`)
-    const [holder] = await holdersOf(host, id)
-    if (holder !== undefined)
-      throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
-    await refuseOpen(path, id, signal)
+    await refuseUsed(host, id, path, signal)
   }
   await removeVolumeFiles(store, host.owner, id)
 }

@@ -5,6 +5,7 @@ import { enforce } from '../../app/policy.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
 import { retypeVolume } from '../../app/volumes/retype-volume.ts'
+import { revertVolume } from '../../app/volumes/revert-volume.ts'
 import { uploadVolume } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
@@ -140,6 +141,11 @@ const retype: Handler<operations['retypeVolume']> = async ({ app, context, param
   return {}
 }
 
+const revert: Handler<operations['revertVolume']> = async ({ app, context, params, body }) => {
+  await revertVolume(app.compute, context, params.volume_id, body.revert.snapshot_id)
+  return {}
+}
+
 const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
   const { app, context, params, body } = call
   const isBootable = body['os-set_bootable'].bootable
@@ -222,6 +228,7 @@ export const volumeResourceHandlers = {
   deleteVolume: remove,
   extendVolume: extend,
   retypeVolume: retype,
+  revertVolume: revert,
   uploadVolume: upload,
   setVolumeBootable: setBootable,
   resetVolumeStatus: resetStatus,

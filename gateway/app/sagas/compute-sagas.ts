@@ -11,6 +11,7 @@ import { deleteVolumeSaga } from './delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
+import { revertVolumeSaga } from './revert-volume.ts'
 import { uploadVolumeSaga } from './upload-volume.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
@@ -24,6 +25,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   deleteVolumeSaga,
   extendVolumeSaga,
   uploadVolumeSaga,
+  revertVolumeSaga,
   changeVolumeSaga,
   createVolumeSnapshotSaga,
   deleteVolumeSnapshotSaga,

@@ -118,7 +118,12 @@ function notExtendable({ id, status }: Volume, mayBeInUse: boolean): Failure {
 }
 
 /** Its cell brings these to an end by itself; a change in between would be charged wrongly when the end is reported. */
-const AT_WORK: ReadonlySet<VolumeStatus> = new Set(['creating', 'extending', 'uploading'])
+const AT_WORK: ReadonlySet<VolumeStatus> = new Set([
+  'creating',
+  'extending',
+  'uploading',
+  'reverting',
+])
 
 /**
  * Afterwards the volume shows this status: an administrator's word, of which the cell hears nothing. Throws `conflict`

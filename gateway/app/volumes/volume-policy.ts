@@ -45,6 +45,7 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume:get_transfer': 'reader',
   'volume:get_volume_metadata': 'reader',
   'volume:retype': 'member',
+  'volume:revert_to_snapshot': 'member',
   'volume:update': 'member',
   'volume:update_snapshot': 'member',
   'volume:update_snapshot_metadata': 'member',

@@ -7,6 +7,7 @@ export const VOLUME_STATUSES = [
   'available',
   'extending',
   'uploading',
+  'reverting',
   'attaching',
   'in-use',
   'detaching',
