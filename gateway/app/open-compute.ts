@@ -117,7 +117,6 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = [
     byRows(rows.deletes),
     byRows(rows.missing),
-    byRows(rows.volumeDeletes),
     byRows(rows.snapshotDeletes),
     ...reconcilersOf(compute, options).map(run),
   ]
@@ -222,6 +221,7 @@ function wokenByWork(
   const snapshots = run(tidySnapshots(compute))
   const acts = byRows(rows.acts)
   const drains = byRows(rows.drains)
+  const volumes = byRows(rows.volumeDeletes)
   const watch = watchWork(compute, {
     events: () => wake([numbering]),
     intents: () => wake([intents]),
@@ -229,9 +229,10 @@ function wokenByWork(
     kept: () => wake([kept]),
     snapshots: () => wake([snapshots, acts]),
     drains: () => wake([drains]),
+    volumes: () => wake([volumes]),
     sagas: () => wake([recovery]),
   })
-  return [run(watch), intents, resizes, kept, snapshots, acts, drains]
+  return [run(watch), intents, resizes, kept, snapshots, acts, drains, volumes]
 }
 
 /** Those that nothing wakes. */

@@ -10,6 +10,7 @@ import { hasMetadata } from './volume-metadata.ts'
 type Row = typeof volumes.$inferSelect
 
 const now = sql`now(3)`
+const LONG_AGO = new Date(0)
 
 const COLLECTION: Collection = {
   table: volumes,
@@ -187,6 +188,12 @@ export async function writeLockedVolume(
       ...(isIntent && { changedAt: now }),
     })
     .where(eq(volumes.id, id))
+}
+
+/** Afterwards a volume that the transaction has locked is to be deleted, and a reconciler does that at once: no saga will. */
+export async function leaveToDelete(tx: Tx, id: VolumeId): Promise<void> {
+  const left = { isDeleting: true, status: 'deleting', updatedAt: now, changedAt: LONG_AGO }
+  await tx.orm.update(volumes).set(left).where(eq(volumes.id, id))
 }
 
 /** Removes a volume that the transaction has locked, and the offer of it. */

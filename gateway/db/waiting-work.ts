@@ -12,6 +12,7 @@ export const WORK_KINDS = [
   'kept',
   'snapshots',
   'drains',
+  'volumes',
   'sagas',
 ] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
@@ -24,6 +25,7 @@ const WAITING = sqlStatement(sql`
     exists (select 1 from instance_mappings where is_kept = true) as kept,
     exists (select 1 from images where snapshot_of > '') as snapshots,
     exists (select 1 from operations where state = 'running') as drains,
+    exists (select 1 from volumes where is_deleting = true and saga_id is null) as volumes,
     ${ANY_ADOPTABLE} as sagas`)
 
 /** The kinds of which there is some, due or not; sagas are those that the process with this lease may take up. */

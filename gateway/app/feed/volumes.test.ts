@@ -14,8 +14,16 @@ import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
 import { attachmentsOfVolumes, insertAttachment } from '../../db/volume-attachments.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
-import { findVolume, insertVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import {
+  findVolume,
+  insertVolume,
+  lockVolume,
+  unownedVolumeDeletes,
+  writeLockedVolume,
+} from '../../db/volumes.ts'
+import { waitingWork } from '../../db/waiting-work.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { releaseVolumes } from '../volumes/hold-volume.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
 import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
 import { applyVolumes } from './apply-volumes.ts'
@@ -127,6 +135,24 @@ test('a volume that is offered to another project stays so, whatever of it comes
   await apply([shown(view(id, { version: 4, state: 'error' }))])
 
   expect(await findVolume(db, id)).toMatchObject({ status: 'error' })
+})
+
+test('a volume that goes with its server is deleted as soon as that is gone, not when it has grown old', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  const serverId = newId<InstanceId>()
+  const lease = { name: 'me', holder: 'h', generation: 1 }
+  await db.transaction(async (tx) => {
+    const held = { id: newId<AttachmentId>(), volumeId: id, serverId, device: null, tag: null }
+    await insertAttachment(tx, { ...held, deletesVolume: true, isRoot: false })
+  })
+  expect(await waitingWork(db, lease)).not.toContain('volumes')
+
+  await db.transaction((tx) => releaseVolumes(tx, [serverId]))
+
+  expect(await findVolume(db, id)).toMatchObject({ status: 'deleting', isDeleting: true })
+  expect(await waitingWork(db, lease)).toContain('volumes')
+  expect(await unownedVolumeDeletes(db, [], 10_000, 10)).toContain(id)
 })
 
 test('an extension that its store refused gives back what it was charged', async () => {

@@ -18,6 +18,7 @@ const POLL_MS: Readonly<Record<WorkKind, number>> = {
   kept: 1_000,
   snapshots: 1_000,
   drains: 1_000,
+  volumes: 1_000,
   sagas: 1_000,
 }
 

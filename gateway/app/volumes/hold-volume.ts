@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, CellId, InstanceId } from '#common/ids.ts'
+import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import {
   attachmentsOfServers,
   attachmentsOfVolumes,
@@ -10,7 +11,8 @@ import {
   showServerVolumes,
 } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
-import { lockVolumes, writeLockedVolume } from '../../db/volumes.ts'
+import { leaveToDelete, lockVolumes, writeLockedVolume } from '../../db/volumes.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { Volume, VolumeStatus } from './volume.ts'
 
 /** What is asked of a volume. */
@@ -49,6 +51,22 @@ export async function beginAttachment(
     if (isDuplicate(error)) throw notFree(volume)
     throw error
   }
+}
+
+/** Since when clients of the Compute API know of volumes that several servers use at once. */
+const SHARED_SINCE: Microversion = '2.60'
+
+/** Throws `invalid`, in Nova's words, for a multiattach volume in a request of an older microversion. */
+export function refuseUnknownSharing(
+  { microversion }: Pick<RequestContext, 'microversion'>,
+  { isMultiattach }: Pick<Volume, 'isMultiattach'>,
+): void {
+  if (!isMultiattach || compareMicroversions(microversion as Microversion, SHARED_SINCE) >= 0)
+    return
+  throw new Failure(
+    'invalid',
+    `Multiattach volumes are only supported starting with compute API version ${SHARED_SINCE}.`,
+  )
 }
 
 /** Nova's sentence, with that of Cinder in it. */
@@ -98,12 +116,7 @@ export async function releaseVolumes(tx: Tx, serverIds: readonly string[]): Prom
     const isWanted = (await attachmentsOfVolumes(tx, [volume.id])).length > 0
     const goes = !isWanted && own.some(({ deletesVolume }) => deletesVolume)
     if (goes && (await snapshotsOfVolume(tx, volume.id)).length === 0)
-      await writeLockedVolume(
-        tx,
-        volume.id,
-        { isDeleting: true, status: 'deleting' },
-        { isIntent: false },
-      )
+      await leaveToDelete(tx, volume.id)
   }
   for (const serverId of new Set(attachments.map((each) => each.serverId)))
     await showServerVolumes(tx, serverId)
