@@ -90,8 +90,8 @@ test('it becomes an image with the properties of its own image, from which a vol
 })
 
 test('it is uploaded while a server uses it if that is asked for, and in use afterwards', async () => {
-  const id = await volume()
-  const server = await activeServer(cloud, demo)
+  const id = await volume({ availability_zone: 'north' })
+  const server = await activeServer(cloud, demo, { availability_zone: 'north' })
   const attachments = `${SERVERS}/${server.id}/os-volume_attachments`
   await demo.post(attachments, { volumeAttachment: { volumeId: id } })
   await untilVolume(id, 'in-use')
