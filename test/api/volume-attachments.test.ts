@@ -49,8 +49,8 @@ const untilStatus = (id: string, wanted: string) =>
   )
 
 /** The hosts of a cell share a store, so its zone is enough. */
-async function volumeIn(zone: string, size = 1): Promise<string> {
-  const made = await demo.post(VOLUMES, { volume: { size, availability_zone: zone } })
+async function volumeIn(zone: string, fields: object = {}): Promise<string> {
+  const made = await demo.post(VOLUMES, { volume: { size: 1, availability_zone: zone, ...fields } })
   const { id } = made.body['volume'] as VolumeBody
   await untilStatus(id, 'available')
   return id
@@ -208,6 +208,61 @@ test('a host that cannot attach leaves the volume free, and the server as it was
   const again = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
   expect(again.status).toBe(200)
   await deleteServer(demo, server.id)
+  await untilStatus(id, 'available')
+  await demo.delete(`${VOLUMES}/${id}`)
+})
+
+test('a multiattach volume is used by several servers, of clients that know of it', async () => {
+  const one = await placedServer('one')
+  const two = await placedServer('two', one.zone)
+  const extra_specs = { multiattach: '<is> True' }
+  const volume_type = { name: 'shared', extra_specs }
+  expect((await cloud.as('admin').post('/volume/v3/types', { volume_type })).status).toBe(200)
+  const id = await volumeIn(one.zone, { volume_type: 'shared' })
+  const attach = (server: string, version: '2.59' | '2.60', fields = {}) =>
+    demo.post(attachmentsOf(server), { volumeAttachment: { volumeId: id, ...fields } }, { version })
+  const holders = async () => (await show(id))?.attachments.map(({ server_id }) => server_id)
+
+  const old = await attach(one.id, '2.59')
+  expect([old.status, JSON.stringify(old.body)]).toEqual([
+    400,
+    expect.stringContaining('starting with compute API version 2.60'),
+  ])
+  for (const { id: server } of [one, two]) expect((await attach(server, '2.60')).status).toBe(200)
+  expect((await holders())?.toSorted()).toEqual([one.id, two.id].toSorted())
+  const extend = { 'os-extend': { new_size: 2 } }
+  const refused = await demo.post(`${VOLUMES}/${id}/action`, extend, { version: '3.42' })
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('used by several servers'),
+  ])
+
+  expect((await demo.delete(`${attachmentsOf(one.id)}/${id}`)).status).toBe(202)
+  await waitFor('one holder', async () => (await holders())?.length === 1, LIMIT_MS)
+  expect(await show(id)).toMatchObject({ status: 'in-use' })
+  await deleteServer(demo, two.id)
+  await untilStatus(id, 'available')
+  await demo.delete(`${VOLUMES}/${id}`)
+  await deleteServer(demo, one.id)
+})
+
+test('a multiattach volume that is to go with one of its servers stays while another uses it', async () => {
+  const stays = await placedServer('stays')
+  const goes = await placedServer('goes', stays.zone)
+  const id = await volumeIn(stays.zone, { volume_type: 'shared' })
+  for (const { id: server } of [stays, goes]) {
+    const delete_on_termination = server === goes.id
+    const volumeAttachment = { volumeId: id, delete_on_termination }
+    await demo.post(attachmentsOf(server), { volumeAttachment }, { version: '2.79' })
+  }
+
+  await deleteServer(demo, goes.id)
+
+  expect(await show(id)).toMatchObject({
+    status: 'in-use',
+    attachments: [{ server_id: stays.id }],
+  })
+  await deleteServer(demo, stays.id)
   await untilStatus(id, 'available')
   await demo.delete(`${VOLUMES}/${id}`)
 })

@@ -226,6 +226,34 @@ test('of two servers that want one volume at the same time, one gets it', async 
   await untilStatus(demo, id, 'ACTIVE')
 })
 
+test('servers start with one multiattach volume, of clients that know of it', async () => {
+  const volume_type = { name: 'shared', extra_specs: { multiattach: '<is> True' } }
+  await cloud.as('admin').post('/volume/v3/types', { volume_type })
+  const shared = await volume({ volume_type: 'shared', availability_zone: 'north' })
+  const disks = [
+    { ...fromImage({ delete_on_termination: true }) },
+    { source_type: 'volume', destination_type: 'volume', uuid: shared, boot_index: -1 },
+  ]
+
+  const refused = await boot(disks)
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining('starting with compute API version 2.60'),
+  ])
+  const ids: string[] = []
+  for (const _ of [1, 2]) {
+    const { status, body } = await boot(disks, {}, '2.67')
+    expect(status).toBe(202)
+    await untilStatus(demo, body.server.id, 'ACTIVE')
+    ids.push(body.server.id)
+  }
+
+  expect((await show(shared))?.attachments.length).toBe(2)
+  for (const id of ids) await deleteServer(demo, id)
+  await untilVolume(shared, 'available')
+  await demo.delete(`${VOLUMES}/${shared}`)
+})
+
 test('a server that no host can take lets its volumes go', async () => {
   const root = await volume({ imageRef, availability_zone: 'north' })
 

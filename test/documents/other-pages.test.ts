@@ -185,6 +185,12 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack volume create --size 1 --type fast quick': {
     after: () => settled('volume show quick', /status +\| available/),
   },
+  'openstack volume create --size 1 --type shared --availability-zone north common': {
+    after: () => settled('volume show common', /status +\| available/),
+  },
+  'openstack --os-compute-api-version 2.60 server add volume first common': {
+    after: () => settled('volume show common', /status +\| in-use/),
+  },
   'openstack volume create --size 1 present': {
     after: () => settled('volume show present', /status +\| available/),
   },

@@ -17,6 +17,7 @@ import { refuseLocked } from '../servers/acts/refuse-action.ts'
 import { placedServer } from '../servers/boot/placed-server.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 import { showServer } from '../servers/list/show-server.ts'
+import { refuseUnknownSharing } from './hold-volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** Less than a client waits for its request; a change without an answer by then continues in the background. */
@@ -56,7 +57,7 @@ export interface AttachRequest {
 
 /**
  * Afterwards the guest has the volume, or its host is still at it. Throws `not-found` for server or volume; `invalid`
- * for a volume that is not free or in another cell; `conflict` in a state that forbids it, and where the server's host
+ * for a volume that is not free, in another cell, or unknown to the client's microversion; `conflict` in a state that forbids it, and where the server's host
  * does not reach the volume's store; `unavailable` while the cell is unreachable.
  */
 export async function attachVolume(
@@ -68,6 +69,7 @@ export async function attachVolume(
   const check = (record: ServerRecord) => refuseChange(record, context, 'attach_volume')
   const { server, cell } = await placedServer(compute, context, serverId, check)
   const volume = await showVolume(compute, context, volumeId)
+  refuseUnknownSharing(context, volume)
   await change(compute, context, server, {
     cellId: cell.id,
     action: 'attach_volume',

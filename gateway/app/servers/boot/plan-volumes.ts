@@ -4,6 +4,7 @@ import type { BuildVolume } from '#openapi/wire/instance.ts'
 import type { BootImage } from '../../images/image-for-boot.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { type DescribedVolume, describeVolume } from '../../volumes/describe-volume.ts'
+import { refuseUnknownSharing } from '../../volumes/hold-volume.ts'
 import type { Volume } from '../../volumes/volume.ts'
 import { showVolume } from '../../volumes/volumes.ts'
 import type { Boot } from './boot.ts'
@@ -49,6 +50,8 @@ export async function planVolumes(
   const templates: VolumeTemplate[] = []
   for (const each of requested)
     templates.push({ requested: each, from: await sourceOf(boot, context, each, zone) })
+  for (const { from } of templates)
+    refuseUnknownSharing(context, 'volume' in from ? from.volume : from.described.row)
   const cells = new Set(templates.map(({ from }) => cellOf(from)).filter((id) => id !== null))
   if (cells.size > 1)
     throw new Failure('invalid', 'Invalid volume: The volumes are not in the same cell.')
