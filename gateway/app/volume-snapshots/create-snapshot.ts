@@ -10,7 +10,7 @@ import type { RequestContext } from '../request-context.ts'
 import { createVolumeSnapshotSaga } from '../sagas/create-volume-snapshot.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
 import type { Volume } from '../volumes/volume.ts'
-import { showVolume } from '../volumes/volumes.ts'
+import { refuseUnreachable, showVolume } from '../volumes/volumes.ts'
 import { snapshotNotFound } from './snapshots.ts'
 import type { VolumeSnapshot } from './volume-snapshot.ts'
 
@@ -48,9 +48,7 @@ async function accept(
 ): Promise<string> {
   const volume = await showVolume(compute, context, volumeId)
   refuseUnfit(volume, mayBeInUse)
-  const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  refuseUnreachable(compute, volume)
   const { projectId, typeId, sizeGb, cellId } = volume
   const id = newId<VolumeSnapshotId>()
   const sagaId = newId<SagaId>()

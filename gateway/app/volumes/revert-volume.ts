@@ -6,7 +6,7 @@ import type { RequestContext } from '../request-context.ts'
 import { revertVolumeSaga } from '../sagas/revert-volume.ts'
 import { showSnapshot } from '../volume-snapshots/snapshots.ts'
 import type { Volume } from './volume.ts'
-import { showVolume } from './volumes.ts'
+import { refuseUnreachable, showVolume } from './volumes.ts'
 
 /**
  * Afterwards the volume is being given the content of its newest snapshot, and keeps its size. Throws `not-found`; `invalid`
@@ -34,9 +34,7 @@ export async function revertVolume(
       `Snapshot ${snapshot.id} status must be available, but is '${snapshot.status}'.`,
     )
   if (volume.status !== 'available') throw notRevertible(volume)
-  const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  refuseUnreachable(compute, volume)
   const params = { volumeId: volume.id, snapshotId: snapshot.id, operationId: newId<string>() }
   try {
     await compute.sagas.start(revertVolumeSaga, { subject: volume.id, params, work: context })

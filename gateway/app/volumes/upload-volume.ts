@@ -9,7 +9,7 @@ import { uploadVolumeSaga } from '../sagas/upload-volume.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import type { Volume } from './volume.ts'
-import { showVolume } from './volumes.ts'
+import { refuseUnreachable, showVolume } from './volumes.ts'
 
 export interface UploadRequest {
   readonly imageName: string
@@ -60,9 +60,7 @@ export async function uploadVolume(
       'invalid',
       `Invalid volume: Volume ${volume.id} is used by several servers. Detach it from all but one to upload it.`,
     )
-  const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  refuseUnreachable(compute, volume)
   const order = orderOf(volume, { ...request, diskFormat })
   const params = {
     ...{ volumeId: volume.id, operationId: newId<string>(), order, diskFormat },

@@ -12,7 +12,7 @@ import { extendVolumeSaga } from '../sagas/extend-volume.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
 import { DELETABLE, type Volume, type VolumeStatus } from './volume.ts'
-import { showVolume } from './volumes.ts'
+import { refuseUnreachable, showVolume } from './volumes.ts'
 
 /** A cell that takes longer is not waited for: the delete is accepted, and shown as such. */
 const WAIT_MS = 2_000
@@ -93,9 +93,7 @@ export async function extendVolume(
       'invalid',
       `Invalid input received: New size for extend must be greater than current size. (current: ${fromGb}, extended: ${toGb}).`,
     )
-  const cell = volume.cellId === null ? undefined : compute.cells.cell(volume.cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+  refuseUnreachable(compute, volume)
   await refuseLargeVolume(compute.db, volume.projectId, toGb)
   const params = {
     ...{ volumeId: volume.id, operationId: newId<string>(), fromGb, toGb },

@@ -8,7 +8,7 @@ import { showSnapshot } from '../volume-snapshots/snapshots.ts'
 import type { VolumeDeps } from './describe-volume.ts'
 import { imageSource } from './image-source.ts'
 import type { StoredSource, Volume } from './volume.ts'
-import { showVolume } from './volumes.ts'
+import { refuseUnreachable, showVolume } from './volumes.ts'
 
 /** What a user wants a volume's content to be made from. */
 export interface WantedSource {
@@ -71,7 +71,7 @@ async function snapshotSource(
       'invalid',
       `Invalid snapshot: Originating snapshot status must be one of 'available' values, but is '${status}'.`,
     )
-  refuseUnreachable(compute, cellId)
+  refuseUnreachable(compute, { cellId })
   const { typeId, zone, storeName, isBootable, imageMetadata } = volume
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
   return {
@@ -95,7 +95,7 @@ async function volumeSource(
       'invalid',
       `Invalid volume: Originating volume status must be one of 'available, in-use' values, but is '${status}'.`,
     )
-  refuseUnreachable(compute, cellId)
+  refuseUnreachable(compute, { cellId })
   const [attachment] = await attachmentsOfVolumes(compute.db, [volume.id])
   const user = attachment === undefined ? {} : { serverId: attachment.serverId }
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
@@ -106,12 +106,6 @@ async function volumeSource(
     isBootable: volume.isBootable,
     imageMetadata: volume.imageMetadata,
   }
-}
-
-function refuseUnreachable({ cells }: Compute, cellId: CellId): void {
-  const cell = cells.cell(cellId)
-  if (cell?.isReachable === false)
-    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
 }
 
 const SOURCES: ReadonlySet<Volume['status']> = new Set(['available', 'in-use'])

@@ -70,6 +70,16 @@ export async function attachmentsByVolume(
   return Map.groupBy(attachments, ({ volumeId }) => volumeId)
 }
 
+/** Throws `unavailable` while the cell that has the volume, if one does, is unreachable: asking it would only wait. */
+export function refuseUnreachable(
+  { cells }: Pick<ComputeDeps, 'cells'>,
+  { cellId }: Pick<Volume, 'cellId'>,
+): void {
+  const cell = cellId === null ? undefined : cells.cell(cellId)
+  if (cell?.isReachable === false)
+    throw new Failure('unavailable', `Cell ${cell.name} cannot be reached. Try again later.`)
+}
+
 function ownerOf(
   { projectId, isAdmin }: Pick<RequestContext, 'projectId' | 'isAdmin'>,
   allTenants: boolean,
