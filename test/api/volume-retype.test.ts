@@ -1,21 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, deleteServer, SERVERS } from '#test/env/api/servers.ts'
+import {
+  makeStored,
+  BLOCK_STORAGE as ROOT,
+  removeStored,
+  type StoredBody,
+  showStored,
+  untilStored,
+} from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: a volume gets a type that its store offers, and the quota of each type counts it once.
-
-interface Body {
-  readonly id: string
-  readonly status: string
-  readonly [field: string]: unknown
-}
-
-const ROOT = '/volume/v3'
-const LIMIT_MS = 30_000
 
 let cloud: Cloud
 let demo: ApiClient
@@ -37,34 +35,19 @@ async function type(name: string, extra_specs: object, fields: object = {}): Pro
   const { body } = await admin.post(`${ROOT}/types`, {
     volume_type: { name, extra_specs, ...fields },
   })
-  return (body['volume_type'] as Body).id
+  return (body['volume_type'] as StoredBody).id
 }
 
-async function show(id: string): Promise<Body | undefined> {
-  const { status, body } = await demo.get(`${ROOT}/volumes/${id}`)
-  return status === 404 ? undefined : (body['volume'] as Body)
-}
-
-const until = (id: string, wanted: string) =>
-  waitFor(`${id} is ${wanted}`, async () => (await show(id))?.status === wanted, LIMIT_MS)
-
-async function volume(fields: object = {}): Promise<string> {
-  const { body } = await demo.post(`${ROOT}/volumes`, { volume: { size: 2, ...fields } })
-  const { id } = body['volume'] as Body
-  await until(id, 'available')
-  return id
-}
+const show = (id: string) => showStored(demo, 'volume', id)
+const until = (id: string, wanted: string) => untilStored(demo, 'volume', id, wanted)
+const volume = (fields: object = {}) => makeStored(demo, 'volume', { size: 2, ...fields })
+const removed = (id: string) => removeStored(demo, 'volume', id)
 
 async function retype(id: string, new_type: string, fields: object = {}): Promise<string> {
   const path = `${ROOT}/volumes/${id}/action`
   const { status, body } = await demo.post(path, { 'os-retype': { new_type, ...fields } })
   if (status === 202) return '202'
   return `${status} ${(Object.values(body)[0] as { readonly message: string }).message}`
-}
-
-async function removed(id: string): Promise<void> {
-  await demo.delete(`${ROOT}/volumes/${id}`)
-  await waitFor(`${id} is gone`, async () => (await show(id)) === undefined, LIMIT_MS)
 }
 
 async function gigabytesBy(...names: readonly string[]): Promise<readonly unknown[]> {

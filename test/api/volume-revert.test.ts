@@ -1,20 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  makeStored,
+  BLOCK_STORAGE as ROOT,
+  removeStored,
+  type StoredBody,
+  showStored,
+  untilStored,
+  type VolumeKind,
+} from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: a volume goes back to its newest snapshot, or stays as it was and says why.
 
-interface Body {
-  readonly id: string
-  readonly status: string
-  readonly [field: string]: unknown
-}
-type Kind = 'volume' | 'snapshot'
-
-const ROOT = '/volume/v3'
 const LIMIT_MS = 30_000
 
 let cloud: Cloud
@@ -35,24 +36,10 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-async function show(kind: Kind, id: string): Promise<Body | undefined> {
-  const { status, body } = await admin.get(`${ROOT}/${kind}s/${id}`)
-  return status === 404 ? undefined : (body[kind] as Body)
-}
-
-const until = (kind: Kind, id: string, wanted: string) =>
-  waitFor(
-    `${kind} ${id} is ${wanted}`,
-    async () => (await show(kind, id))?.status === wanted,
-    LIMIT_MS,
-  )
-
-async function made(kind: Kind, fields: object): Promise<string> {
-  const { body } = await demo.post(`${ROOT}/${kind}s`, { [kind]: fields })
-  const { id } = body[kind] as Body
-  await until(kind, id, 'available')
-  return id
-}
+const show = (id: string) => showStored(admin, 'volume', id)
+const untilAvailable = (id: string) => untilStored(admin, 'volume', id, 'available')
+const made = (kind: VolumeKind, fields: object) => makeStored(demo, kind, fields)
+const removed = (kind: VolumeKind, id: string) => removeStored(demo, kind, id)
 
 async function revert(
   id: string,
@@ -65,11 +52,6 @@ async function revert(
   return `${status} ${(Object.values(body)[0] as { readonly message: string }).message}`
 }
 
-async function removed(kind: Kind, id: string): Promise<void> {
-  await demo.delete(`${ROOT}/${kind}s/${id}`)
-  await waitFor(`${id} is gone`, async () => (await show(kind, id)) === undefined, LIMIT_MS)
-}
-
 test('a volume goes back to its newest snapshot, and to no other', async () => {
   const id = await made('volume', { size: 1 })
   const other = await made('volume', { size: 1 })
@@ -79,8 +61,8 @@ test('a volume goes back to its newest snapshot, and to no other', async () => {
   ]
 
   expect(await revert(id, newer)).toBe('202')
-  await until('volume', id, 'available')
-  expect(await show('volume', id)).toMatchObject({ size: 1, 'weir:fault': null })
+  await untilAvailable(id)
+  expect(await show(id)).toMatchObject({ size: 1, 'weir:fault': null })
 
   expect(await revert(id, older)).toMatch(/^400 .*not the latest/)
   expect(await revert(other, newer)).toMatch(/^400 .*not the latest/)
@@ -97,9 +79,9 @@ test('a volume that is used, offered or at work is not reverted', async () => {
 
   expect(await revert(id, snapshot)).toMatch(/^409 .*'awaiting-transfer'/)
 
-  await demo.delete(`${ROOT}/volume-transfers/${(body['transfer'] as Body).id}`)
+  await demo.delete(`${ROOT}/volume-transfers/${(body['transfer'] as StoredBody).id}`)
   expect(await revert(id, snapshot)).toBe('202')
-  await until('volume', id, 'available')
+  await untilAvailable(id)
   await removed('snapshot', snapshot)
   await removed('volume', id)
 })
@@ -112,20 +94,12 @@ test('a volume that its host cannot revert is as it was, and the administrator s
 
   expect(await revert(id, snapshot)).toBe('202')
 
-  await waitFor(
-    'a fault',
-    async () => (await show('volume', id))?.['weir:fault'] !== null,
-    LIMIT_MS,
-  )
-  expect(await show('volume', id)).toMatchObject({ status: 'available' })
+  await waitFor('a fault', async () => (await show(id))?.['weir:fault'] !== null, LIMIT_MS)
+  expect(await show(id)).toMatchObject({ status: 'available' })
   for (const host of cloud.hosts) host.fail()
   expect(await revert(id, snapshot)).toBe('202')
-  await waitFor(
-    'no fault',
-    async () => (await show('volume', id))?.['weir:fault'] === null,
-    LIMIT_MS,
-  )
-  await until('volume', id, 'available')
+  await waitFor('no fault', async () => (await show(id))?.['weir:fault'] === null, LIMIT_MS)
+  await untilAvailable(id)
   await removed('snapshot', snapshot)
   await removed('volume', id)
 })

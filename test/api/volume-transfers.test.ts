@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  makeStored,
+  BLOCK_STORAGE as ROOT,
+  removeStored,
+  showStored,
+  type VolumeKind,
+} from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 
 // Goal: a volume goes to the project that has the key, once, with what belongs to it in the quotas of both, or stays as it was.
 
-interface Body {
-  readonly id: string
-  readonly status: string
-  readonly [field: string]: unknown
-}
-type Kind = 'volume' | 'snapshot'
-
-const ROOT = '/volume/v3'
 const TRANSFERS = `${ROOT}/volume-transfers`
-const LIMIT_MS = 30_000
 const GIB = 2
 
 let cloud: Cloud
@@ -37,31 +34,12 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-async function statusOf(kind: Kind, id: string, client = demo): Promise<string | number> {
-  const { status, body } = await client.get(`${ROOT}/${kind}s/${id}`)
-  return status === 200 ? (body[kind] as Body).status : status
-}
-
-const until = (kind: Kind, id: string, wanted: string | number, client = demo) =>
-  waitFor(
-    `${kind} ${id} is ${wanted}`,
-    async () => (await statusOf(kind, id, client)) === wanted,
-    LIMIT_MS,
-  )
-
-async function volume(): Promise<string> {
-  const { body } = await demo.post(`${ROOT}/volumes`, { volume: { size: GIB } })
-  const { id } = body['volume'] as Body
-  await until('volume', id, 'available')
-  return id
-}
-
-async function snapshotOf(volumeId: string): Promise<string> {
-  const { body } = await demo.post(`${ROOT}/snapshots`, { snapshot: { volume_id: volumeId } })
-  const { id } = body['snapshot'] as Body
-  await until('snapshot', id, 'available')
-  return id
-}
+const statusOf = async (kind: VolumeKind, id: string, client = demo) =>
+  (await showStored(client, kind, id))?.status ?? 404
+const volume = () => makeStored(demo, 'volume', { size: GIB })
+const snapshotOf = (volumeId: string) => makeStored(demo, 'snapshot', { volume_id: volumeId })
+const removed = (client: ApiClient, id: string, kind: VolumeKind = 'volume') =>
+  removeStored(client, kind, id)
 
 interface Offer {
   readonly id: string
@@ -85,11 +63,6 @@ async function usageOf(client: ApiClient, project: 'demo' | 'elsewhere') {
   )
   const { volumes, snapshots, gigabytes } = body.quota_set
   return [volumes?.in_use, snapshots?.in_use, gigabytes?.in_use]
-}
-
-async function removed(client: ApiClient, id: string, kind: Kind = 'volume'): Promise<void> {
-  expect((await client.delete(`${ROOT}/${kind}s/${id}`)).status).toBe(202)
-  await until(kind, id, 404, client)
 }
 
 const messageOf = (body: object) => (Object.values(body)[0] as { readonly message: string }).message
@@ -167,8 +140,7 @@ test('of several that accept at once one gets the volume', async () => {
 
   const statuses = answers.map(({ status }) => status)
   expect(statuses.toSorted((a, b) => a - b)).toEqual([202, 404, 404])
-  expect((await admin.delete(`${ROOT}/volumes/${id}`)).status).toBe(202)
-  await until('volume', id, 404, admin)
+  await removed(admin, id)
 })
 
 test('a project without room for a volume does not get it', async () => {
