@@ -190,7 +190,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         }
       })
 
-      test('revert() to what is not there is not-found, and leaves the volume as it was', async () => {
+      test('revert() of an absent volume, or to an absent snapshot, throws not-found and changes nothing', async () => {
         const volume = await newVolume()
         await world.harness.content?.write(volume, 'kept')
         const absent = { store: world.store.id, id: newId<VolumeId>() }

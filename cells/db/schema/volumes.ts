@@ -30,7 +30,7 @@ export const volumes = mysqlTable(
     attempt: int('attempt').notNull(),
     /** Grows with every change within an attempt. */
     version: int('version').notNull(),
-    /** For which it was made; gateways know to whom it belongs since. */
+    /** The project for which it was made. Gateways know which project has it now. */
     projectId: token('project_id').notNull(),
     state: token('state', 16).notNull(),
     sizeGb: int('size_gb').notNull(),

@@ -57,8 +57,9 @@ export interface AttachRequest {
 
 /**
  * Afterwards the guest has the volume, or its host is still at it. Throws `not-found` for server or volume; `invalid`
- * for a volume that is not free, in another cell, or unknown to the client's microversion; `conflict` in a state that forbids it, and where the server's host
- * does not reach the volume's store; `unavailable` while the cell is unreachable.
+ * for a volume that is not free, that is in another cell, or that the request's microversion does not know; `conflict` in
+ * a state that forbids it, and where the server's host does not reach the volume's store; `unavailable` while the cell is
+ * unreachable.
  */
 export async function attachVolume(
   compute: Compute,
