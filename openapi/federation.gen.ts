@@ -138,7 +138,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Drains a host: it is cordoned, its servers move to other hosts of its cell, and the operation is done when none is left on it.
-         * @description Servers that run are migrated live or, where that fails, stopped and migrated; servers that are shut off are migrated, and shelved ones offloaded. What cannot move now is tried again, with longer and longer pauses, and the operation says why. Servers of a host that is down wait for it, unless they are evacuated. While a drain runs, a repeat returns it as it was begun, and only adds `evacuate`. Ending the cordon cancels it.
+         * @description Servers that run are migrated live or, where that fails, stopped and migrated; servers that are shut off are migrated, and shelved ones offloaded. With `to_other_cells`, servers that no other host of the cell takes are moved to other cells. What cannot move now is tried again, with longer and longer pauses, and the operation says why. Servers of a host that is down wait for it, unless they are evacuated. While a drain runs, a repeat returns it as it was begun, and only adds `evacuate`. Ending the cordon cancels it.
          */
         readonly post: operations["drainHost"];
         readonly delete?: never;
@@ -278,6 +278,29 @@ export interface paths {
         readonly get: operations["showTrace"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/servers/{server}/move": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Moves a server to another cell, with its id, ports, addresses, metadata and quota.
+         * @description The server is shut down, its disk is saved as an image, and the other cell builds it from that; it ends as it was, active or stopped. Until the other cell has it, the operation can be cancelled. A server that no other cell can build returns to its cell. While a move runs, a repeat returns it. Servers with volumes are not moved.
+         */
+        readonly post: operations["moveServer"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1311,7 +1334,7 @@ export interface components {
         readonly Operation: {
             /** Format: uuid */
             readonly id: string;
-            /** @description host-drain, or the name of a saga. */
+            /** @description host-drain, server-move, or the name of a saga. */
             readonly kind: string;
             /** @enum {string} */
             readonly state: "running" | "done" | "failed" | "cancelled";
@@ -1357,7 +1380,7 @@ export interface components {
              * @description Of the last try.
              * @enum {string|null}
              */
-            readonly method: "live" | "cold" | "offload" | "evacuate" | null;
+            readonly method: "live" | "cold" | "cell" | "offload" | "evacuate" | null;
             readonly tries: number;
             /** @description Why it waits. */
             readonly reason: string | null;
@@ -2218,6 +2241,11 @@ export interface operations {
                      */
                     readonly live_only?: boolean;
                     /**
+                     * @description Servers that no other host of the cell takes are moved to other cells. They are stopped meanwhile.
+                     * @default false
+                     */
+                    readonly to_other_cells?: boolean;
+                    /**
                      * @description While the host is down its servers are built again on other hosts. True only if none of its guests runs: else they would run twice.
                      * @default false
                      */
@@ -2512,6 +2540,47 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly moveServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or its name. Null: any other cell that can take the server. */
+                    readonly cell?: string | null;
+                    readonly reason?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The operation that moves it; Location is its URL. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly verifyServer: {

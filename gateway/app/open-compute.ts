@@ -221,6 +221,7 @@ function wokenByWork(
   const snapshots = run(tidySnapshots(compute))
   const acts = byRows(rows.acts)
   const drains = byRows(rows.drains)
+  const moves = byRows(rows.moves)
   const volumes = byRows(rows.volumeDeletes)
   const watch = watchWork(compute, {
     events: () => wake([numbering]),
@@ -228,11 +229,11 @@ function wokenByWork(
     resizes: () => wake([resizes, acts]),
     kept: () => wake([kept]),
     snapshots: () => wake([snapshots, acts]),
-    drains: () => wake([drains]),
+    operations: () => wake([drains, moves]),
     volumes: () => wake([volumes]),
     sagas: () => wake([recovery]),
   })
-  return [run(watch), intents, resizes, kept, snapshots, acts, drains, volumes]
+  return [run(watch), intents, resizes, kept, snapshots, acts, drains, moves, volumes]
 }
 
 /** Those that nothing wakes. */

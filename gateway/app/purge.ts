@@ -20,6 +20,7 @@ import {
 } from '../db/purges.ts'
 import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
+import { purgeServerMoves } from '../db/server-moves.ts'
 import { purgeMessages } from '../db/volume-messages.ts'
 import { purgeDeadLetters } from '../db/webhook-dead-letters.ts'
 
@@ -67,6 +68,7 @@ export async function purge(
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     drain_moves: (rows) => purgeDrainMoves(db, rows),
+    server_moves: (rows) => purgeServerMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),
     commit_markers: (rows) => purgeCommitMarkers(db, before(COMMIT_MARKERS_MS), rows),

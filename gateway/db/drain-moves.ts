@@ -95,7 +95,8 @@ async function drainedServers(
     .select({
       ...{ id, name, vmState, hostId: serverIndex.hostId },
       isBusy: sql<number>`${taskState} is not null or ${intent} is not null or ${isDeleting}
-        or ${instanceMappings.sagaId} is not null`,
+        or ${instanceMappings.sagaId} is not null or exists (select 1 from operations o
+          where o.slot = concat('server-move ', ${id}))`,
     })
     .from(serverIndex)
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, id))

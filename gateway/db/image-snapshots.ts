@@ -6,9 +6,9 @@ import { images } from './schema/image.ts'
 
 /**
  * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
- * deleted when the server is unshelved.
+ * deleted when the server is unshelved. `move`: that of a server on its way to another cell, deleted when it runs there.
  */
-export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'volume'
+export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'move' | 'volume'
 
 export interface SnapshotMark {
   /** The server or volume. */
@@ -109,9 +109,17 @@ const SAVING: readonly Task[] = [
   'shelving_image_uploading',
 ]
 
+/** Afterwards the image that the server is shelved in is kept until the server runs in another cell. */
+export async function keepForMove(tx: Tx, serverId: string): Promise<void> {
+  await tx.orm
+    .update(images)
+    .set({ snapshotFor: 'move' })
+    .where(and(eq(images.snapshotOf, serverId), eq(images.snapshotFor, 'shelve')))
+}
+
 /**
  * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
- * longer shelved; and those whose volume is not being uploaded to them. Images of a server or volume that a saga holds are
+ * longer shelved, or have changed cells; and those whose volume is not being uploaded to them. Images of a server or volume that a saga holds are
  * skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
@@ -119,12 +127,13 @@ const UNNEEDED = sqlStatement(sql`
   left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
   left join instance_mappings m on m.server_id = i.snapshot_of
   left join volumes v on v.id = i.snapshot_of
-  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for = 'shelve')
+  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move'))
     and case when i.snapshot_for = 'volume' then
       v.id is null or (v.saga_id is null and v.status <> 'uploading')
     else s.server_id is null or m.server_id is null or (
       m.saga_id is null and m.is_deleting = false
       and (i.snapshot_for <> 'shelve' or s.vm_state not in (${listed(['shelved', 'shelved_offloaded'])}))
+      and (i.snapshot_for <> 'move' or s.vm_state not in (${listed(['building', 'error'])}))
       and (s.task_state is null or s.task_state not in (${listed(SAVING)})))
     end
   limit ${sql.placeholder('max')}`)

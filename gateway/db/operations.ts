@@ -38,6 +38,8 @@ export interface HostDrain extends OperationRecord {
   readonly parallel: number
   /** No server is stopped to move it. */
   readonly liveOnly: boolean
+  /** Servers that no other host of their cell takes are moved to other cells. */
+  readonly toOtherCells: boolean
   /** Its servers are built again elsewhere while it is down, because an operator has said that none of its guests runs. */
   readonly evacuates: boolean
   /** True once its time is up, after which no move begins. */
@@ -47,7 +49,7 @@ export interface HostDrain extends OperationRecord {
 /** How a host is drained. */
 export type DrainOptions = Pick<
   HostDrain,
-  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'evacuates'
+  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'toOtherCells' | 'evacuates'
 > & {
   /** Seconds after which no move begins; null: it goes on until the host is empty. */
   readonly deadlineS: number | null
@@ -98,9 +100,11 @@ export async function beginHostDrain(
   return running.id
 }
 
+const isDrain = eq(operations.kind, HOST_DRAIN)
+
 /** The drain of that id; undefined if there is none. */
 export async function findHostDrain(db: Executor, id: string): Promise<HostDrain | undefined> {
-  const rows = await drainRows(db).where(eq(operations.id, id))
+  const rows = await drainRows(db).where(and(eq(operations.id, id), isDrain))
   return rows.map(drainOf)[0]
 }
 
@@ -111,24 +115,35 @@ export async function runningDrains(db: Executor, max: number): Promise<readonly
     .from(drainMoves)
     .where(inArray(drainMoves.state, ['starting', 'moving']))
   const rows = await drainRows(db)
-    .where(or(eq(operations.state, 'running'), inArray(operations.id, moving)))
+    .where(and(isDrain, or(eq(operations.state, 'running'), inArray(operations.id, moving))))
     .limit(max)
   return rows.map(drainOf)
 }
 
-/** The newest first, from before an id. */
-export async function listDrains(
+/** Those that operators began, the newest first, from before an id. */
+export async function listBegunOperations(
   db: Executor,
   before: string,
   max: number,
   state?: OperationState,
-): Promise<readonly HostDrain[]> {
+): Promise<readonly OperationRecord[]> {
   const inState = state === undefined ? undefined : eq(operations.state, state)
-  const rows = await drainRows(db)
+  const rows = await db.orm
+    .select()
+    .from(operations)
     .where(and(lt(operations.id, before), inState))
     .orderBy(desc(operations.id))
     .limit(max)
-  return rows.map(drainOf)
+  return rows.map(operationOf)
+}
+
+/** An operation that an operator began; undefined if there is none of that id. */
+export async function findBegunOperation(
+  db: Executor,
+  id: string,
+): Promise<OperationRecord | undefined> {
+  const [row] = await db.orm.select().from(operations).where(eq(operations.id, id))
+  return row && operationOf(row)
 }
 
 /** Notes how far it has come, unless it has ended. */
@@ -143,10 +158,23 @@ export async function noteProgress(
     .where(and(eq(operations.id, id), eq(operations.state, 'running')))
 }
 
-/** Ends a running operation, with an event; false for one that has ended already. */
+/** Ends a running drain, with an event; false for one that has ended already. */
 export async function endDrain(
   tx: Tx,
   { id, cellId, subject: host }: HostDrain,
+  state: Exclude<OperationState, 'running'>,
+  message: string | null,
+): Promise<boolean> {
+  if (!(await endOperation(tx, id, state, message))) return false
+  const details = { host, action: HOST_DRAIN, state, message }
+  queueEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return true
+}
+
+/** Ends a running operation; false for one that has ended already. */
+export async function endOperation(
+  tx: Tx,
+  id: string,
   state: Exclude<OperationState, 'running'>,
   message: string | null,
 ): Promise<boolean> {
@@ -155,10 +183,7 @@ export async function endDrain(
     .update(operations)
     .set({ ...ended, state, message, slot: null, updatedAt: now, endedAt: now })
     .where(and(eq(operations.id, id), eq(operations.state, 'running')))
-  if (result.affectedRows === 0) return false
-  const details = { host, action: HOST_DRAIN, state, message }
-  queueEvents(tx, [{ type: 'operation.state', cellId, details }])
-  return true
+  return result.affectedRows === 1
 }
 
 /** Removes at most `rows` operations that ended before a time. */
@@ -188,12 +213,24 @@ function drainOf({
   readonly isLate: number
 }): HostDrain {
   const { deadlineAt: _, ...shown } = row
+  const { subjectId, cellId, ...common } = operationOf(row)
   return {
     ...shown,
+    ...common,
     isLate: isLate === 1,
-    state: row.state as OperationState,
-    subjectId: row.subjectId as HostId,
-    cellId: row.cellId as CellId,
-    isCancellable: row.state === 'running',
+    subjectId: subjectId as HostId,
+    cellId: cellId as CellId,
+  }
+}
+
+/** Of a row, what operations of all kinds have. */
+export function operationOf(row: typeof operations.$inferSelect): OperationRecord {
+  const { id, kind, subjectId, subject, cellId, total, remaining, message } = row
+  const { userId, requestId, startedAt, updatedAt, endedAt } = row
+  const state = row.state as OperationState
+  return {
+    ...{ id, kind, state, subjectId, subject, cellId, total, remaining, message },
+    ...{ userId, requestId, startedAt, updatedAt, endedAt },
+    isCancellable: state === 'running',
   }
 }

@@ -11,7 +11,7 @@ export const WORK_KINDS = [
   'resizes',
   'kept',
   'snapshots',
-  'drains',
+  'operations',
   'volumes',
   'sagas',
 ] as const
@@ -24,7 +24,7 @@ const WAITING = sqlStatement(sql`
     exists (select 1 from instance_mappings where is_resizing = true) as resizes,
     exists (select 1 from instance_mappings where is_kept = true) as kept,
     exists (select 1 from images where snapshot_of > '') as snapshots,
-    exists (select 1 from operations where state = 'running') as drains,
+    exists (select 1 from operations where state = 'running') as operations,
     exists (select 1 from volumes where is_deleting = true and saga_id is null) as volumes,
     ${ANY_ADOPTABLE} as sagas`)
 

@@ -150,6 +150,28 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
   './weir cell drain': { notTyped: 'test/api/command-line.test.ts drains a cell.' },
 })
 
+const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
+  './weir server move first --cell south --wait': { shows: /STATE +done/ },
+  './weir server where first': { shows: /south/ },
+  './weir operation list': { shows: /server-move +first/ },
+  './weir operation show OPERATION': {
+    typed: './weir operation show $(./weir operation list -o name | head -1)',
+    shows: /server-move/,
+  },
+  './weir operation cancel OPERATION': {
+    notTyped: 'It has ended; test/api/server-cell-moves.test.ts does it.',
+  },
+  'openstack server unset --pinned-availability-zone': {
+    notTyped:
+      "Debian's client does not know it; test/api/server-intents.test.ts sends the request.",
+  },
+  './weir host drain south-1 --to-other-cells --wait': { shows: /STATE +done/ },
+  './weir cell drain north --to-other-cells --wait': {
+    before: () => machine.type('./weir host uncordon south-1'),
+    shows: /STATE +done/,
+  },
+})
+
 /** Asks until the client shows it. */
 const settled = (command: string, shows: RegExp) =>
   waitFor(
@@ -259,6 +281,20 @@ describe('a page can be typed', () => {
       expect(up).toMatchObject({ code: 0 })
 
       await new Reader({ machine }, {}).type(MAINTENANCE)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noClient !== undefined)(
+    BETWEEN_CELLS.page,
+    async () => {
+      machine = owned.use(new Machine())
+      const up = await machine.type('./weir up --driver fake --cells 2 --hosts 1')
+      expect(up).toMatchObject({ code: 0 })
+      // It may have been placed in either.
+      await machine.type('./weir server move first --cell north --wait')
+
+      await new Reader({ machine }, {}).type(BETWEEN_CELLS)
     },
     PAGE_MS,
   )

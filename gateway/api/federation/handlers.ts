@@ -39,7 +39,14 @@ import {
 } from './placement-policies.ts'
 import { explainPlacement } from './placements.ts'
 import { showProjectQuota } from './projects.ts'
-import { listOperatedServers, repairServer, showChain, showTrace, verifyServer } from './servers.ts'
+import {
+  listOperatedServers,
+  moveServer,
+  repairServer,
+  showChain,
+  showTrace,
+  verifyServer,
+} from './servers.ts'
 import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { testTunnels } from './tunnels.ts'
 import { showUsage } from './usage.ts'
@@ -103,6 +110,7 @@ export const federationHandlers: HandlerTable<operations> = {
   replaceWebhookSecret,
   removeNode,
   renewCredential,
+  moveServer,
   repairServer,
   showCell,
   showChain,

@@ -33,8 +33,10 @@ export const drainHost: Handler<operations['drainHost']> = async (call) => {
   const host = await findOperatedHost(app.db, params.host)
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
   const { reason = null, move = true, parallel = 2, live_only: liveOnly = false } = body
-  const { evacuate: evacuates = false, deadline_s: deadlineS = null } = body
-  const options = { reason, movesServers: move, parallel, liveOnly, evacuates, deadlineS }
+  const { to_other_cells: toOtherCells = false, evacuate: evacuates = false } = body
+  const { deadline_s: deadlineS = null } = body
+  const how = { parallel, liveOnly, toOtherCells, evacuates, deadlineS }
+  const options = { reason, movesServers: move, ...how }
   const operation = await drain(app.db, context, host, options, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, app.compute.cells), headers }

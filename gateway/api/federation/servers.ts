@@ -9,10 +9,13 @@ import { operatedServerPage } from '../../app/federation/servers.ts'
 import { type TracedServer, traceOfServer } from '../../app/federation/trace.ts'
 import { verifyServer as verify } from '../../app/federation/verify-server.ts'
 import type { Cells } from '../../app/hosts/host-state.ts'
+import { idempotencyKey } from '../../app/idempotency-key.ts'
+import { moveToCell } from '../../app/operations/move-to-cell.ts'
 import type { ServerRecord } from '../../app/servers/list/server-record.ts'
 import { findVisibleServer } from '../../app/servers/list/show-server.ts'
 import type { Handler } from '../../http/operation.ts'
 import { decisionViews } from '../../views/federation/decision.ts'
+import { operationView } from '../../views/federation/operation.ts'
 
 const LIMIT = 1_000
 
@@ -29,6 +32,18 @@ export const listOperatedServers: Handler<operations['listOperatedServers']> = a
   ])
   const names = new Map(known.map(({ id, name }) => [id, name]))
   return { body: { servers: servers.map((server) => operatedServerView(server, names)), next } }
+}
+
+/** POST /v1/servers/{server}/move */
+export const moveServer: Handler<operations['moveServer']> = async (call) => {
+  const { app, context, params, body, links, raw } = call
+  const { cells } = app.compute
+  const { cell = null, reason = null } = body
+  const to = cell === null ? null : await findOperatedCell(app.db, cells, cell)
+  const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
+  const operation = await moveToCell(app.compute, context, params.server, { to, reason }, key)
+  const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
+  return { body: operationView(operation, cells), headers }
 }
 
 /** POST /v1/servers/{server}/verification */

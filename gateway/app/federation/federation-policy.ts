@@ -49,6 +49,7 @@ export const FEDERATION_POLICY = {
   'federation:quotas:show': 'system-reader',
   'federation:servers:chain': 'reader',
   'federation:servers:list': 'system-reader',
+  'federation:servers:move': 'admin',
   'federation:servers:repair': 'admin',
   'federation:servers:trace': 'admin',
   'federation:servers:verify': 'admin',

@@ -14,6 +14,7 @@ const NOW = new Date('2026-01-01T00:00:00Z')
 const later = (ms: number) => new Date(NOW.getTime() + ms)
 const SETTINGS: DrainSettings = {
   ...{ hostId: 'here', parallel: 2, liveOnly: false, mayBegin: true, isUp: true },
+  toOtherCells: false,
   evacuates: false,
   capabilities: new Set(['move', 'liveMove']),
 }

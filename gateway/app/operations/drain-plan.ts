@@ -1,7 +1,7 @@
 import type { VmState } from '#common/states/instance-states.ts'
 
-/** How a server leaves its host: while it runs, stopped, shelved so that it needs none, or built again without it. */
-export type MoveMethod = 'live' | 'cold' | 'offload' | 'evacuate'
+/** How a server leaves its host: while it runs, stopped, for another cell, shelved so that it needs none, or built again without it. */
+export type MoveMethod = 'live' | 'cold' | 'cell' | 'offload' | 'evacuate'
 
 /** What a drain has done about one server. */
 export interface DrainMove {
@@ -36,6 +36,8 @@ export interface DrainSettings {
   readonly parallel: number
   /** No server is stopped to move it. */
   readonly liveOnly: boolean
+  /** Servers that no other host of their cell takes are moved to other cells. */
+  readonly toOtherCells: boolean
   /** The host answers. */
   readonly isUp: boolean
   /** An operator has said that no guest of the host runs while it is down. */
@@ -143,16 +145,17 @@ interface Methods {
 
 function methodsFor(
   { vmState, isBusy }: DrainedServer,
-  { capabilities, liveOnly, isUp, evacuates }: DrainSettings,
+  { capabilities, liveOnly, toOtherCells, isUp, evacuates }: DrainSettings,
 ): Methods {
   if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
   if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
   const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []
   const cold: readonly MoveMethod[] = capabilities.has('move') ? ['cold'] : []
+  const cell: readonly MoveMethod[] = toOtherCells && capabilities.has('snapshot') ? ['cell'] : []
   switch (vmState) {
     case 'active':
       return {
-        methods: liveOnly ? live : [...live, ...cold],
+        methods: liveOnly ? live : [...live, ...cold, ...cell],
         reason: liveOnly
           ? 'The driver of its host does not move guests that run, and the drain stops none.'
           : 'The driver of its host moves no guests.',
@@ -160,7 +163,7 @@ function methodsFor(
     case 'paused':
       return { methods: live, reason: 'The driver of its host does not move guests that run.' }
     case 'stopped':
-      return { methods: cold, reason: 'The driver of its host moves no guests.' }
+      return { methods: [...cold, ...cell], reason: 'The driver of its host moves no guests.' }
     case 'shelved':
       return { methods: ['offload'], reason: '' }
     case 'resized':
@@ -207,10 +210,12 @@ export function afterFailure(
 }
 
 /** How many ways the host has to move a server that runs. */
-export function methodCount({ capabilities, liveOnly, isUp }: DrainSettings): number {
+export function methodCount(settings: DrainSettings): number {
+  const { capabilities, liveOnly, toOtherCells, isUp } = settings
   if (!isUp) return 1
   const cold = capabilities.has('move') && !liveOnly
-  return Number(capabilities.has('liveMove')) + Number(cold)
+  const cell = toOtherCells && capabilities.has('snapshot') && !liveOnly
+  return Number(capabilities.has('liveMove')) + Number(cold) + Number(cell)
 }
 
 /** When the rest will have moved, at the pace of the moves that have ended; undefined: none has. */

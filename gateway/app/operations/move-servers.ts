@@ -1,6 +1,4 @@
-import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import type { UserId } from '#common/ids.ts'
 import {
   changeMove,
   failureOf,
@@ -12,7 +10,7 @@ import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
-import { ANONYMOUS, type RequestContext } from '../request-context.ts'
+import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
 import { evacuateServer, liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
 import {
@@ -24,6 +22,8 @@ import {
   methodCount,
   planDrain,
 } from './drain-plan.ts'
+import { moveToCell } from './move-to-cell.ts'
+import { operatorOf } from './operator-of.ts'
 
 /** A host has fewer; more would be moved in the next rounds. */
 const SERVERS_MAX = 10_000
@@ -46,11 +46,12 @@ export async function moveServers(
 ): Promise<MovesLeft> {
   const { db, clock } = compute
   const { view } = host
-  const { parallel, liveOnly, evacuates } = drain
+  const { parallel, liveOnly, toOtherCells, evacuates } = drain
   const capabilities = new Set(view.capabilities)
   const isUp = isHostUp(host, compute.cells)
   const settings = {
-    ...{ hostId: view.hostId, parallel, liveOnly, evacuates, mayBegin, isUp, capabilities },
+    ...{ hostId: view.hostId, parallel, liveOnly, toOtherCells, evacuates },
+    ...{ mayBegin, isUp, capabilities },
   }
   const moves = await movesOf(db, drain.id)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
@@ -140,6 +141,9 @@ const START: Readonly<
   live: (compute, context, id) =>
     liveMigrateServer(compute, context, id, { host: null, isAwaited: false }),
   cold: (compute, context, id) => migrateServer(compute, context, id, null),
+  cell: async (compute, context, id) => {
+    await moveToCell(compute, context, id, { to: null, reason: null })
+  },
   offload: (compute, context, id) => actOnServer(compute, context, id, { name: 'shelve-offload' }),
   evacuate: (compute, context, id) =>
     evacuateServer(compute, context, id, { host: null, password: null, staysOff: false }),
@@ -152,10 +156,4 @@ async function confirm(compute: Compute, drain: HostDrain, serverId: string): Pr
   } catch (error) {
     if (!isFailure(error)) throw error
   }
-}
-
-/** The operator who began the drain, as an administrator of every project. */
-function operatorOf({ userId }: HostDrain): RequestContext {
-  const operator = { userId: (userId ?? '') as UserId, isAdmin: true, roles: new Set(['admin']) }
-  return { ...ANONYMOUS, ...operator, ...workContext({}), microversion: '' }
 }

@@ -1,5 +1,5 @@
 import type { WorkContext } from '#common/context.ts'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { continueSaga } from '#common/saga/log.ts'
@@ -7,13 +7,15 @@ import { findCellSaga, listCellSagas } from '../../db/cell-sagas.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
   endDrain,
+  findBegunOperation,
   findHostDrain,
-  listDrains,
+  listBegunOperations,
   type OperationRecord,
   type OperationState,
 } from '../../db/operations.ts'
 import { continueRow, findStuckRow, listStuckRows } from '../../db/reconciler-rows.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
+import { cancelServerMove, findServerMove, SERVER_MOVE } from '../../db/server-moves.ts'
 import type { Compute } from '../compute.ts'
 import { continueInCell } from './cell-sagas.ts'
 
@@ -43,7 +45,7 @@ export async function operationPage(
   if (cursor !== undefined && !isUuid(cursor))
     throw new Failure('invalid', `Invalid cursor '${cursor}': take it from the page before.`)
   const before = cursor ?? END
-  const drains = await listDrains(db, before, limit + 1, state)
+  const begun = await listBegunOperations(db, before, limit + 1, state)
   const sagas =
     state === 'done' || state === 'cancelled'
       ? []
@@ -52,7 +54,7 @@ export async function operationPage(
             list(db, before, limit + 1, state),
           ),
         )
-  const found = [...drains, ...sagas.flat()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  const found = [...begun, ...sagas.flat()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
   const operations = found.slice(0, limit)
   return { operations, next: found.length > limit ? (operations.at(-1)?.id ?? null) : null }
 }
@@ -60,7 +62,8 @@ export async function operationPage(
 /** Throws `not-found`. */
 export async function findOperation(db: Executor, id: string): Promise<OperationRecord> {
   const found = isUuid(id)
-    ? ((await findHostDrain(db, id)) ??
+    ? ((await findServerMove(db, id)) ??
+      (await findBegunOperation(db, id)) ??
       (await findSaga(db, id)) ??
       (await findCellSaga(db, id)) ??
       (await findStuckRow(db, id)))
@@ -85,9 +88,10 @@ export async function awaitOperation(
 /** Ids of servers, at most a hundred, that the operation still has to see gone. */
 export async function serversLeft(
   db: Executor,
-  { subjectId, state }: OperationRecord,
+  { kind, subjectId, state }: OperationRecord,
 ): Promise<readonly string[]> {
   if (state !== 'running') return []
+  if (kind === SERVER_MOVE) return [subjectId]
   const servers = (await serversOnHosts(db, [subjectId])).get(subjectId) ?? []
   return servers.slice(0, SERVERS_SHOWN_MAX).map(({ id }) => id)
 }
@@ -111,6 +115,19 @@ export async function continueOperation(
   return findOperation(db, id)
 }
 
+/** Afterwards the server stays in its cell, or is brought back to where it was there. Throws `conflict` once it has left. */
+async function cancelMove(db: Transactional, id: string): Promise<OperationRecord> {
+  if (!(await db.transaction((tx) => cancelServerMove(tx, id)))) {
+    const { endedAt } = await findOperation(db, id)
+    const why =
+      endedAt === null
+        ? 'cannot be cancelled any more: the server has left its cell. Move it back when it is done.'
+        : 'has ended already.'
+    throw new Failure('conflict', `Operation ${id} ${why}`)
+  }
+  return findOperation(db, id)
+}
+
 /**
  * Afterwards it does not go on; what it did stays done. Throws `not-found`, and `conflict` for what has ended
  * otherwise, or is a saga, which comes to its end by itself.
@@ -120,6 +137,7 @@ export async function cancelOperation(
   id: string,
 ): Promise<OperationRecord> {
   const { kind, state } = await findOperation(db, id)
+  if (kind === SERVER_MOVE) return cancelMove(db, id)
   const drain = await findHostDrain(db, id)
   if (drain === undefined)
     throw new Failure(

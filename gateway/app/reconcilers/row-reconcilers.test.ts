@@ -115,6 +115,7 @@ test('a drain that ends its isolated process has failed', async () => {
     movesServers: false,
     parallel: 1,
     liveOnly: false,
+    toOtherCells: false,
     evacuates: false,
     deadlineS: null,
   }

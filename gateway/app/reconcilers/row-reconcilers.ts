@@ -11,6 +11,7 @@ import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-dele
 import { keptServers } from './kept-servers.ts'
 import { retryBuilds } from './retry-builds.ts'
 import { type IsolatedRow, type RowReconciler, workIsolated } from './row-reconciler.ts'
+import { serverMoves } from './server-moves.ts'
 import { settleResizes } from './settle-resizes.ts'
 
 interface Options {
@@ -29,6 +30,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     kept: keptServers(compute),
     acts: dueActs(compute, dueTimes),
     drains: drainHosts(compute),
+    moves: serverMoves(compute),
     retries: retryBuilds(compute),
     deletes: finishDeletes(compute),
     missing: endMissing(compute),

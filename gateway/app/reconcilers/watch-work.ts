@@ -17,7 +17,7 @@ const POLL_MS: Readonly<Record<WorkKind, number>> = {
   resizes: 1_000,
   kept: 1_000,
   snapshots: 1_000,
-  drains: 1_000,
+  operations: 500,
   volumes: 1_000,
   sagas: 1_000,
 }

@@ -93,7 +93,9 @@ async function askBuild<P extends BuildParams>(
   request: RequestSpec,
 ): Promise<BuildOutcome> {
   const cell = cellRef(deps, to.cellId)
-  const build = buildRequest(deps, request, to.cellId)
+  const { spec } = request
+  const image = spec.moving?.image ?? spec.image
+  const build = buildRequest(deps, { ...request, spec: { ...spec, image } }, to.cellId)
   return deps.askCell(
     cell,
     'instance.build',

@@ -1,6 +1,7 @@
 import type { Saga } from '#common/saga/saga.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { actOnServerSaga } from './act-on-server.ts'
+import { changeCellSaga } from './change-cell.ts'
 import { changeNicSaga } from './change-nic.ts'
 import { changeVolumeSaga } from './change-volume.ts'
 import { createServerSaga } from './create-server.ts'
@@ -16,6 +17,7 @@ import { uploadVolumeSaga } from './upload-volume.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
 export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
+  changeCellSaga,
   changeNicSaga,
   actOnServerSaga,
   createServerSaga,

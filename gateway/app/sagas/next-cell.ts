@@ -3,21 +3,20 @@ import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, SagaId } from '#common/ids.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
-import { queueProjectLock } from '../../db/quota-usages.ts'
 import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts'
 import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
-import { cellRequest } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
-import { choiceMeasure, choiceSources, chooseCell } from '../cells/choose-cell.ts'
-import { lockSpanningNetworks } from '../cells/tunnels.ts'
+import { choiceMeasure } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
+import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { failedChoice, noValidHost } from '../servers/boot/faults.ts'
 import { releaseVolumes } from '../volumes/hold-volume.ts'
+import { chooseForServer } from './choose-for-server.ts'
 
 /** Where a server is to be built. */
 export type Target = { readonly cellId: CellId; readonly attempt: number }
@@ -50,30 +49,19 @@ export async function assignNextCell(
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) return undefined
-  const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
-  const { hints = {} } = request.spec.remarks ?? {}
-  const policy = appliedPolicy(deps.placementPolicies.all(), {
-    projectId: mapping.projectId,
-    flavorId: flavor.id,
-    hint: request.spec.policyHint,
-  })
-  const networks = await deps.network.networksOf(tx, serverId)
+  const { spec } = request
+  const { flavor, group } = spec
   const isUnassigned = cellId === null
   const tried = isUnassigned ? [] : [...mapping.triedCells, cellId]
   const mayLeave = isUnassigned || (await mayLeaveCell(tx, group, serverId))
   // Its volumes are in the cell that it leaves.
-  const hasVolumes = request.spec.volumes !== undefined
+  const hasVolumes = spec.volumes !== undefined
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave && !hasVolumes
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
-  const where = { flavor, image, zone, requestedHost, networks, serverId }
-  const required = { ...where, group: near, sameHost, cellHints: request.spec, hints, policy }
-  // Until this transaction ends, nobody else places servers of the project where that matters to its policy.
-  if (policy?.rules.spread?.isRequired || policy?.rules.limits)
-    queueProjectLock(tx, mapping.projectId)
-  const sources = choiceSources(deps)
-  const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
-  await lockSpanningNetworks(tx, cells, networks)
-  const choice = chooseCell(cells, await cellRequest(tx, required, cells, tried), sources)
+  const cells = mayGo ? await cellsFor(tx, deps, spec) : []
+  const { projectId } = mapping
+  const placing = { serverId, projectId, spec, cells, tried, group: near }
+  const choice = await chooseForServer(tx, deps, placing)
   choiceMeasure.report(choice.trace)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
@@ -106,6 +94,17 @@ export async function assignNextCell(
   }
   tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))
   return { cellId: chosen, attempt: attempt + 1 }
+}
+
+/** A server that another cell was to take goes back to the one that it left, also where no new server is placed there. */
+async function cellsFor(
+  tx: Tx,
+  { cells }: ComputeDeps,
+  { moving }: BuildSpec,
+): Promise<readonly Cell[]> {
+  const all = await cellsAsIndexed(tx, cells.cells())
+  if (moving === undefined) return all
+  return all.filter(({ id }) => id === moving.home).map((home) => ({ ...home, isEnabled: true }))
 }
 
 async function faultOf(

@@ -11,6 +11,8 @@ export interface DrainCellOptions extends WaitOptions {
   readonly reason?: string
   readonly wait?: true
   readonly dryRun?: true
+  /** Servers are moved to other cells; else it is waited until they are gone. */
+  readonly toOtherCells?: true
 }
 
 /**
@@ -33,7 +35,7 @@ export async function drainCell(
     operator.err.write(`This would disable cell ${cell.name} and drain its hosts:\n`)
     return show(listView(hosts, hostListing(new Map([[cell.id, cell.name]]), Date.now())))
   }
-  const { reason } = options
+  const { reason, toOtherCells = false } = options
   const path = { cell: cell.id }
   const decided = { is_enabled: false, disabled_reason: reason ?? null }
   await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
@@ -42,8 +44,10 @@ export async function drainCell(
     operations.push(
       await federation.ask('post', '/v1/hosts/{host}/drain', {
         path: { host: id },
-        // Servers do not move to other cells.
-        body: { move: false, ...(reason !== undefined && { reason }) },
+        body: {
+          ...{ move: toOtherCells, to_other_cells: toOtherCells },
+          ...(reason !== undefined && { reason }),
+        },
       }),
     )
   if (options.wait === true)

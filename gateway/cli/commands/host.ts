@@ -77,6 +77,10 @@ function addDraining(host: Command, operator: Operator): void {
     .option('--parallel <count>', 'Move at most so many servers at a time (default: 2)', count)
     .option('--live-only', 'Stop no server to move it')
     .option(
+      '--to-other-cells',
+      'Move servers that no other host of the cell takes to other cells, shut down meanwhile',
+    )
+    .option(
       '--deadline <seconds>',
       'Begin no move after this time, and report what is left',
       seconds,

@@ -3,10 +3,11 @@ import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { count } from '../option-values.ts'
+import { count, seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 import type { AdoptOptions } from '../servers/adopt-guest.ts'
 import type { ServerListOptions, ServerStatus } from '../servers/list-servers.ts'
+import type { MoveOptions } from '../servers/move-server.ts'
 import type { VerifyOptions } from '../servers/verify-server.ts'
 
 const LIMIT = 1_000
@@ -32,7 +33,11 @@ const STATUSES = [
 ] as const satisfies readonly ServerStatus[]
 
 export function addServerCommands(program: Command, operator: Operator): void {
-  const server = noun(program, 'server', 'List, locate, check and adopt servers of all projects')
+  const server = noun(
+    program,
+    'server',
+    'List, locate, check, move and adopt servers of all projects',
+  )
   addListing(server, operator)
   withExamples(withWatch(withView(server.command('where <server>'))), './weir server where web')
     .description('Show the cell, host and zone of a server of any project')
@@ -70,6 +75,7 @@ export function addServerCommands(program: Command, operator: Operator): void {
       const { verifyServer } = await import('../servers/verify-server.ts')
       await verifyServer(operator, name, options)
     })
+  addMoving(server, operator)
   addAdopting(server, operator)
 }
 
@@ -90,6 +96,23 @@ function addListing(server: Command, operator: Operator): void {
     .action(async (options: ServerListOptions) => {
       const { listServers } = await import('../servers/list-servers.ts')
       await listServers(operator, options)
+    })
+}
+
+function addMoving(server: Command, operator: Operator): void {
+  withExamples(
+    withView(server.command('move <server>')),
+    './weir server move web --cell south --wait',
+    "./weir server move web --reason 'north is full'",
+  )
+    .description('Move a server to another cell; it is shut down meanwhile')
+    .option('--cell <cell>', 'Cell to move it to (default: any other that can take it)')
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--wait', 'Wait until the server is in the other cell')
+    .option('--timeout <seconds>', 'Stop waiting after this time; the move continues', seconds)
+    .action(async (name: string, options: MoveOptions) => {
+      const { moveServer } = await import('../servers/move-server.ts')
+      await moveServer(operator, name, options)
     })
 }
 

@@ -20,6 +20,8 @@ export interface DrainOptions extends WaitOptions {
   readonly move: boolean
   readonly parallel?: number
   readonly liveOnly?: true
+  /** What no other host of the cell takes goes to other cells. */
+  readonly toOtherCells?: true
   /** Seconds. */
   readonly deadline?: number
   /** None of its guests runs. */
@@ -38,7 +40,8 @@ const REMAINING: Listing<RemainingServer> = {
   ],
 }
 
-export interface EvacuateOptions extends Omit<DrainOptions, 'move' | 'liveOnly' | 'dryRun'> {
+export interface EvacuateOptions
+  extends Omit<DrainOptions, 'move' | 'liveOnly' | 'toOtherCells' | 'dryRun'> {
   readonly yes?: true
 }
 
@@ -77,7 +80,7 @@ export async function drainHost(
     await show(await remainingView(session, host))
     return
   }
-  const { reason, move, parallel, liveOnly, deadline, evacuate } = options
+  const { reason, move, parallel, liveOnly, toOtherCells, deadline, evacuate } = options
   const operation = await session.federation.ask('post', '/v1/hosts/{host}/drain', {
     path: { host: host.id },
     body: {
@@ -85,6 +88,7 @@ export async function drainHost(
       ...(reason !== undefined && { reason }),
       ...(parallel !== undefined && { parallel }),
       ...(liveOnly === true && { live_only: true }),
+      ...(toOtherCells === true && { to_other_cells: true }),
       ...(evacuate === true && { evacuate }),
       ...(deadline !== undefined && { deadline_s: Math.ceil(deadline) }),
     },

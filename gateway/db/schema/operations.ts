@@ -24,6 +24,8 @@ export const operations = mysqlTable(
     parallel: int('parallel').notNull().default(1),
     /** No server is stopped to move it. */
     liveOnly: boolean('live_only').notNull().default(false),
+    /** Servers that no other host of their cell takes are moved to other cells. */
+    toOtherCells: boolean('to_other_cells').notNull().default(false),
     /** An operator has said that no guest of the host runs while it is down: its servers are built again elsewhere. */
     evacuates: boolean('evacuates').notNull().default(false),
     /** No move begins afterwards; null: it goes on until the host is empty. */
@@ -41,6 +43,25 @@ export const operations = mysqlTable(
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
 )
 
+/** How far a move of a server to another cell has come; its operation has the kind `server-move`. */
+export const serverMoves = mysqlTable('server_moves', {
+  operationId: uuid('operation_id').primaryKey(),
+  /** Null: any cell that can take it. */
+  toCellId: uuid('to_cell_id'),
+  /** active, stopped: what it was before, and is to be again. */
+  formerState: token('former_state', 8).notNull(),
+  /** waiting, saving, offloading, changing, returning, stopping. */
+  step: token('step', 10).notNull(),
+  /** When its step began. */
+  stepAt: time('step_at').notNull(),
+  /** Of the step, by which the server's actions have it. */
+  stepRequestId: token('step_request_id').notNull(),
+  /** An operator has cancelled it: it returns to where it was. */
+  isCancelled: boolean('is_cancelled').notNull().default(false),
+  /** Why it returns; null: it does not, or because it was cancelled. */
+  failure: text('failure'),
+})
+
 /** What a drain that moves servers has done about each that was on its host. */
 export const drainMoves = mysqlTable(
   'drain_moves',
@@ -49,7 +70,7 @@ export const drainMoves = mysqlTable(
     serverId: uuid('server_id').notNull(),
     /** waiting, starting, moving, moved, gone. */
     state: token('state', 8).notNull(),
-    /** live, cold, offload; null: none was possible yet. */
+    /** live, cold, cell, offload, evacuate; null: none was possible yet. */
     method: token('method', 8),
     tries: int('tries').notNull(),
     /** Why it waits. */

@@ -1,11 +1,7 @@
 import { Failure } from '#common/errors.ts'
-import type { ImageId } from '#common/ids.ts'
 import { hostsNamed } from '../../../db/host-list.ts'
-import { shelvedImage } from '../../../db/image-snapshots.ts'
-import { findImage } from '../../../db/images.ts'
 import { findRequestSpec } from '../../../db/request-specs.ts'
 import type { Compute } from '../../compute.ts'
-import type { BootImage } from '../../images/image-for-boot.ts'
 import { enforce } from '../../policy.ts'
 import type { RequestContext } from '../../request-context.ts'
 import { cellsForPlace, placeOf } from '../boot/server-place.ts'
@@ -13,6 +9,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
+import { findShelvedImage } from './shelved-image.ts'
 
 /** Where a server is to come back. */
 export interface UnshelveRequest {
@@ -54,10 +51,8 @@ export async function unshelveServer(
     const wanted = zone === undefined ? request.spec.zone : zone
     await refuseHost(compute, server, { host, zone: wanted })
   }
-  const saved = await savedIn(compute, server.id)
-  const { kernel, ramdisk } = request.spec.image
-  const started = { ...(kernel && { kernel }), ...(ramdisk && { ramdisk }) }
-  const image = saved === undefined ? request.spec.image : { ...saved, ...started }
+  const own = request.spec.image
+  const image = (await findShelvedImage(db, server.id, own)) ?? own
   const where = zone === undefined ? { host } : { host, zone }
   const plan = { kind: 'unshelve', flavor: server.flavor, image, ...where } as const
   await actOnServer(compute, context, id, { name: 'unshelve', plan })
@@ -84,25 +79,4 @@ async function refuseHost(
     'invalid',
     `Compute host ${host} is not in cell ${cell}, in which instance ${id} was shelved. Name a host of that cell, or none.`,
   )
-}
-
-/** The image that the server waits in. Throws `conflict` when somebody has deleted it. */
-async function savedIn({ db }: Compute, serverId: string): Promise<BootImage | undefined> {
-  const id = await shelvedImage(db, serverId)
-  const image = id === undefined ? undefined : await findImage(db, id)
-  if (image === undefined) return undefined
-  const { content, diskFormat, name, minDiskGb, minRamMb, properties } = image
-  if (content === null || diskFormat === null) return undefined
-  const { sizeBytes, sha256, sha512 } = content
-  return {
-    id: image.id as ImageId,
-    name: name ?? '',
-    diskFormat,
-    sizeBytes,
-    sha256,
-    sha512,
-    minDiskGb,
-    minRamMb,
-    properties,
-  }
 }

@@ -1,9 +1,15 @@
+import type { CellId } from '#common/ids.ts'
 import type { ImageFile, ImageSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 
 /** A server as a cell gets it, but for the secrets and for the ticket, which is made for one cell. */
 export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPassword' | 'image'> {
   /** The name that the hint `policy` gave. */
   readonly policyHint?: string
+  /**
+   * Of a server that changes cells, until it runs in its new one: the image that its disk was saved in, from which it is
+   * built, and the cell that it left, which takes it back where no other takes it.
+   */
+  readonly moving?: { readonly image: BuildSpec['image']; readonly home: CellId }
   readonly image: Omit<ImageSnapshot, 'ticket' | 'kernel' | 'ramdisk'> & {
     readonly [name in 'kernel' | 'ramdisk']?: Omit<ImageFile, 'ticket'>
   }

@@ -19,18 +19,21 @@ const NO_VALID_HOST = 'No valid host was found. There are not enough hosts avail
  * asked before.
  */
 export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault {
-  const filter = choice.filters.at(-1)
-  const examples = (filter?.examples ?? []).map((each) => `${each.candidate} ${each.reason}`)
-  const emptied =
-    filter === undefined
-      ? 'No cell is left to be asked.'
-      : `${filter.name} left no cell: ${examples.join('; ')}.`
+  const emptied = whyNoCell(choice)
   return {
     code: 500,
     message: `${NO_VALID_HOST} ${whatLeftNobody(choice, last?.trace)}`,
     details: last === undefined ? emptied : `${emptied} The last cell refused: ${last.reason}`,
     createdAt: now,
   }
+}
+
+/** The filter that removed the last cells, with its reasons, for operators. */
+export function whyNoCell({ filters }: Trace): string {
+  const filter = filters.at(-1)
+  if (filter === undefined) return 'No cell is left to be asked.'
+  const examples = filter.examples.map(({ candidate, reason }) => `${candidate} ${reason}`)
+  return `${filter.name} left no cell: ${examples.join('; ')}.`
 }
 
 /** As Nova names the steps of its conductor. */

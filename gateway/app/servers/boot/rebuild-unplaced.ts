@@ -38,7 +38,7 @@ export async function rebuildUnplaced(
       if (!(await markBuildPending(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       // Those that it was to be built with were released when it came to be in no cell.
-      const { volumes: _released, ...rest } = spec
+      const { volumes: _released, moving: _saved, ...rest } = spec
       const request = { serverId, spec: { ...rest, requestedHost: null }, ...sealed }
       await replaceRequestSpec(tx, request, changeableProperties(spec))
       await showRebuilt(tx, serverId, shown)

@@ -1,0 +1,125 @@
+import { type Failure, isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { failureOf } from '../../db/drain-moves.ts'
+import { noteProgress } from '../../db/operations.ts'
+import {
+  beginMoveStep,
+  endServerMove,
+  findMovedServer,
+  type NextMoveStep,
+  type ServerMoveRecord,
+} from '../../db/server-moves.ts'
+import type { Compute } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import { operationIds } from '../sagas/build-rounds.ts'
+import { changeCellSaga } from '../sagas/change-cell.ts'
+import { actOnServer } from '../servers/acts/act-on-server.ts'
+import { shelveServer } from '../servers/acts/save-server.ts'
+import { unshelveServer } from '../servers/acts/unshelve-server.ts'
+import { operatorOf } from './operator-of.ts'
+import { type MovedServer, type MoveStep, planServerMove } from './server-move-plan.ts'
+
+type Begun = Exclude<MoveStep, 'waiting'>
+
+/** What operators read while a step is under way. */
+const MESSAGES: Readonly<Record<Begun, string>> = {
+  saving: 'Its disk is being saved.',
+  offloading: 'Its host lets go of it.',
+  changing: 'The other cell builds it.',
+  returning: 'It is brought back where it was.',
+  stopping: 'It is stopped, as it was before.',
+}
+
+/** Takes the move of a server one step further, if the step before it has ended. */
+export async function advanceServerMove(compute: Compute, move: ServerMoveRecord): Promise<void> {
+  const { db, clock } = compute
+  const server = await findMovedServer(db, move.subjectId)
+  const refusal = await failureOf(db, move.subjectId, move.stepRequestId)
+  const next = planServerMove(move, server, refusal, new Date(clock.now()))
+  if (next.kind === 'end') await end(compute, move, next.state, next.message)
+  if (next.kind === 'begin' && server !== undefined) await begin(compute, move, next.step, server)
+}
+
+async function begin(
+  compute: Compute,
+  move: ServerMoveRecord,
+  step: Begun,
+  server: MovedServer,
+): Promise<void> {
+  const { db } = compute
+  const context = operatorOf(move)
+  const { vmState } = server
+  const stepRequestId = context.requestId
+  const isSaved = step === 'saving' && (vmState === 'active' || vmState === 'stopped')
+  const next: NextMoveStep = { step, stepRequestId, ...(isSaved && { formerState: vmState }) }
+  // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
+  if (!(await beginMoveStep(db, move, next))) return
+  const begun = { ...move, ...next }
+  await noteProgress(db, move.id, { message: MESSAGES[step] })
+  try {
+    await START[step](compute, context, begun, server)
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    await refused(compute, begun, error)
+  }
+}
+
+/** A step that did not begin: a move that has stopped nothing yet ends, one that has goes back, and what must be is tried again. */
+async function refused(
+  compute: Compute,
+  move: ServerMoveRecord,
+  { kind, message }: Failure,
+): Promise<void> {
+  const { db } = compute
+  await noteProgress(db, move.id, { message })
+  if (kind === 'unavailable') return
+  if (move.step === 'saving') await end(compute, move, 'failed', message)
+  const server = await findMovedServer(db, move.subjectId)
+  if (move.step === 'changing' && server?.cellId === move.fromCellId)
+    await beginMoveStep(db, move, { step: 'offloading', stepRequestId: newId(), failure: message })
+}
+
+type Start = (
+  compute: Compute,
+  context: RequestContext,
+  move: ServerMoveRecord,
+  server: MovedServer,
+) => Promise<void>
+
+const START: Readonly<Record<Begun, Start>> = {
+  saving: (compute, context, { subjectId }) => shelveServer(compute, context, subjectId),
+  offloading: (compute, context, { subjectId }) =>
+    actOnServer(compute, context, subjectId, { name: 'shelve-offload' }),
+  changing: changeCell,
+  returning: (compute, context, { subjectId }) =>
+    unshelveServer(compute, context, subjectId, { zone: undefined, host: null }),
+  stopping: (compute, context, { subjectId }) =>
+    actOnServer(compute, context, subjectId, { name: 'stop' }),
+}
+
+/** Afterwards the server is another cell's, which is asked to build it. Throws what the saga's first step throws. */
+async function changeCell(
+  { sagas }: Compute,
+  work: RequestContext,
+  { subjectId: serverId, toCellId }: ServerMoveRecord,
+  { cellId: fromCellId, attempt }: MovedServer,
+): Promise<void> {
+  await sagas.start(changeCellSaga, {
+    subject: serverId,
+    params: {
+      ...{ serverId, attempt, fromCellId, toCellId },
+      ...{ deleteOperationId: newId<string>(), operationIds: operationIds() },
+    },
+    work,
+  })
+}
+
+async function end(
+  { db, operations }: Compute,
+  move: ServerMoveRecord,
+  state: 'done' | 'failed' | 'cancelled',
+  message: string | null,
+): Promise<void> {
+  if (await db.transaction((tx) => endServerMove(tx, move, state, message)))
+    operations.notify(move.id)
+}

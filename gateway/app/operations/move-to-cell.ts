@@ -1,0 +1,107 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
+import type { OperationRecord } from '../../db/operations.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
+import { beginServerMove, runningMoveOf, type ServerMoveRecord } from '../../db/server-moves.ts'
+import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
+import type { Compute } from '../compute.ts'
+import { reachable } from '../hosts/host-state.ts'
+import { oncePerKey } from '../once-per-key.ts'
+import type { RequestContext } from '../request-context.ts'
+import { chooseForServer } from '../sagas/choose-for-server.ts'
+import { mayLeaveCell } from '../server-groups/members.ts'
+import { whyNoCell } from '../servers/boot/faults.ts'
+import type { ServerRecord } from '../servers/list/server-record.ts'
+import { showServer } from '../servers/list/show-server.ts'
+import { findOperation } from './operations.ts'
+
+export interface MoveToCell {
+  /** Null: any other cell that can take it. */
+  readonly to: { readonly id: CellId; readonly name: string } | null
+  readonly reason: string | null
+}
+
+/**
+ * Begins to move a server to another cell, or returns the operation that does so already, or did under this key. Throws
+ * `not-found`; `conflict` for a server that cannot be moved now, or that no such cell can take; `unavailable` while its
+ * own cell is unreachable.
+ */
+export async function moveToCell(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  { to, reason }: MoveToCell,
+  key: IdempotencyKey | null = null,
+): Promise<OperationRecord> {
+  const { db, cells } = compute
+  const server = await showServer(db, context, id)
+  const { operationId } = await oncePerKey(db, key, async (tx) => {
+    const running = await runningMoveOf(tx, server.id)
+    if (running !== undefined) return { operationId: sameMove(running, server, to) }
+    const { cellId, formerState } = movable(server, to)
+    reachable(cells.cell(cellId))
+    await refuseUntakeable(tx, compute, server, to)
+    const { userId, requestId } = context
+    return {
+      operationId: await beginServerMove(tx, {
+        ...{ subjectId: server.id, subject: server.name, cellId, formerState, reason },
+        ...{ toCellId: to?.id ?? null, userId, requestId },
+      }),
+    }
+  })
+  return findOperation(db, operationId)
+}
+
+function sameMove(
+  { id, toCellId }: Pick<ServerMoveRecord, 'id' | 'toCellId'>,
+  server: ServerRecord,
+  to: MoveToCell['to'],
+): string {
+  if (to === null || to.id === toCellId) return id
+  throw refusal(server, `operation ${id} moves it elsewhere. Cancel that first.`)
+}
+
+/** Throws `conflict` for a server that is in no state to be moved. */
+function movable(
+  server: ServerRecord,
+  to: MoveToCell['to'],
+): { readonly cellId: CellId; readonly formerState: 'active' | 'stopped' } {
+  const { cellId, vmState, taskState, volumes } = server
+  if (cellId === null) throw refusal(server, 'it is in no cell. Rebuild or delete it.')
+  if (cellId === to?.id) throw refusal(server, `it is in cell ${to.name}. Name another cell.`)
+  if (volumes.length > 0)
+    throw refusal(server, 'it has volumes, which stay in their cell. Detach them first.')
+  if (taskState !== null)
+    throw refusal(server, `it is ${taskState}. Repeat the request once that is over.`)
+  if (vmState !== 'active' && vmState !== 'stopped')
+    throw refusal(server, `it is ${vmState}. Only active and stopped servers change cells.`)
+  return { cellId, formerState: vmState }
+}
+
+/** Throws `conflict`, with the reasons, where no such cell has room for the server: it is not stopped in vain. */
+async function refuseUntakeable(
+  tx: Tx,
+  compute: Compute,
+  server: ServerRecord,
+  to: MoveToCell['to'],
+): Promise<void> {
+  const { id: serverId, projectId, cellId } = server
+  const request = await findRequestSpec(tx, serverId)
+  if (request === undefined) throw refusal(server, 'it is being deleted.')
+  const { moving: _before, ...rest } = request.spec
+  const spec = { ...rest, requestedHost: null }
+  if (!(await mayLeaveCell(tx, spec.group, serverId)))
+    throw refusal(server, 'other servers of its affinity group are in its cell.')
+  const all = await cellsAsIndexed(tx, compute.cells.cells())
+  const cells = all.filter(({ id }) => id !== cellId && (to === null || id === to.id))
+  if (cells.length === 0) throw refusal(server, 'there is no other cell.')
+  const placing = { serverId, projectId, spec, cells, tried: [], group: null }
+  const { chosen, trace } = await chooseForServer(tx, compute, placing)
+  if (chosen === undefined) throw refusal(server, whyNoCell(trace))
+}
+
+function refusal({ id }: ServerRecord, why: string): Failure {
+  return new Failure('conflict', `Server ${id} cannot be moved: ${why}`)
+}

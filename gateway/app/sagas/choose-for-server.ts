@@ -1,0 +1,42 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+import type { Cell } from '../../cell-client/cell.ts'
+import { queueProjectLock } from '../../db/quota-usages.ts'
+import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
+import { type CellChoice, choiceSources, chooseCell } from '../cells/choose-cell.ts'
+import { lockSpanningNetworks } from '../cells/tunnels.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { appliedPolicy } from '../placement-policies/applied-policy.ts'
+import type { BuildSpec } from '../servers/boot/build-spec.ts'
+
+/** A server that was accepted before, and what is left of the cells for it. */
+export interface Placing {
+  readonly serverId: InstanceId
+  readonly projectId: string
+  readonly spec: BuildSpec
+  /** Among which to choose. */
+  readonly cells: readonly Cell[]
+  readonly tried: readonly CellId[]
+  /** What its group requires; null: nothing. */
+  readonly group: CellRequirements['group']
+}
+
+/** Chooses a cell for the server, by its request and its policy. Until the transaction ends no other choice can spoil this one. */
+export async function chooseForServer(
+  tx: Tx,
+  deps: ComputeDeps,
+  { serverId, projectId, spec, cells, tried, group }: Placing,
+): Promise<CellChoice> {
+  const { flavor, zone, requestedHost, sameHost, policyHint: hint } = spec
+  const image = spec.moving?.image ?? spec.image
+  const { hints = {} } = spec.remarks ?? {}
+  const of = { projectId, flavorId: flavor.id, hint }
+  const policy = appliedPolicy(deps.placementPolicies.all(), of)
+  const networks = await deps.network.networksOf(tx, serverId)
+  const where = { flavor, image, zone, requestedHost, networks, serverId }
+  const required = { ...where, group, sameHost, cellHints: spec, hints, policy }
+  if (policy?.rules.spread?.isRequired || policy?.rules.limits) queueProjectLock(tx, projectId)
+  await lockSpanningNetworks(tx, cells, networks)
+  const request = await cellRequest(tx, required, cells, tried)
+  return chooseCell(cells, request, choiceSources(deps))
+}

@@ -1,0 +1,210 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import type { VmState } from '#common/states/instance-states.ts'
+import type { MovedServer, MoveProgress } from '../app/operations/server-move-plan.ts'
+import { queueEvents } from './event-inbox.ts'
+import {
+  endOperation,
+  type OperationRecord,
+  type OperationState,
+  operationOf,
+} from './operations.ts'
+import { operations, serverMoves } from './schema/operations.ts'
+import { instanceMappings, serverIndex } from './schema/servers.ts'
+
+/** The move of a server to another cell: the operation, and how far it has come. */
+export interface ServerMoveRecord extends OperationRecord, MoveProgress {
+  readonly subjectId: InstanceId
+  readonly userId: string
+}
+
+export interface NewServerMove
+  extends Pick<ServerMoveRecord, 'subjectId' | 'subject' | 'toCellId' | 'formerState' | 'userId'> {
+  /** The cell that the server is in. */
+  readonly cellId: CellId
+  readonly requestId: string
+  readonly reason: string | null
+}
+
+export const SERVER_MOVE = 'server-move'
+
+const now = sql`now(3)`
+const PURGE = sqlStatement(sql`
+  delete from server_moves
+    where not exists (select 1 from operations where operations.id = server_moves.operation_id)
+    limit ${sql.placeholder('max')}`)
+
+/** Afterwards the server is being moved by the operation whose id is returned: a new one, unless one was running. */
+export async function beginServerMove(tx: Tx, move: NewServerMove): Promise<string> {
+  const { toCellId, formerState, ...row } = move
+  const { subjectId, cellId, requestId } = row
+  const id = newId<string>()
+  const slot = slotOf(subjectId)
+  const times = { startedAt: now, updatedAt: now }
+  await tx.orm
+    .insert(operations)
+    .values({
+      ...row,
+      ...times,
+      id,
+      slot,
+      kind: SERVER_MOVE,
+      state: 'running',
+      total: 1,
+      remaining: 1,
+    })
+    .onDuplicateKeyUpdate({ set: { slot } })
+  const [running] = await tx.orm
+    .select({ id: operations.id })
+    .from(operations)
+    .where(eq(operations.slot, slot))
+  if (running === undefined) throw new Error('A move that was just begun is not there')
+  if (running.id !== id) return running.id
+  await tx.orm.insert(serverMoves).values({
+    ...{ operationId: id, toCellId, formerState, step: 'waiting', stepAt: now },
+    stepRequestId: requestId,
+  })
+  const details = { action: SERVER_MOVE, state: 'running' }
+  queueEvents(tx, [{ type: 'operation.state', serverId: subjectId, cellId, details }])
+  return id
+}
+
+/** The move of that id; undefined if there is none. */
+export async function findServerMove(
+  db: Executor,
+  id: string,
+): Promise<ServerMoveRecord | undefined> {
+  const rows = await moveRows(db).where(eq(operations.id, id))
+  return rows.map(moveOf)[0]
+}
+
+/** The move of that server which has not ended. */
+export async function runningMoveOf(
+  db: Executor,
+  serverId: string,
+): Promise<ServerMoveRecord | undefined> {
+  const rows = await moveRows(db).where(eq(operations.slot, slotOf(serverId)))
+  return rows.map(moveOf)[0]
+}
+
+const slotOf = (serverId: string) => `${SERVER_MOVE} ${serverId}`
+
+/** Those that have not ended, at most `max`. */
+export async function runningServerMoves(
+  db: Executor,
+  max: number,
+): Promise<readonly ServerMoveRecord[]> {
+  const rows = await moveRows(db).where(eq(operations.state, 'running')).limit(max)
+  return rows.map(moveOf)
+}
+
+/** The step that begins. */
+export type NextMoveStep = Pick<MoveProgress, 'step' | 'stepRequestId'> &
+  Partial<Pick<MoveProgress, 'formerState' | 'failure'>>
+
+/** Afterwards the move is at this step, from now on; false, and nothing changed, where it is at another than was seen. */
+export async function beginMoveStep(
+  db: Executor,
+  { id, step, stepRequestId }: ServerMoveRecord,
+  next: NextMoveStep,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(serverMoves)
+    .set({ ...next, stepAt: now })
+    .where(
+      and(
+        eq(serverMoves.operationId, id),
+        eq(serverMoves.step, step),
+        eq(serverMoves.stepRequestId, stepRequestId),
+      ),
+    )
+  return result.affectedRows === 1
+}
+
+/** Afterwards the move goes back; false where it has begun to change cells, or has ended. */
+export async function cancelServerMove(tx: Tx, id: string): Promise<boolean> {
+  const isBefore = sql`${serverMoves.step} in ('waiting', 'saving', 'offloading', 'returning')`
+  const isRunning = sql`exists (select 1 from operations o where o.id = ${id} and o.state = 'running')`
+  const [result] = await tx.orm
+    .update(serverMoves)
+    .set({ isCancelled: true })
+    .where(and(eq(serverMoves.operationId, id), isBefore, isRunning))
+  return result.affectedRows === 1
+}
+
+/** Ends a running move, with an event; false for one that has ended already. */
+export async function endServerMove(
+  tx: Tx,
+  { id, subjectId: serverId, cellId }: ServerMoveRecord,
+  state: Exclude<OperationState, 'running'>,
+  message: string | null,
+): Promise<boolean> {
+  if (!(await endOperation(tx, id, state, message))) return false
+  const details = { action: SERVER_MOVE, state }
+  queueEvents(tx, [{ type: 'operation.state', serverId, cellId, details }])
+  return true
+}
+
+/** The server of a move as it is now; undefined once it is gone. */
+export async function findMovedServer(
+  db: Executor,
+  serverId: string,
+): Promise<MovedServer | undefined> {
+  const { taskState, intent } = serverIndex
+  const [row] = await db.orm
+    .select({
+      ...{ vmState: serverIndex.vmState, attempt: instanceMappings.attempt },
+      ...{ cellId: instanceMappings.cellId, isDeleting: instanceMappings.isDeleting },
+      isBusy: sql<number>`${taskState} is not null or ${intent} is not null
+        or ${instanceMappings.sagaId} is not null`,
+    })
+    .from(serverIndex)
+    .innerJoin(instanceMappings, eq(instanceMappings.serverId, serverIndex.serverId))
+    .where(and(eq(serverIndex.serverId, serverId), isNull(serverIndex.deletedAt)))
+  return (
+    row && {
+      ...row,
+      vmState: row.vmState as VmState,
+      cellId: row.cellId as CellId | null,
+      isBusy: row.isBusy === 1,
+    }
+  )
+}
+
+/** Removes at most `max` rows of operations that are not kept any more. */
+export async function purgeServerMoves(db: Executor, max: number): Promise<number> {
+  return (await db.run(PURGE, { max })).affectedRows
+}
+
+function moveRows(db: Executor) {
+  return db.orm
+    .select({ row: operations, move: serverMoves })
+    .from(operations)
+    .innerJoin(serverMoves, eq(serverMoves.operationId, operations.id))
+    .$dynamic()
+}
+
+function moveOf({
+  row,
+  move,
+}: {
+  readonly row: typeof operations.$inferSelect
+  readonly move: typeof serverMoves.$inferSelect
+}): ServerMoveRecord {
+  const { toCellId, stepAt, stepRequestId, isCancelled, failure } = move
+  const operation = operationOf(row)
+  const isLeaving = move.step === 'changing' || move.step === 'stopping'
+  return {
+    ...operation,
+    ...{ stepAt, stepRequestId, isCancelled, failure },
+    subjectId: row.subjectId as InstanceId,
+    userId: row.userId,
+    fromCellId: row.cellId as CellId,
+    toCellId: toCellId as CellId | null,
+    formerState: move.formerState as MoveProgress['formerState'],
+    step: move.step as MoveProgress['step'],
+    isCancellable: operation.isCancellable && !isLeaving,
+  }
+}

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  act,
+  activeServer,
+  deleteServer,
+  SERVERS,
+  type Server,
+  showServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: a server changes cells and is the same server there, in one cell at a time; where it cannot, it is where it was.
+
+interface Operation {
+  readonly id: string
+  readonly kind: string
+  readonly state: string
+  readonly message: string | null
+  readonly is_cancellable: boolean
+  readonly servers?: readonly string[]
+}
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const ROOT = '/federation/v1'
+const LIMIT_MS = 60_000
+
+let cloud: Cloud
+let demo: ApiClient
+let admin: ApiClient
+let north: CloudCell
+let south: CloudCell
+
+beforeAll(async () => {
+  cloud = await startCloud({ cells: 2, hostsPerCell: 1, gateways: 2 })
+  demo = cloud.as('demo')
+  admin = cloud.as('admin')
+  ;[north, south] = cloud.cells as [CloudCell, CloudCell]
+})
+beforeEach(async () => {
+  for (const host of cloud.hosts) host.fail()
+})
+afterAll(async () => {
+  await expectInvariants(cloud)
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const serverIn = (cell: CloudCell, change: object = {}) =>
+  activeServer(cloud, demo, { availability_zone: cell.name, ...change })
+const askToMove = (id: string, body: object = {}) =>
+  admin.post<Operation>(`${ROOT}/servers/${id}/move`, body)
+const shown = async (id: string) => (await admin.get<Operation>(`${ROOT}/operations/${id}`)).body
+const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
+const ended = (id: string) =>
+  waitFor(`operation ${id} to end`, async () => {
+    const operation = await shown(id)
+    return operation.state === 'running' ? undefined : operation
+  })
+
+async function moved(id: string, body: object = {}): Promise<Operation> {
+  const { status, body: begun } = await askToMove(id, body)
+  expect(begun).toMatchObject({ kind: 'server-move', state: 'running' })
+  expect(status).toBe(202)
+  return ended(begun.id)
+}
+
+async function cellOf(id: string): Promise<string | null> {
+  const { servers } = (
+    await admin.get<{ servers: readonly (Named & { cell: string | null })[] }>(`${ROOT}/servers`)
+  ).body
+  return servers.find((each) => each.id === id)!.cell
+}
+
+const guestsOf = async (cell: CloudCell) =>
+  (await Promise.all(cell.computes.map((host) => host.guests()))).flat()
+const imagesNamed = async (name: string) =>
+  (await demo.get<{ images: readonly Named[] }>(`/image/v2/images?name=${name}`)).body.images
+
+/** In the cell, and not bound to its zone. */
+async function freeServer(cell: CloudCell, change: object = {}): Promise<Server> {
+  const server = await serverIn(cell, change)
+  const body = { server: { pinned_availability_zone: null } }
+  const { status } = await demo.put(`${SERVERS}/${server.id}`, body, { version: '2.104' })
+  expect(status).toBe(200)
+  return server
+}
+
+const usage = async () =>
+  (await demo.get<{ limits: { absolute: object } }>('/compute/v2.1/limits')).body.limits.absolute
+
+test('a server that runs is the same server in another cell, built from its own disk', async () => {
+  const metadata = { role: 'web' }
+  const { id, ...before } = await freeServer(north, { name: 'roaming', metadata })
+  const charged = await usage()
+  const ports = (
+    await demo.get<{ ports: readonly Named[] }>(`/networking/v2.0/ports?device_id=${id}`)
+  ).body.ports
+
+  const operation = await moved(id, { cell: south.name, reason: 'full' })
+
+  expect(operation).toMatchObject({ state: 'done', message: null })
+  const after = await showServer(demo, id)
+  for (const field of ['name', 'addresses', 'metadata', 'created', 'image', 'flavor', 'key_name'])
+    expect(after[field], field).toEqual((before as Server)[field])
+  expect(after.status).toBe('ACTIVE')
+  expect(await cellOf(id)).toBe(south.name)
+  expect(await guestsOf(north)).not.toContain(id)
+  expect(await guestsOf(south)).toContain(id)
+  expect(await usage()).toEqual(charged)
+  expect(
+    (
+      await demo.get<{ ports: readonly Named[] }>(`/networking/v2.0/ports?device_id=${id}`)
+    ).body.ports.map((port) => port.id),
+  ).toEqual(ports.map((port) => port.id))
+  const { output } = (await act(demo, id, { 'os-getConsoleOutput': {} })).body
+  expect(output).toContain('from image roaming-shelved')
+  await waitFor('the image to go', async () => (await imagesNamed('roaming-shelved')).length === 0)
+
+  // As any other server, and back.
+  await act(demo, id, { reboot: { type: 'HARD' } })
+  await untilStatus(demo, id, 'ACTIVE')
+  expect(await moved(id)).toMatchObject({ state: 'done' })
+  expect(await cellOf(id)).toBe(north.name)
+  await deleteServer(demo, id)
+})
+
+test('a server that is shut off stays so', async () => {
+  const { id } = await freeServer(north)
+  await act(demo, id, { 'os-stop': null })
+  await untilStatus(demo, id, 'SHUTOFF')
+
+  expect(await moved(id, { cell: south.name })).toMatchObject({ state: 'done' })
+
+  expect(await showServer(demo, id)).toMatchObject({ status: 'SHUTOFF' })
+  expect(await cellOf(id)).toBe(south.name)
+  await deleteServer(demo, id)
+})
+
+test('what cannot be moved is refused, with the reason, and keeps running', async () => {
+  const { id } = await serverIn(north, { name: 'bound' })
+  const refusal = async (body: object) => {
+    const { status, body: answer } = await askToMove(id, body)
+    return { status, answer: JSON.stringify(answer) }
+  }
+
+  const bound = await refusal({ cell: south.name })
+  expect(bound.status).toBe(409)
+  expect(bound.answer).toContain('AvailabilityZoneFilter left no cell')
+  const here = await refusal({ cell: north.name })
+  expect(here.status).toBe(409)
+  expect(here.answer).toContain(`it is in cell ${north.name}. Name another cell.`)
+  expect((await refusal({ cell: 'nowhere' })).status).toBe(404)
+  await act(demo, id, { pause: null })
+  await untilStatus(demo, id, 'PAUSED')
+  expect((await refusal({ cell: south.name })).answer).toContain('it is paused')
+  await act(demo, id, { unpause: null })
+  await untilStatus(demo, id, 'ACTIVE')
+  expect((await demo.post(`${ROOT}/servers/${id}/move`, {})).status).toBe(403)
+  await deleteServer(demo, id)
+})
+
+test('a repeat returns the move that is under way, and another cell is refused meanwhile', async () => {
+  const { id } = await freeServer(north)
+  north.computes[0]!.fail({ method: 'snapshot', effect: { do: 'hang' } })
+  const { body: first } = await askToMove(id, { cell: south.name })
+
+  const { status, body: again } = await askToMove(id)
+  expect([status, again.id]).toEqual([202, first.id])
+  const { status: elsewhere } = await askToMove(id, { cell: north.name })
+  expect(elsewhere).toBe(409)
+
+  north.computes[0]!.fail()
+  expect(await ended(first.id)).toMatchObject({ state: 'done' })
+  await deleteServer(demo, id)
+})
+
+test('a move that is cancelled brings the server back where it was', async () => {
+  const { id } = await freeServer(north)
+  north.computes[0]!.fail({ method: 'snapshot', effect: { do: 'hang' } })
+  const { body: begun } = await askToMove(id, { cell: south.name })
+  await waitFor('the disk to be saved', async () => {
+    return (await showServer(admin, id))['OS-EXT-STS:task_state'] !== null
+  })
+
+  const { status } = await admin.post(`${ROOT}/operations/${begun.id}/cancel`)
+  expect(status).toBe(200)
+  north.computes[0]!.fail()
+
+  expect(await ended(begun.id)).toMatchObject({ state: 'cancelled' })
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  expect(await cellOf(id)).toBe(north.name)
+  expect(await guestsOf(south)).not.toContain(id)
+  await deleteServer(demo, id)
+})
+
+test('a disk that cannot be saved leaves the server where it was', async () => {
+  const { id } = await freeServer(north)
+  north.computes[0]!.fail({
+    method: 'snapshot',
+    effect: { do: 'fail', kind: 'unsupported', message: 'no disk' },
+  })
+
+  const operation = await moved(id, { cell: south.name })
+
+  expect(operation.state).toBe('failed')
+  expect(operation.message).toContain('no disk')
+  expect(await cellOf(id)).toBe(north.name)
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  await deleteServer(demo, id)
+})
+
+test('a server that the other cell cannot build returns to its own', async () => {
+  const { id } = await freeServer(north)
+  south.computes[0]!.fail({
+    method: 'spawn',
+    effect: { do: 'fail', kind: 'invalid', message: 'broken' },
+  })
+
+  const operation = await moved(id, { cell: south.name })
+
+  expect(operation).toMatchObject({ state: 'failed' })
+  expect(operation.message).toBe('Host south-1 could not build it: broken')
+  expect(await cellOf(id)).toBe(north.name)
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  await deleteServer(demo, id)
+})
+
+test('a server that no cell can build keeps its disk, and is built once one can', async () => {
+  const { id } = await freeServer(north, { name: 'patient' })
+  for (const host of cloud.hosts)
+    host.fail({ method: 'spawn', effect: { do: 'fail', kind: 'invalid', message: 'broken' } })
+  const { body: begun } = await askToMove(id, { cell: south.name })
+  await waitFor('ERROR', async () => (await showServer(demo, id)).status === 'ERROR')
+  expect(await cellOf(id)).toBeNull()
+  expect(await imagesNamed('patient-shelved')).toHaveLength(1)
+  expect(await shown(begun.id)).toMatchObject({ state: 'running', is_cancellable: false })
+
+  for (const host of cloud.hosts) host.fail()
+
+  expect(await ended(begun.id)).toMatchObject({ state: 'done' })
+  expect(await cellOf(id)).toBe(south.name)
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  await deleteServer(demo, id)
+}, 90_000)
+
+test('a server that is deleted on its way is gone everywhere', async () => {
+  const { id } = await freeServer(north, { name: 'doomed' })
+  south.computes[0]!.fail({ method: 'spawn', effect: { do: 'hang' } })
+  const { body: begun } = await askToMove(id, { cell: south.name })
+  await waitFor('the other cell to have it', async () => (await cellOf(id)) === south.name)
+
+  await demo.delete(`${SERVERS}/${id}`)
+  south.computes[0]!.fail()
+
+  expect(await ended(begun.id)).toMatchObject({
+    state: 'failed',
+    message: 'The server was deleted.',
+  })
+  await waitFor('no guest is left', async () =>
+    [...(await guestsOf(north)), ...(await guestsOf(south))].every((guest) => guest !== id),
+  )
+  await waitFor('the image to go', async () => (await imagesNamed('doomed-shelved')).length === 0)
+})
+
+test('a host whose cell has no other is drained into another cell, if that is asked for', async () => {
+  const servers = [await freeServer(north), await freeServer(north)]
+  const { hosts } = (await admin.get<{ hosts: readonly Named[] }>(`${ROOT}/hosts`)).body
+  const host = hosts.find(({ name }) => name === north.computes[0]!.name)!
+
+  const { body: begun } = await admin.post<Operation>(`${ROOT}/hosts/${host.id}/drain`, {
+    to_other_cells: true,
+  })
+
+  expect(await ended(begun.id)).toMatchObject({ state: 'done' })
+  for (const { id } of servers) {
+    expect(await cellOf(id)).toBe(south.name)
+    expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+    await deleteServer(demo, id)
+  }
+  await admin.call('PATCH', `${ROOT}/hosts/${host.id}`, { is_cordoned: false })
+})

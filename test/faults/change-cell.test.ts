@@ -1,0 +1,199 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { SagaEngine } from '#common/saga/engine.ts'
+import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
+import type { ComputeDeps } from '#gateway/app/compute.ts'
+import type { RunningCompute } from '#gateway/app/open-compute.ts'
+import { operationIds } from '#gateway/app/sagas/build-rounds.ts'
+import { type ChangeCellParams, changeCellSaga } from '#gateway/app/sagas/change-cell.ts'
+import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
+import { findMapping } from '#gateway/db/instance-mappings.ts'
+import { findRequestSpec } from '#gateway/db/request-specs.ts'
+import { images } from '#gateway/db/schema/image.ts'
+import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
+import type { ScriptedCell } from '../env/scripted-cell.ts'
+
+// A server that changes cells is in one of them at any moment, whatever fails and whenever its gateway dies.
+
+const log = createLogger('trial', 'silent')
+let env: CoreEnv
+let core: RunningCompute
+let north: ScriptedCell
+let south: ScriptedCell
+
+beforeAll(async () => {
+  env = await CoreEnv.open('change_cell', ['north', 'south'])
+  core = await env.core()
+  ;[north, south] = env.cells as [ScriptedCell, ScriptedCell]
+})
+beforeEach(() => {
+  for (const cell of env.cells) cell.decide = () => 'accepted'
+})
+afterAll(async () => {
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
+})
+
+interface Offloaded {
+  readonly params: ChangeCellParams
+  readonly imageId: string
+}
+
+/** A server of the northern cell that is on none of its hosts, with its disk in an image. */
+async function offloaded(): Promise<Offloaded> {
+  const order = orderFor(north)
+  const { id: serverId } = order.servers[0]!.row
+  const [run] = await startServers(core, work(), order)
+  await run!.finished
+  await env.until(serverId, ({ vmState }) => vmState === 'active')
+  const nowhere = { hostId: null, host: null, hypervisorHostname: null }
+  const view = north.change(serverId, { vmState: 'shelved_offloaded', powerState: 0, ...nowhere })
+  north.emit([{ kind: 'instance', view }])
+  await env.until(serverId, ({ vmState }) => vmState === 'shelved_offloaded')
+  const imageId = newId<string>()
+  const digests = { md5: '0'.repeat(32), sha256: '1'.repeat(64), sha512: '2'.repeat(128) }
+  await env.db.orm.insert(images).values({
+    ...{ id: imageId, name: 'saved', status: 'active', visibility: 'private', owner: 'p' },
+    ...{ diskFormat: 'qcow2', containerFormat: 'bare', sizeBytes: 1, virtualSizeBytes: 1 },
+    ...digests,
+    ...{ minDiskGb: 0, minRamMb: 0, isProtected: false, isHidden: false },
+    properties: { hypervisor_type: 'fake' },
+    ...{
+      snapshotOf: serverId,
+      snapshotFor: 'shelve',
+      createdAt: new Date(),
+      updatedAt: new Date(),
+    },
+    revision: 1,
+  })
+  const cells = { fromCellId: north.id, toCellId: south.id }
+  const operations = { deleteOperationId: newId<string>(), operationIds: operationIds() }
+  return { imageId, params: { serverId, attempt: 1, ...cells, ...operations } }
+}
+
+async function expectIn(cell: ScriptedCell, { params, imageId }: Offloaded, attempt: number) {
+  const { serverId } = params
+  await env.until(serverId, ({ vmState, cellId }) => vmState === 'active' && cellId === cell.id)
+  expect(await findMapping(env.db, serverId)).toMatchObject({
+    cellId: cell.id,
+    attempt,
+    sagaId: null,
+  })
+  for (const each of env.cells) expect(each.views.has(serverId)).toBe(each === cell)
+  const built = cell.builds.filter(({ operation }) => operation.serverId === serverId).at(-1)!
+  expect(built.operation.attempt).toBe(attempt)
+  expect(built.build.image.id).toBe(imageId)
+  // Later rebuilds are made from the image that the user chose.
+  expect((await findRequestSpec(env.db, serverId))!.spec.image.name).toBe('tiny')
+}
+
+async function expectStillOffloaded({ params }: Offloaded): Promise<void> {
+  const { serverId } = params
+  const there = { cellId: north.id, attempt: 1, sagaId: null }
+  expect(await findMapping(env.db, serverId)).toMatchObject(there)
+  expect(await env.server(serverId)).toMatchObject({ vmState: 'shelved_offloaded' })
+  expect(south.builds.filter(({ operation }) => operation.serverId === serverId)).toEqual([])
+}
+
+const reached = (step: string) => ['reassign', 'leave', 'build-1', 'settle-1'].includes(step)
+
+test.each(trialsOf(changeCellSaga, reached).map((trial) => [trial.label, trial] as const))(
+  'change-cell that %s leaves the server in one cell',
+  async (_label, trial) => {
+    const server = await offloaded()
+    await using sagas = await SagaEngine.open({
+      ...{
+        db: env.db,
+        deps: core as ComputeDeps,
+        sagas: [trial.saga],
+        processName: newId<string>(),
+      },
+      ...{ clock: systemClock, log },
+    })
+    const { params } = server
+
+    const outcome = await sagas
+      .start(trial.saga, { subject: params.serverId, params, work: work() })
+      .then(({ finished }) => finished)
+      .catch(() => 'unwound')
+
+    expect(outcome).toBe(trial.ends)
+    if (trial.ends === 'done') await expectIn(south, server, 2)
+    else await expectStillOffloaded(server)
+  },
+)
+
+test.each(
+  [1, 2, 3].flatMap((dieAt) => (['before', 'after'] as const).map((when) => ({ dieAt, when }))),
+)(
+  'a gateway that dies $when commit $dieAt leaves the server to the next, which ends the move',
+  async ({ dieAt, when }) => {
+    const server = await offloaded()
+    const { params } = server
+    const processName = newId<string>()
+    const crashing = new CrashingDatabase(env.db, Number.POSITIVE_INFINITY, when)
+    {
+      await using doomed = await env.core({ db: crashing, processName })
+      crashing.dieIn(dieAt)
+      await doomed.sagas
+        .start(changeCellSaga, { subject: params.serverId, params, work: work() })
+        .then(({ finished }) => finished)
+        .catch(() => 'never begun')
+    }
+
+    await using _heir = await env.core({ processName })
+
+    if (dieAt > 1 || when === 'after') await expectIn(south, server, 2)
+    else await expectStillOffloaded(server)
+  },
+)
+
+test('a server that the other cell refuses is built in the one it left', async () => {
+  const server = await offloaded()
+  south.decide = () => 'refused'
+
+  await core.sagas.start(changeCellSaga, {
+    ...{ subject: server.params.serverId, params: server.params, work: work() },
+  })
+
+  await expectIn(north, server, 3)
+})
+
+test('a server that both refuse is in no cell with its image, and goes to the cell that takes it later', async () => {
+  const server = await offloaded()
+  const { serverId } = server.params
+  for (const cell of env.cells) cell.decide = () => 'refused'
+  const start = (params: ChangeCellParams) =>
+    core.sagas.start(changeCellSaga, { subject: serverId, params, work: work() })
+
+  await (await start(server.params)).finished
+  const nowhere = await env.until(serverId, ({ vmState }) => vmState === 'error')
+  expect(nowhere).toMatchObject({ cellId: null, attempt: 4 })
+  const [image] = await env.db.orm.select().from(images).where(eq(images.id, server.imageId))
+  expect(image).toMatchObject({ snapshotOf: serverId, snapshotFor: 'move' })
+
+  south.decide = () => 'accepted'
+  const operations = { deleteOperationId: newId<string>(), operationIds: operationIds() }
+  await start({ ...server.params, ...operations, attempt: 4, fromCellId: null })
+  await expectIn(south, server, 5)
+})
+
+test('a server whose image is gone, or that is not offloaded any more, does not leave its cell', async () => {
+  const gone = await offloaded()
+  await env.db.orm.delete(images).where(eq(images.id, gone.imageId))
+  const back = await offloaded()
+  north.emit([{ kind: 'instance', view: north.active(back.params.serverId) }])
+  await env.until(back.params.serverId, ({ vmState }) => vmState === 'active')
+
+  for (const [{ params }, message] of [
+    [gone, 'was saved in is gone'],
+    [back, 'is being changed by another request'],
+  ] as const)
+    await expect(
+      core.sagas.start(changeCellSaga, { subject: params.serverId, params, work: work() }),
+    ).rejects.toMatchObject({ kind: 'conflict', message: expect.stringContaining(message) })
+  await expectStillOffloaded(gone)
+})
