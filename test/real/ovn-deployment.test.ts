@@ -54,6 +54,11 @@ describe.skipIf(why !== undefined)(
       /(?:\d+\.){3}\d+/.exec(
         await openstack('server', 'show', name, '-f', 'value', '-c', 'addresses'),
       )![0]
+    /** How often the guest's disk was booted, as the disk itself has it. */
+    const bootsOf = async (name: string) => {
+      const sector = 'dd if=/dev/vda bs=512 skip=64 count=1 2>/dev/null | head -c 8'
+      return Number((await checkout.succeed('ssh', name, '--', sector)).trim())
+    }
     /** Pings from the guest and reads the result on its console. */
     const reaches = (name: string, address: string) =>
       waitFor(
@@ -105,6 +110,24 @@ describe.skipIf(why !== undefined)(
       for (const [args, output] of refusals)
         expect((await checkout.weir(...args)).stderr).toContain(output)
     }, 120_000)
+
+    test('moves a server to the other cell with its disk, its address and its floating IP', async () => {
+      const address = await addressOf('first')
+      const before = await checkout.succeed('server', 'where', 'first')
+      const boots = await bootsOf('first')
+
+      await checkout.succeed('server', 'move', 'first', '--wait')
+
+      expect(await checkout.succeed('server', 'where', 'first')).not.toBe(before)
+      expect(await addressOf('first')).toBe(address)
+      await waitFor(
+        'a shell on the moved server',
+        async () => (await checkout.weir('ssh', 'first', 'hostname')).stdout.startsWith('first'),
+        STATE_MS,
+      )
+      expect(await bootsOf('first')).toBe(boots + 1)
+      await reaches('second', address)
+    }, 300_000)
 
     test('is reached from the machine where that is asked for', async () => {
       const { stderr } = await checkout.weir('up', '--host-route')
