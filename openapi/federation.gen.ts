@@ -694,6 +694,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/cells/{cell}/recovery": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        /** List the servers that were taken from a lost cell, with what each would be built from again. Changes nothing. */
+        readonly get: operations["explainRecovery"];
+        readonly put?: never;
+        /**
+         * Builds the servers that were taken from a lost cell again in other cells.
+         * @description They keep their ids, names, metadata, ports and addresses, and start. What cannot be built now is tried again, with longer and longer pauses. The operation ends when no server is left that can be built. While it runs, a repeat returns it as it was begun.
+         */
+        readonly post: operations["recoverCell"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/cells/{cell}/lost": {
         readonly parameters: {
             readonly query?: never;
@@ -1334,7 +1358,7 @@ export interface components {
         readonly Operation: {
             /** Format: uuid */
             readonly id: string;
-            /** @description host-drain, server-move, or the name of a saga. */
+            /** @description host-drain, server-move, cell-recovery, or the name of a saga. */
             readonly kind: string;
             /** @enum {string} */
             readonly state: "running" | "done" | "failed" | "cancelled";
@@ -1365,7 +1389,7 @@ export interface components {
             /** @description Of one operation that moves servers: what it has done about each. */
             readonly moves?: readonly components["schemas"]["ServerMove"][];
         };
-        /** @description What a drain has done about a server. */
+        /** @description What a drain, or the recovery of a cell, has done about a server. */
         readonly ServerMove: {
             /** Format: uuid */
             readonly server_id: string;
@@ -1380,7 +1404,7 @@ export interface components {
              * @description Of the last try.
              * @enum {string|null}
              */
-            readonly method: "live" | "cold" | "cell" | "offload" | "evacuate" | null;
+            readonly method: "live" | "cold" | "cell" | "offload" | "evacuate" | "snapshot" | "image" | null;
             readonly tries: number;
             /** @description Why it waits. */
             readonly reason: string | null;
@@ -1558,6 +1582,23 @@ export interface components {
             readonly by: string;
             /** @description How its machines were stopped. */
             readonly statement: string;
+        };
+        /**
+         * @description What servers are built from. `snapshot` means the newest snapshot or backup of each that its project has, and the server's image where there is none; `image` means the image.
+         * @enum {string}
+         */
+        readonly RecoverySource: "snapshot" | "image";
+        readonly RecoverableServer: {
+            /** Format: uuid */
+            readonly server_id: string;
+            readonly name: string;
+            readonly project_id: string;
+            /** @description What it would be built from. Null if it cannot be built. */
+            readonly source: components["schemas"]["RecoverySource"] | null;
+            /** Format: uuid */
+            readonly image_id: string | null;
+            /** @description Why it cannot be built. */
+            readonly reason: string | null;
         };
         /** @description One end of a path. */
         readonly PathEnd: {
@@ -1883,6 +1924,8 @@ export type CachedImage = components['schemas']['CachedImage'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
+export type RecoverySource = components['schemas']['RecoverySource'];
+export type RecoverableServer = components['schemas']['RecoverableServer'];
 export type PathEnd = components['schemas']['PathEnd'];
 export type PathCheck = components['schemas']['PathCheck'];
 export type NodeName = components['schemas']['NodeName'];
@@ -3354,6 +3397,83 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly explainRecovery: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Absent: snapshot. */
+                readonly source?: components["schemas"]["RecoverySource"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The servers, at most 10,000. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["RecoverableServer"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly recoverCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @default snapshot */
+                    readonly source?: components["schemas"]["RecoverySource"];
+                    /**
+                     * @description The most servers that are built at a time.
+                     * @default 10
+                     */
+                    readonly parallel?: number;
+                    readonly reason?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The operation that builds them; Location is its URL. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
         };
     };
     readonly declareCellLost: {

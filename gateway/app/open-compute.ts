@@ -222,6 +222,7 @@ function wokenByWork(
   const acts = byRows(rows.acts)
   const drains = byRows(rows.drains)
   const moves = byRows(rows.moves)
+  const recoveries = byRows(rows.recoveries)
   const volumes = byRows(rows.volumeDeletes)
   const watch = watchWork(compute, {
     events: () => wake([numbering]),
@@ -229,11 +230,11 @@ function wokenByWork(
     resizes: () => wake([resizes, acts]),
     kept: () => wake([kept]),
     snapshots: () => wake([snapshots, acts]),
-    operations: () => wake([drains, moves]),
+    operations: () => wake([drains, moves, recoveries]),
     volumes: () => wake([volumes]),
     sagas: () => wake([recovery]),
   })
-  return [run(watch), intents, resizes, kept, snapshots, acts, drains, moves, volumes]
+  return [run(watch), intents, resizes, kept, snapshots, acts, drains, moves, recoveries, volumes]
 }
 
 /** Those that nothing wakes. */

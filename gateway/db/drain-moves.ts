@@ -17,8 +17,11 @@ const PURGE = sqlStatement(sql`
     where not exists (select 1 from operations where operations.id = drain_moves.operation_id)
     limit ${sql.placeholder('max')}`)
 
-/** What the drain has done about servers. */
-export async function movesOf(db: Executor, operationId: string): Promise<readonly DrainMove[]> {
+/** What the operation has done about servers, by its methods. */
+export async function movesOf<Method extends string = MoveMethod>(
+  db: Executor,
+  operationId: string,
+): Promise<readonly DrainMove<Method>[]> {
   const rows = await db.orm
     .select()
     .from(drainMoves)
@@ -29,17 +32,17 @@ export async function movesOf(db: Executor, operationId: string): Promise<readon
     return {
       ...row,
       state: row.state as DrainMove['state'],
-      method: row.method as MoveMethod | null,
+      method: row.method as Method | null,
     }
   })
 }
 
 /** Afterwards the move is as in `to`, unless it has changed since it was seen; false when it has. `seen` undefined: there was none. */
-export async function changeMove(
+export async function changeMove<Method extends string>(
   db: Executor,
   operationId: string,
-  seen: DrainMove | undefined,
-  to: DrainMove,
+  seen: DrainMove<Method> | undefined,
+  to: DrainMove<Method>,
 ): Promise<boolean> {
   const { serverId, ...changed } = to
   if (seen === undefined) {

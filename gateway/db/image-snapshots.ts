@@ -64,6 +64,33 @@ export async function freeSnapshot(db: Executor, imageId: string): Promise<numbe
   return row?.kept ?? null
 }
 
+/** By server: the newest full snapshot or backup of it that its own project has. */
+export async function newestSnapshots(
+  db: Executor,
+  servers: readonly { readonly id: string; readonly projectId: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  if (servers.length === 0) return new Map()
+  const property = (name: string) => sql<string>`json_value(${images.properties}, ${`$.${name}`})`
+  const owners = new Map(servers.map(({ id, projectId }) => [id, projectId]))
+  const rows = await db.orm
+    .select({ id: images.id, owner: images.owner, serverId: property('instance_uuid') })
+    .from(images)
+    .where(
+      and(
+        eq(images.status, 'active'),
+        inArray(images.owner, [...new Set(owners.values())]),
+        inArray(property('image_type'), ['snapshot', 'backup']),
+        inArray(property('instance_uuid'), [...owners.keys()]),
+      ),
+    )
+    .orderBy(images.createdAt, images.id)
+  return new Map(
+    rows.flatMap(({ id, owner, serverId }) =>
+      owners.get(serverId) === owner ? [[serverId, id] as const] : [],
+    ),
+  )
+}
+
 /** Ids of the active backups like this one beyond the newest `kept`, oldest last. */
 export async function surplusBackups(
   db: Executor,

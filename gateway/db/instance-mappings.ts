@@ -75,6 +75,7 @@ const REASSIGN = statement(
   builder
     .update(instanceMappings)
     .set({
+      lostCellId: sql`if(${sql.placeholder('cellId')} is null, ${instanceMappings.lostCellId}, null)`,
       cellId: sql`${sql.placeholder('cellId')}`,
       attempt: sql`${instanceMappings.attempt} + 1`,
       triedCells: sql`${sql.placeholder('triedCells')}`,

@@ -21,6 +21,7 @@ const TAKE = statement(
       isDeleting: sql`${p('isDeleting')}`,
       isNotBuilt: sql`${p('isNotBuilt')}`,
       notBuiltReason: sql`${p('reason')}`,
+      lostCellId: sql`${p('lostCellId')}`,
       changedAt: sql`now(3)`,
     })
     .where(eq(instanceMappings.serverId, p('serverId'))),
@@ -94,7 +95,9 @@ export async function currentAttempts(
 
 /** Where a server of a lost cell goes. */
 export type Onward =
-  | { readonly to: 'nowhere' | 'deletion' }
+  | { readonly to: 'deletion' }
+  /** It waits to be rebuilt. */
+  | { readonly to: 'nowhere'; readonly lostCellId: CellId }
   /** The reconciler that retries builds takes it from there. */
   | { readonly to: 'next-cell'; readonly cellId: CellId; readonly reason: string }
 
@@ -107,5 +110,6 @@ export function queueTakeFromCell(tx: Tx, serverId: string, onward: Onward): voi
     isDeleting: onward.to === 'deletion',
     isNotBuilt: isNext,
     reason: isNext ? onward.reason : null,
+    lostCellId: onward.to === 'nowhere' ? onward.lostCellId : null,
   })
 }

@@ -7,13 +7,12 @@ import { waitFor } from '#common/wait-for.ts'
 import { programPath } from '#deploy/process/find-program.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
-import { type PageScript, pageScript } from './page-script.ts'
+import { ofLastOperation, type PageScript, pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 import { addUserOf, bootServer, leaveStuck, untilServer } from './symptoms.ts'
 
 // Goal: the commands on the pages for operators do what the pages say. One deployment runs all of them: it is started,
-// watched, joined, cascaded into a cloud, repaired, backed up and upgraded. Hosts are simulated. Other machines are folders
-// of this machine.
+// watched, joined, cascaded into a cloud, repaired, backed up and upgraded. Hosts are simulated, other machines are folders.
 
 /** Of this machine alone, and of this run alone: the port is always the same. */
 const NET = `127.78.${randomInt(1, 255)}`
@@ -177,6 +176,8 @@ const JOIN = pageScript('docs/how-to/join-a-cell.md', {
     shows: /lost/,
   },
   './weir doctor': { at: 'edge', codes: [1], shows: /lost/ },
+  './weir cell recover edge-1 --wait': { shows: /STATE +done/ },
+  ...ofLastOperation(/cell-recovery/, 'test/faults/cell-recovery.test.ts'),
   './weir cell leave edge-1 --yes': {
     before: async () => {
       const { said } = await here.type('./weir cell token create edge-1 --renew')

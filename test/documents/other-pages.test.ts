@@ -11,7 +11,7 @@ import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
 import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
 import { startMachine } from '#test/real/machine/simulated-machine.ts'
 import { whyNoGuests } from '#test/real/requirements.ts'
-import { pageScript } from './page-script.ts'
+import { ofLastOperation, pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 
 // Goal: the commands of the tutorial, and of the pages about policies, volumes, a Keystone and machines, work as they are written.
@@ -136,16 +136,10 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
   './weir host drain north-1 --dry-run': { shows: /move its servers/ },
   "./weir host drain north-1 --reason 'new disks' --wait": { shows: /STATE +done/ },
   './weir operation list --state running': { shows: /No operations/ },
-  './weir operation show OPERATION': {
-    typed: './weir operation show $(./weir operation list -o name | head -1)',
-    shows: /moved +(live|cold)|host-drain/,
-  },
+  ...ofLastOperation(/moved +(live|cold)|host-drain/, 'test/api/drains.test.ts'),
   './weir host evacuate north-2 --yes --wait': {
     before: () => machine.type('./weir host uncordon north-1'),
     shows: /STATE +done/,
-  },
-  './weir operation cancel OPERATION': {
-    notTyped: 'It has ended; test/api/drains.test.ts does it.',
   },
   './weir cell drain': { notTyped: 'test/api/command-line.test.ts drains a cell.' },
 })
@@ -154,13 +148,7 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
   './weir server move first --cell south --wait': { shows: /STATE +done/ },
   './weir server where first': { shows: /south/ },
   './weir operation list': { shows: /server-move +first/ },
-  './weir operation show OPERATION': {
-    typed: './weir operation show $(./weir operation list -o name | head -1)',
-    shows: /server-move/,
-  },
-  './weir operation cancel OPERATION': {
-    notTyped: 'It has ended; test/api/server-cell-moves.test.ts does it.',
-  },
+  ...ofLastOperation(/server-move/, 'test/api/server-cell-moves.test.ts'),
   'openstack server unset --pinned-availability-zone': {
     notTyped:
       "Debian's client does not know it; test/api/server-intents.test.ts sends the request.",

@@ -67,6 +67,15 @@ export function pageScript(page: string, how: Readonly<Record<string, Step>> = {
   return { page, steps: typed.map((line) => ({ line, ...how[line] })) }
 }
 
+/** How a page's commands about an operation are typed, which has ended by then: `cancels` is the test that cancels one. */
+export function ofLastOperation(shows: RegExp, cancels: string): Readonly<Record<string, Step>> {
+  const last = '$(./weir operation list -o name | head -1)'
+  return {
+    './weir operation show OPERATION': { typed: `./weir operation show ${last}`, shows },
+    './weir operation cancel OPERATION': { notTyped: `It has ended; ${cancels} does it.` },
+  }
+}
+
 /** Throws for a file that is not there. */
 function isTest(line: string): boolean {
   if (!TESTS.test(line)) return false

@@ -8,9 +8,11 @@ import {
 } from '../../app/cells/operated-cells.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { findEarlierResult } from '../../app/once-per-key.ts'
+import { recoverCell as recover, recoverableServers } from '../../app/operations/recover-cell.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
 import { cellTag, cellView } from '../../views/federation/cell.ts'
+import { operationView } from '../../views/federation/operation.ts'
 
 /** POST /v1/cells/{cell}/lost */
 export const declareCellLost: Handler<operations['declareCellLost']> = async (call) => {
@@ -27,6 +29,36 @@ export const declareCellLost: Handler<operations['declareCellLost']> = async (ca
   await cells.refresh()
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }
+}
+
+/** GET /v1/cells/{cell}/recovery */
+export const explainRecovery: Handler<operations['explainRecovery']> = async (call) => {
+  const { app, params, query } = call
+  const cell = await findOperatedCell(app.db, app.compute.cells, params.cell)
+  const servers = await recoverableServers(app.compute, cell.id, query.source ?? 'snapshot')
+  return {
+    body: {
+      servers: servers.map(({ server, source, image, reason }) => ({
+        server_id: server.id,
+        name: server.name,
+        project_id: server.projectId,
+        source,
+        image_id: image?.id ?? null,
+        reason,
+      })),
+    },
+  }
+}
+
+/** POST /v1/cells/{cell}/recovery */
+export const recoverCell: Handler<operations['recoverCell']> = async (call) => {
+  const { app, context, params, body, links, raw } = call
+  const cell = await findOperatedCell(app.db, app.compute.cells, params.cell)
+  const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
+  const { source = 'snapshot', parallel = 10, reason = null } = body
+  const operation = await recover(app.compute, context, cell, { source, parallel, reason }, key)
+  const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
+  return { body: operationView(operation, app.compute.cells), headers }
 }
 
 /** DELETE /v1/cells/{cell} */

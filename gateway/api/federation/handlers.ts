@@ -1,7 +1,15 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { listAudit } from './audit.ts'
-import { declareCellLost, deleteCell, listCells, showCell, updateCell } from './cells.ts'
+import {
+  declareCellLost,
+  deleteCell,
+  explainRecovery,
+  listCells,
+  recoverCell,
+  showCell,
+  updateCell,
+} from './cells.ts'
 import { listDrivers, showDepth } from './drivers.ts'
 import { listEvents } from './events.ts'
 import { showHealth } from './health.ts'
@@ -74,6 +82,8 @@ export const federationHandlers: HandlerTable<operations> = {
   createPlacementPolicy,
   createWebhook,
   declareCellLost,
+  explainRecovery,
+  recoverCell,
   deleteCell,
   deleteJoinToken,
   deletePlacementPolicy,

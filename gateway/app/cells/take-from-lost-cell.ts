@@ -56,9 +56,14 @@ function retryElsewhere(
   })
 }
 
-function giveUp(tx: Tx, { clock }: ComputeDeps, { name }: Cell, mapping: InstanceMapping): void {
+function giveUp(
+  tx: Tx,
+  { clock }: ComputeDeps,
+  { id: lostCellId, name }: Cell,
+  mapping: InstanceMapping,
+): void {
   const { serverId, attempt } = mapping
-  queueTakeFromCell(tx, serverId, { to: 'nowhere' })
+  queueTakeFromCell(tx, serverId, { to: 'nowhere', lostCellId })
   queueIndexReassignment(tx, {
     serverId,
     cellId: null,

@@ -2,8 +2,10 @@
 export const FEDERATION_POLICY = {
   'federation:audit:list': 'admin',
   'federation:cells:delete': 'admin',
+  'federation:cells:explain-recovery': 'admin',
   'federation:cells:list': 'system-reader',
   'federation:cells:lost': 'admin',
+  'federation:cells:recover': 'admin',
   'federation:cells:show': 'system-reader',
   'federation:cells:test-tunnels': 'admin',
   'federation:cells:update': 'admin',

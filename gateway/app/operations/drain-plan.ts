@@ -3,13 +3,13 @@ import type { VmState } from '#common/states/instance-states.ts'
 /** How a server leaves its host: while it runs, stopped, for another cell, shelved so that it needs none, or built again without it. */
 export type MoveMethod = 'live' | 'cold' | 'cell' | 'offload' | 'evacuate'
 
-/** What a drain has done about one server. */
-export interface DrainMove {
+/** What an operation has done about one server. */
+export interface DrainMove<Method extends string = MoveMethod> {
   readonly serverId: string
   /** `starting`: its cell has not accepted the move yet. `gone`: its server was deleted, or moved by others. */
   readonly state: 'waiting' | 'starting' | 'moving' | 'moved' | 'gone'
   /** Of the last try; null: none was possible yet. */
-  readonly method: MoveMethod | null
+  readonly method: Method | null
   readonly tries: number
   /** Why it waits; null otherwise. */
   readonly reason: string | null
@@ -191,12 +191,12 @@ function evacuationOf(vmState: VmState): Methods {
 }
 
 /** The move once a try has failed: it is tried again, by the next method at once, and after longer and longer pauses. */
-export function afterFailure(
-  move: DrainMove,
+export function afterFailure<Method extends string>(
+  move: DrainMove<Method>,
   reason: string,
   methods: number,
   now: Date,
-): DrainMove {
+): DrainMove<Method> {
   const rounds = Math.floor(move.tries / Math.max(methods, 1))
   const isRound = move.tries % Math.max(methods, 1) === 0
   const pauseMs = isRound ? FIRST_PAUSE_MS * 2 ** Math.min(rounds - 1, DOUBLINGS_MAX) : 0
@@ -220,7 +220,7 @@ export function methodCount(settings: DrainSettings): number {
 
 /** When the rest will have moved, at the pace of the moves that have ended; undefined: none has. */
 export function estimatedEnd(
-  moves: readonly DrainMove[],
+  moves: readonly DrainMove<string>[],
   { remaining, parallel, now }: { remaining: number; parallel: number; now: Date },
 ): Date | undefined {
   const tookMs = moves.flatMap(({ state, startedAt, endedAt }) =>

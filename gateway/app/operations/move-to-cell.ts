@@ -90,7 +90,7 @@ async function refuseUntakeable(
   const { id: serverId, projectId, cellId } = server
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) throw refusal(server, 'it is being deleted.')
-  const { moving: _before, ...rest } = request.spec
+  const { savedDisk: _before, ...rest } = request.spec
   const spec = { ...rest, requestedHost: null }
   if (!(await mayLeaveCell(tx, spec.group, serverId)))
     throw refusal(server, 'other servers of its affinity group are in its cell.')

@@ -3,6 +3,7 @@ import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { continueSaga } from '#common/saga/log.ts'
+import { endCellRecovery, findCellRecovery } from '../../db/cell-recoveries.ts'
 import { findCellSaga, listCellSagas } from '../../db/cell-sagas.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
@@ -139,13 +140,19 @@ export async function cancelOperation(
   const { kind, state } = await findOperation(db, id)
   if (kind === SERVER_MOVE) return cancelMove(db, id)
   const drain = await findHostDrain(db, id)
-  if (drain === undefined)
+  const recovery = await findCellRecovery(db, id)
+  if (drain === undefined && recovery === undefined)
     throw new Failure(
       'conflict',
       `Operation ${id} (${kind}) cannot be cancelled: it ends without help, or is undone.`,
     )
   const isEnded =
-    state !== 'cancelled' && !(await db.transaction((tx) => endDrain(tx, drain, 'cancelled', null)))
+    state !== 'cancelled' &&
+    !(await db.transaction((tx) =>
+      drain === undefined
+        ? endCellRecovery(tx, recovery!, 'cancelled', null)
+        : endDrain(tx, drain, 'cancelled', null),
+    ))
   if (isEnded) throw new Failure('conflict', `Operation ${id} has ended already.`)
   operations.notify(id)
   return findOperation(db, id)

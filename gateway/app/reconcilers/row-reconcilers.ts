@@ -3,6 +3,7 @@ import type { Json } from '#common/saga/saga.ts'
 import type { Compute, ComputeDeps } from '../compute.ts'
 import { COMPUTE_SAGAS } from '../sagas/compute-sagas.ts'
 import { carryOutIntents } from './carry-out-intents.ts'
+import { cellRecoveries } from './cell-recoveries.ts'
 import { drainHosts } from './drain-hosts.ts'
 import { type DueTimes, dueActs } from './due-acts.ts'
 import { endMissing } from './end-missing.ts'
@@ -31,6 +32,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     acts: dueActs(compute, dueTimes),
     drains: drainHosts(compute),
     moves: serverMoves(compute),
+    recoveries: cellRecoveries(compute),
     retries: retryBuilds(compute),
     deletes: finishDeletes(compute),
     missing: endMissing(compute),

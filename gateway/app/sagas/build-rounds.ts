@@ -94,7 +94,7 @@ async function askBuild<P extends BuildParams>(
 ): Promise<BuildOutcome> {
   const cell = cellRef(deps, to.cellId)
   const { spec } = request
-  const image = spec.moving?.image ?? spec.image
+  const image = spec.savedDisk?.image ?? spec.image
   const build = buildRequest(deps, { ...request, spec: { ...spec, image } }, to.cellId)
   return deps.askCell(
     cell,

@@ -49,8 +49,8 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
         'conflict',
         `Server ${serverId} cannot leave its cell: other servers of its affinity group are there.`,
       )
-    const moving = await movingOf(tx, params, spec)
-    const leaving: BuildSpec = { ...spec, requestedHost: null, moving }
+    const savedDisk = await savedDiskOf(tx, params, spec)
+    const leaving: BuildSpec = { ...spec, requestedHost: null, savedDisk }
     const next = await chooseCellFor(tx, deps, mapping, leaving, params.toCellId)
     const isMine = await reassignMapping(tx, {
       ...{ serverId, attempt: mapping.attempt, sagaId: null, nextSagaId: sagaId },
@@ -90,12 +90,12 @@ function changed(serverId: string): Failure {
 }
 
 /** What the server is built from, and where it comes from. */
-async function movingOf(
+async function savedDiskOf(
   tx: Tx,
   { serverId, fromCellId }: ChangeCellParams,
-  { image: own, moving }: BuildSpec,
-): Promise<NonNullable<BuildSpec['moving']>> {
-  if (fromCellId === null && moving !== undefined) return moving
+  { image: own, savedDisk }: BuildSpec,
+): Promise<NonNullable<BuildSpec['savedDisk']>> {
+  if (fromCellId === null && savedDisk !== undefined) return savedDisk
   const image = await findShelvedImage(tx, serverId, own)
   if (image === undefined || fromCellId === null)
     throw new Failure('conflict', `The image that server ${serverId} was saved in is gone.`)
@@ -111,7 +111,7 @@ async function chooseCellFor(
   to: CellId | null,
 ): Promise<Target> {
   const all = await cellsAsIndexed(tx, deps.cells.cells())
-  const home = cellId ?? spec.moving?.home
+  const home = cellId ?? spec.savedDisk?.home
   const others = all.filter(({ id }) => id !== home && (to === null || id === to))
   if (cellId !== null && others.length === 0)
     throw new Failure('conflict', 'There is no other cell.')

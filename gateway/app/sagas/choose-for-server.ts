@@ -28,7 +28,7 @@ export async function chooseForServer(
   { serverId, projectId, spec, cells, tried, group }: Placing,
 ): Promise<CellChoice> {
   const { flavor, zone, requestedHost, sameHost, policyHint: hint } = spec
-  const image = spec.moving?.image ?? spec.image
+  const image = spec.savedDisk?.image ?? spec.image
   const { hints = {} } = spec.remarks ?? {}
   const of = { projectId, flavorId: flavor.id, hint }
   const policy = appliedPolicy(deps.placementPolicies.all(), of)

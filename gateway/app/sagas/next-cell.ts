@@ -100,11 +100,12 @@ export async function assignNextCell(
 async function cellsFor(
   tx: Tx,
   { cells }: ComputeDeps,
-  { moving }: BuildSpec,
+  { savedDisk }: BuildSpec,
 ): Promise<readonly Cell[]> {
   const all = await cellsAsIndexed(tx, cells.cells())
-  if (moving === undefined) return all
-  return all.filter(({ id }) => id === moving.home).map((home) => ({ ...home, isEnabled: true }))
+  const home = savedDisk?.home ?? null
+  if (home === null) return all
+  return all.filter(({ id }) => id === home).map((cell) => ({ ...cell, isEnabled: true }))
 }
 
 async function faultOf(

@@ -1,13 +1,14 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Failure } from '#common/errors.ts'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { Change, LeaveOptions, LoseOptions } from '../cells/cells.ts'
 import type { DrainCellOptions } from '../cells/drain-cell.ts'
 import type { OrphanOptions } from '../cells/list-orphans.ts'
+import type { RecoverOptions } from '../cells/recover-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { seconds } from '../option-values.ts'
+import { count, seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 import { label, taint } from '../placement-policies/option-values.ts'
 import { addTokenCommands } from './token.ts'
@@ -31,6 +32,7 @@ export function addCellCommands(program: Command, operator: Operator): void {
   addDraining(cell, operator)
   addLeaving(cell, operator)
   addLosing(cell, operator)
+  addRecovering(cell, operator)
   withExamples(
     withWatch(withView(cell.command('orphans <cell>'))),
     './weir cell orphans north',
@@ -192,6 +194,31 @@ function addLosing(cell: Command, operator: Operator): void {
     .action(async (name: string, options: LoseOptions) => {
       const { loseCell } = await import('../cells/cells.ts')
       await loseCell(operator, name, options)
+    })
+}
+
+function addRecovering(cell: Command, operator: Operator): void {
+  withExamples(
+    withView(cell.command('recover <cell>')),
+    './weir cell recover west --dry-run',
+    './weir cell recover west --wait',
+    './weir cell recover west --from image --parallel 50',
+  )
+    .description('Build the servers of a lost cell again in other cells')
+    .addOption(
+      new Option(
+        '--from <source>',
+        'Build from the newest snapshot of each server if it has one, or from its image in any case (default: snapshot)',
+      ).choices(['snapshot', 'image']),
+    )
+    .option('--parallel <count>', 'Build at most so many servers at a time (default: 10)', count)
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--dry-run', 'Only show what each server would be built from')
+    .option('--wait', 'Wait until no server is left')
+    .option('--timeout <seconds>', 'Stop waiting after this time; the recovery continues', seconds)
+    .action(async (name: string, options: RecoverOptions) => {
+      const { recoverCell } = await import('../cells/recover-cell.ts')
+      await recoverCell(operator, name, options)
     })
 }
 

@@ -41,6 +41,8 @@ export const instanceMappings = mysqlTable(
     /** Set when the mapped cell reported that it gave up before the guest ran: another cell may be tried. */
     isNotBuilt: boolean('is_not_built').notNull().default(false),
     notBuiltReason: text('not_built_reason'),
+    /** The lost cell that it was taken from, until another has it; null: it was taken from none. */
+    lostCellId: uuid('lost_cell_id'),
     createdAt: time('created_at').notNull(),
     /** Of the last change of intent, so that reconcilers leave fresh ones to their saga. */
     changedAt: time('changed_at').notNull(),

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import type { ImageId } from '#common/ids.ts'
+import type { Image } from '../../../db/image.ts'
 import { shelvedImage } from '../../../db/image-snapshots.ts'
 import { findImage } from '../../../db/images.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
@@ -8,11 +9,18 @@ import type { BuildSpec } from '../boot/build-spec.ts'
 export async function findShelvedImage(
   db: Executor,
   serverId: string,
-  { kernel, ramdisk }: BuildSpec['image'],
+  own: BuildSpec['image'],
 ): Promise<BuildSpec['image'] | undefined> {
   const id = await shelvedImage(db, serverId)
   const image = id === undefined ? undefined : await findImage(db, id)
-  if (image === undefined) return undefined
+  return image && savedImage(image, own)
+}
+
+/** An image that a server was saved in, as the server is built from it, with the kernel of its own; undefined: it has no content. */
+export function savedImage(
+  image: Image,
+  { kernel, ramdisk }: BuildSpec['image'],
+): BuildSpec['image'] | undefined {
   const { content, diskFormat, name, minDiskGb, minRamMb, properties } = image
   if (content === null || diskFormat === null) return undefined
   const { sizeBytes, sha256, sha512 } = content

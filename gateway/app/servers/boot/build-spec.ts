@@ -6,10 +6,14 @@ export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPasswo
   /** The name that the hint `policy` gave. */
   readonly policyHint?: string
   /**
-   * Of a server that changes cells, until it runs in its new one: the image that its disk was saved in, from which it is
-   * built, and the cell that it left, which takes it back where no other takes it.
+   * Of a server that is built again in another cell, until it runs there: the image that its disk was saved in, from
+   * which it is built.
    */
-  readonly moving?: { readonly image: BuildSpec['image']; readonly home: CellId }
+  readonly savedDisk?: {
+    readonly image: BuildSpec['image']
+    /** The cell that it left, which takes it back where no other takes it; null: that is lost. */
+    readonly home: CellId | null
+  }
   readonly image: Omit<ImageSnapshot, 'ticket' | 'kernel' | 'ramdisk'> & {
     readonly [name in 'kernel' | 'ramdisk']?: Omit<ImageFile, 'ticket'>
   }

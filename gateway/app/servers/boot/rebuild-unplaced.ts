@@ -9,12 +9,15 @@ import type { Rebuilt } from '../../sagas/act-plan.ts'
 import { operationIds } from '../../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../../sagas/retry-build.ts'
 import type { ServerRecord } from '../list/server-record.ts'
+import type { BuildSpec } from './build-spec.ts'
 import { refuseAllUnreachable } from './choose-cells.ts'
 import { changeableProperties } from './requested-properties.ts'
 
 /** The request that the server is built from, and the fields to show. */
 export interface UnplacedRebuild extends Omit<RequestSpec, 'serverId'> {
   readonly shown: Rebuilt
+  /** What it is built from; absent: the image of its request. */
+  readonly savedDisk?: NonNullable<BuildSpec['savedDisk']>
 }
 
 /**
@@ -26,7 +29,7 @@ export async function rebuildUnplaced(
   compute: Compute,
   context: RequestContext,
   server: ServerRecord,
-  { spec, shown, ...sealed }: UnplacedRebuild,
+  { spec, shown, savedDisk, ...sealed }: UnplacedRebuild,
 ): Promise<void> {
   const { id: serverId, attempt } = server
   refuseAllUnreachable(compute.cells.cells())
@@ -38,8 +41,9 @@ export async function rebuildUnplaced(
       if (!(await markBuildPending(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       // Those that it was to be built with were released when it came to be in no cell.
-      const { volumes: _released, moving: _saved, ...rest } = spec
-      const request = { serverId, spec: { ...rest, requestedHost: null }, ...sealed }
+      const { volumes: _released, savedDisk: _before, ...rest } = spec
+      const built = { ...rest, requestedHost: null, ...(savedDisk && { savedDisk }) }
+      const request = { serverId, spec: built, ...sealed }
       await replaceRequestSpec(tx, request, changeableProperties(spec))
       await showRebuilt(tx, serverId, shown)
       const who = { requestId: context.requestId, ...requesterOf(context, server) }

@@ -1,0 +1,213 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import {
+  beginCellRecovery,
+  type CellRecovery,
+  endCellRecovery,
+  serversOfRecovery,
+} from '../../db/cell-recoveries.ts'
+import { changeMove, movesOf } from '../../db/drain-moves.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
+import { newestSnapshots } from '../../db/image-snapshots.ts'
+import { findImage } from '../../db/images.ts'
+import { noteProgress, type OperationRecord } from '../../db/operations.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
+import type { OperatedCell } from '../cells/operated-cells.ts'
+import type { Compute } from '../compute.ts'
+import { oncePerKey } from '../once-per-key.ts'
+import type { RequestContext } from '../request-context.ts'
+import { savedImage } from '../servers/acts/shelved-image.ts'
+import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
+import { showServer } from '../servers/list/show-server.ts'
+import { afterFailure } from './drain-plan.ts'
+import { findOperation } from './operations.ts'
+import { operatorOf } from './operator-of.ts'
+import {
+  type LostServer,
+  planRecovery,
+  type Recovered,
+  type RecoverySource,
+} from './recovery-plan.ts'
+
+/** More would be built in the next rounds. */
+const SERVERS_MAX = 10_000
+
+export interface RecoveryRequest {
+  readonly source: RecoverySource
+  /** The most servers that are built at a time. */
+  readonly parallel: number
+  readonly reason: string | null
+}
+
+/**
+ * Begins to build the servers of a lost cell again in other cells, or returns the operation that does so already, or did
+ * under this key. Throws `conflict` for a cell that was not declared lost.
+ */
+export async function recoverCell(
+  { db }: Compute,
+  { userId, requestId }: RequestContext,
+  cell: OperatedCell,
+  { source, parallel, reason }: RecoveryRequest,
+  key: IdempotencyKey | null,
+): Promise<OperationRecord> {
+  if (cell.loss === null && (await serversOfRecovery(db, cell.id, null, 1)).length === 0)
+    throw new Failure(
+      'conflict',
+      `Cell ${cell.name} was not declared lost, and no server was taken from it. Declare it lost first.`,
+    )
+  const { operationId } = await oncePerKey(db, key, async (tx) => {
+    const { id: cellId, name: subject } = cell
+    const asked = { cellId, subject, source, parallel, reason, userId, requestId }
+    return { operationId: await beginCellRecovery(tx, asked) }
+  })
+  return findOperation(db, operationId)
+}
+
+/** What a server would be built from, or why it cannot be. */
+export interface Recoverable {
+  readonly server: LostServer
+  /** Null: it cannot be built. */
+  readonly image: BuildSpec['image'] | null
+  readonly source: RecoverySource | null
+  readonly reason: string | null
+}
+
+/** The servers that were taken from the lost cell and are in none, with what each would be built from. */
+export async function recoverableServers(
+  { db }: Compute,
+  cellId: string,
+  source: RecoverySource,
+): Promise<readonly Recoverable[]> {
+  const servers = await serversOfRecovery(db, cellId, null, SERVERS_MAX)
+  return imagesFor(db, servers, source)
+}
+
+/** Takes a recovery one step further. */
+export async function advanceRecovery(compute: Compute, recovery: CellRecovery): Promise<void> {
+  const { db, clock } = compute
+  const now = new Date(clock.now())
+  const servers = await serversOfRecovery(db, recovery.subjectId, recovery.id, SERVERS_MAX)
+  const moves = await movesOf<RecoverySource>(db, recovery.id)
+  const known = new Map(moves.map((move) => [move.serverId, move]))
+  const plan = planRecovery(recovery, servers, moves, now)
+  for (const move of plan.changed) {
+    await changeMove(db, recovery.id, known.get(move.serverId), move)
+    known.set(move.serverId, move)
+  }
+  const images = await imagesFor(db, plan.begin, recovery.source)
+  for (const each of images) await begin(compute, recovery, each, known.get(each.server.id))
+  await conclude(compute, recovery, plan.building + images.filter(({ image }) => image).length)
+}
+
+async function imagesFor(
+  db: Compute['db'],
+  servers: readonly LostServer[],
+  source: RecoverySource,
+): Promise<readonly Recoverable[]> {
+  const saved =
+    source === 'snapshot' ? await newestSnapshots(db, servers) : new Map<string, string>()
+  const found: Recoverable[] = []
+  for (const server of servers) found.push(await imageFor(db, server, saved.get(server.id)))
+  return found
+}
+
+async function imageFor(
+  db: Compute['db'],
+  server: LostServer,
+  snapshotId: string | undefined,
+): Promise<Recoverable> {
+  const not = (reason: string) => ({ server, image: null, source: null, reason })
+  if (server.startsFromVolume) return not('It starts from a volume, which was lost with the cell.')
+  const request = await findRequestSpec(db, server.id)
+  if (request === undefined) return not('It is being deleted.')
+  const own = request.spec.image
+  const snapshot = snapshotId === undefined ? undefined : await findImage(db, snapshotId)
+  const saved = snapshot && savedImage(snapshot, own)
+  if (saved !== undefined) return { server, image: saved, source: 'snapshot', reason: null }
+  const image = await findImage(db, own.id)
+  if (image === undefined || image.content === null)
+    return not(`Its image ${own.id} is gone, and no snapshot of it is there.`)
+  return { server, image: own, source: 'image', reason: null }
+}
+
+/** Afterwards the server is on its way to a cell, or waits, and says why. */
+async function begin(
+  compute: Compute,
+  recovery: CellRecovery,
+  { server, image, source, reason }: Recoverable,
+  seen: Recovered | undefined,
+): Promise<void> {
+  const { db, clock } = compute
+  const now = new Date(clock.now())
+  const context = operatorOf(recovery)
+  const tried: Recovered = {
+    ...{ serverId: server.id, method: source, state: 'starting', tries: (seen?.tries ?? 0) + 1 },
+    ...{
+      reason: null,
+      requestId: context.requestId,
+      notBefore: null,
+      startedAt: now,
+      endedAt: null,
+    },
+  }
+  if (image === null) {
+    const cannot = afterFailure(tried, reason ?? '', 1, now)
+    if (seen?.reason !== reason) await changeMove(db, recovery.id, seen, cannot)
+    return
+  }
+  // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
+  if (!(await changeMove(db, recovery.id, seen, tried))) return
+  try {
+    await rebuild(compute, context, server, source === 'snapshot' ? image : undefined)
+    await changeMove(db, recovery.id, tried, { ...tried, state: 'moving' })
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    await changeMove(db, recovery.id, tried, afterFailure(tried, error.message, 1, now))
+  }
+}
+
+async function rebuild(
+  compute: Compute,
+  context: RequestContext,
+  { id }: LostServer,
+  snapshot: BuildSpec['image'] | undefined,
+): Promise<void> {
+  const server = await showServer(compute.db, context, id)
+  const request = await findRequestSpec(compute.db, id)
+  if (request === undefined) throw new Failure('conflict', `Instance ${id} is being deleted.`)
+  const { serverId: _, ...unplaced } = request
+  const savedDisk = snapshot && { image: snapshot, home: null }
+  await rebuildUnplaced(compute, context, server, {
+    ...unplaced,
+    shown: {},
+    ...(savedDisk && { savedDisk }),
+  })
+}
+
+/** Notes how far the recovery is, and ends it when nothing is left that can be built. */
+async function conclude(compute: Compute, recovery: CellRecovery, building: number): Promise<void> {
+  const { db, operations } = compute
+  const servers = await serversOfRecovery(db, recovery.subjectId, recovery.id, SERVERS_MAX)
+  const remaining = servers.length
+  const moves = await movesOf<RecoverySource>(db, recovery.id)
+  const total = Math.max(recovery.total ?? 0, remaining, moves.length)
+  const hopeless = moves.filter(({ state, method }) => state === 'waiting' && method === null)
+  const waits = moves.find(({ state, reason }) => state === 'waiting' && reason !== null)
+  const message = waits === undefined ? null : textOf(remaining, waits, servers)
+  if (remaining !== recovery.remaining || total !== recovery.total || message !== recovery.message)
+    await noteProgress(db, recovery.id, { total, remaining, message })
+  if (building > 0 || remaining > hopeless.length) return
+  const state = remaining === 0 ? 'done' : 'failed'
+  if (await db.transaction((tx) => endCellRecovery(tx, recovery, state, message)))
+    operations.notify(recovery.id)
+}
+
+function textOf(
+  remaining: number,
+  { serverId, reason }: Recovered,
+  servers: readonly LostServer[],
+): string {
+  const name = servers.find(({ id }) => id === serverId)?.name ?? serverId
+  const count = `${remaining} ${remaining === 1 ? 'server is' : 'servers are'} left.`
+  return `${count} ${name} waits: ${reason}`
+}

@@ -1,0 +1,148 @@
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { VmState } from '#common/states/instance-states.ts'
+import type { LostServer, RecoverySource } from '../app/operations/recovery-plan.ts'
+import { queueEvents } from './event-inbox.ts'
+import {
+  endOperation,
+  type OperationRecord,
+  type OperationState,
+  operationOf,
+} from './operations.ts'
+import { drainMoves, operations } from './schema/operations.ts'
+import { instanceMappings, serverIndex } from './schema/servers.ts'
+
+/** The rebuilding of a lost cell's servers in other cells. */
+export interface CellRecovery extends OperationRecord {
+  /** What they are built from where there is a choice. */
+  readonly source: RecoverySource
+  /** The most that are built at a time. */
+  readonly parallel: number
+}
+
+export interface NewRecovery extends Pick<CellRecovery, 'subject' | 'source' | 'parallel'> {
+  readonly cellId: CellId
+  readonly reason: string | null
+  readonly userId: string
+  readonly requestId: string
+}
+
+export const CELL_RECOVERY = 'cell-recovery'
+
+const now = sql`now(3)`
+
+/** Afterwards the cell's servers are being rebuilt by the operation whose id is returned: a new one, unless one was running. */
+export async function beginCellRecovery(tx: Tx, recovery: NewRecovery): Promise<string> {
+  const { source: recoversFrom, cellId, ...row } = recovery
+  const id = newId<string>()
+  const slot = `${CELL_RECOVERY} ${cellId}`
+  await tx.orm
+    .insert(operations)
+    .values({
+      ...{ ...row, id, slot, cellId, recoversFrom, subjectId: cellId },
+      ...{ kind: CELL_RECOVERY, state: 'running', startedAt: now, updatedAt: now },
+    })
+    .onDuplicateKeyUpdate({ set: { slot } })
+  const [running] = await tx.orm
+    .select({ id: operations.id })
+    .from(operations)
+    .where(eq(operations.slot, slot))
+  if (running === undefined) throw new Error('A recovery that was just begun is not there')
+  const details = { action: CELL_RECOVERY, state: 'running' }
+  if (running.id === id) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return running.id
+}
+
+/** The recovery of that id; undefined if there is none. */
+export async function findCellRecovery(
+  db: Executor,
+  id: string,
+): Promise<CellRecovery | undefined> {
+  const rows = await db.orm
+    .select()
+    .from(operations)
+    .where(and(eq(operations.id, id), eq(operations.kind, CELL_RECOVERY)))
+  return rows.map(recoveryOf)[0]
+}
+
+/** Those that have not ended, at most `max`. */
+export async function runningRecoveries(
+  db: Executor,
+  max: number,
+): Promise<readonly CellRecovery[]> {
+  const rows = await db.orm
+    .select()
+    .from(operations)
+    .where(and(eq(operations.state, 'running'), eq(operations.kind, CELL_RECOVERY)))
+    .limit(max)
+  return rows.map(recoveryOf)
+}
+
+/** Ends a running recovery, with an event; false for one that has ended already. */
+export async function endCellRecovery(
+  tx: Tx,
+  { id, cellId }: CellRecovery,
+  state: Exclude<OperationState, 'running'>,
+  message: string | null,
+): Promise<boolean> {
+  if (!(await endOperation(tx, id, state, message))) return false
+  const details = { action: CELL_RECOVERY, state, message }
+  queueEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return true
+}
+
+/** The servers that were taken from the lost cell and are in none, at most `max`, and those that the operation has begun to build. */
+export async function serversOfRecovery(
+  db: Executor,
+  cellId: string,
+  operationId: string | null,
+  max: number,
+): Promise<readonly LostServer[]> {
+  const { serverId: id, name, vmState, taskState, intent, fault, volumes } = serverIndex
+  const isLost = and(isNull(instanceMappings.cellId), eq(instanceMappings.lostCellId, cellId))
+  const begun = db.orm
+    .select({ id: drainMoves.serverId })
+    .from(drainMoves)
+    .where(
+      and(
+        eq(drainMoves.operationId, operationId ?? ''),
+        inArray(drainMoves.state, ['starting', 'moving']),
+      ),
+    )
+  const rows = await db.orm
+    .select({
+      ...{ id, name, vmState, fault, volumes, projectId: serverIndex.projectId },
+      ...{ cellId: instanceMappings.cellId, attempt: instanceMappings.attempt },
+      isBusy: sql<number>`${taskState} is not null or ${intent} is not null
+        or ${instanceMappings.sagaId} is not null or ${instanceMappings.isNotBuilt}`,
+    })
+    .from(instanceMappings)
+    .innerJoin(serverIndex, eq(serverIndex.serverId, instanceMappings.serverId))
+    .where(
+      and(
+        or(isLost, operationId === null ? undefined : inArray(instanceMappings.serverId, begun)),
+        eq(instanceMappings.isDeleting, false),
+        isNull(serverIndex.deletedAt),
+      ),
+    )
+    .orderBy(id)
+    .limit(max)
+  return rows.map(({ fault: said, volumes: attached, ...row }) => ({
+    ...row,
+    vmState: row.vmState as VmState,
+    isBusy: row.isBusy === 1,
+    fault: (said as { readonly message: string } | null)?.message ?? null,
+    startsFromVolume: ((attached ?? []) as readonly { readonly isRoot?: boolean }[]).some(
+      ({ isRoot }) => isRoot === true,
+    ),
+  }))
+}
+
+function recoveryOf(row: typeof operations.$inferSelect): CellRecovery {
+  return {
+    ...operationOf(row),
+    source: row.recoversFrom as RecoverySource,
+    parallel: row.parallel,
+  }
+}

@@ -1,0 +1,2 @@
+ALTER TABLE `operations` ADD `recovers_from` varchar(8) character set ascii collate ascii_bin;--> statement-breakpoint
+ALTER TABLE `instance_mappings` ADD `lost_cell_id` char(36) character set ascii collate ascii_bin;

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  act,
+  activeServer,
+  deleteServer,
+  SERVERS,
+  showServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+
+// Goal: the servers of a lost cell run in other cells again, from the newest that is known of them, or it is said why not.
+
+interface Recoverable {
+  readonly server_id: string
+  readonly source: string | null
+  readonly image_id: string | null
+  readonly reason: string | null
+}
+interface Operation {
+  readonly id: string
+  readonly state: string
+  readonly remaining: number | null
+  readonly message: string | null
+  readonly moves?: readonly {
+    readonly server_id: string
+    readonly state: string
+    readonly method: string
+  }[]
+}
+interface Image {
+  readonly id: string
+  readonly status: string
+}
+
+const NORTH = '/federation/v1/cells/north'
+const IMAGES = '/image/v2/images'
+
+let cloud: Cloud
+let admin: ApiClient
+let demo: ApiClient
+
+beforeAll(async () => {
+  cloud = await startCloud({ processesPerCell: 1, hostsPerCell: 1 })
+  admin = cloud.as('admin')
+  demo = cloud.as('demo')
+})
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, 60_000)
+const shown = async (id: string) =>
+  (await admin.get<Operation>(`/federation/v1/operations/${id}`)).body
+const ended = (id: string) =>
+  waitFor(`operation ${id} to end`, async () => {
+    const operation = await shown(id)
+    return operation.state === 'running' ? undefined : operation
+  })
+
+/** In the northern cell, and not bound to its zone. */
+async function northern(name: string): Promise<string> {
+  const { id } = await activeServer(cloud, demo, { name, availability_zone: 'north' })
+  const body = { server: { pinned_availability_zone: null } }
+  expect((await demo.put(`${SERVERS}/${id}`, body, { version: '2.104' })).status).toBe(200)
+  return id
+}
+
+async function saved(id: string, name: string): Promise<string> {
+  const { status, body } = await act(demo, id, { createImage: { name } }, { version: '2.45' })
+  expect(status).toBe(202)
+  const imageId = String(body['image_id'])
+  await waitFor(`image ${name}`, async () => {
+    return (await demo.get<Image>(`${IMAGES}/${imageId}`)).body.status === 'active'
+  })
+  await untilStatus(demo, id, 'ACTIVE')
+  return imageId
+}
+
+async function uploaded(name: string): Promise<string> {
+  const { body: tiny } = await demo.get<Record<string, unknown>>(`${IMAGES}/${cloud.catalog.image}`)
+  const { disk_format, container_format, hypervisor_type } = tiny
+  const fields = { name, disk_format, container_format, hypervisor_type }
+  const { body } = await demo.post<Image>(IMAGES, fields)
+  const headers = { 'content-type': 'application/octet-stream' }
+  await demo.put(`${IMAGES}/${body.id}/file`, undefined, { raw: Buffer.alloc(1024), headers })
+  return body.id
+}
+
+async function loseNorth(): Promise<void> {
+  const { processes, computes } = cloud.cell('north')
+  for (const process of [...processes, ...computes.map((host) => host.process)])
+    await process.kill()
+  await waitFor('the cell to be unreachable', async () => {
+    return (await admin.get<{ is_alive: boolean }>(NORTH)).body.is_alive === false
+  })
+  const { status } = await admin.post(`${NORTH}/lost`, { statement: 'Its power was cut.' })
+  expect(status).toBe(202)
+}
+
+test('the servers of a lost cell run in another one, built from their newest snapshots or their images', async () => {
+  expect((await admin.post(`${NORTH}/recovery`, {})).status).toBe(409)
+  const gone = await uploaded('gone')
+  const hopeless = await activeServer(cloud, demo, {
+    name: 'hopeless',
+    availability_zone: 'north',
+    imageRef: gone,
+  })
+  const plain = await northern('plain')
+  const kept = await northern('kept')
+  await saved(kept, 'older')
+  const newest = await saved(kept, 'newest')
+  const before = await showServer(demo, kept)
+  await demo.delete(`${IMAGES}/${gone}`)
+  await loseNorth()
+  for (const id of [plain, kept, hopeless.id])
+    await waitFor('it to be taken from the cell', async () => {
+      return (await showServer(demo, id)).status === 'ERROR'
+    })
+
+  const { body: explained } = await admin.get<{ servers: readonly Recoverable[] }>(
+    `${NORTH}/recovery`,
+  )
+  expect(new Map(explained.servers.map(({ server_id, ...rest }) => [server_id, rest]))).toEqual(
+    new Map([
+      [
+        plain,
+        expect.objectContaining({ source: 'image', image_id: cloud.catalog.image, reason: null }),
+      ],
+      [kept, expect.objectContaining({ source: 'snapshot', image_id: newest, reason: null })],
+      [
+        hopeless.id,
+        expect.objectContaining({
+          source: null,
+          image_id: null,
+          reason: expect.stringContaining('is gone'),
+        }),
+      ],
+    ]),
+  )
+  expect((await demo.get(`${NORTH}/recovery`)).status).toBe(403)
+
+  // Cancelled, it builds what it has begun, and nothing else.
+  const [south] = cloud.cell('south').computes
+  south!.fail({ method: 'spawn', effect: { do: 'hang' } })
+  const { status, body: first } = await admin.post<Operation>(`${NORTH}/recovery`, { parallel: 1 })
+  expect(status).toBe(202)
+  expect((await admin.post<Operation>(`${NORTH}/recovery`, {})).body.id).toBe(first.id)
+  await waitFor('one to be built', async () => (await showServer(demo, plain)).status === 'BUILD')
+  await admin.post(`/federation/v1/operations/${first.id}/cancel`)
+  south!.fail()
+  await untilStatus(demo, plain, 'ACTIVE')
+  expect(await shown(first.id)).toMatchObject({ state: 'cancelled' })
+  expect(await showServer(demo, kept)).toMatchObject({ status: 'ERROR' })
+
+  const { body: begun } = await admin.post<Operation>(`${NORTH}/recovery`, {})
+  const operation = await ended(begun.id)
+
+  expect(operation).toMatchObject({ state: 'failed', remaining: 1 })
+  expect(operation.message).toContain('1 server is left. hopeless waits: Its image')
+  const moves = new Map(operation.moves!.map((move) => [move.server_id, [move.state, move.method]]))
+  expect(moves).toEqual(
+    new Map<string, unknown>([
+      [kept, ['moved', 'snapshot']],
+      [hopeless.id, ['waiting', null]],
+    ]),
+  )
+  const after = await untilStatus(demo, kept, 'ACTIVE')
+  for (const field of ['name', 'addresses', 'metadata', 'created'])
+    expect(after[field], field).toEqual(before[field])
+  expect(after).toMatchObject({ image: { id: cloud.catalog.image } })
+  const { output } = (await act(demo, kept, { 'os-getConsoleOutput': {} })).body
+  expect(output).toContain('from image newest')
+  expect((await south!.guests()).toSorted()).toEqual([plain, kept].toSorted())
+
+  // What is left can be deleted, and then the cell has nothing left to recover.
+  await demo.delete(`${SERVERS}/${hopeless.id}`)
+  for (const id of [plain, kept]) await deleteServer(demo, id)
+  const { body: again } = await admin.post<Operation>(`${NORTH}/recovery`, {})
+  expect(await ended(again.id)).toMatchObject({ state: 'done', remaining: 0 })
+}, 200_000)
