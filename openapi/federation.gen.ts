@@ -989,6 +989,48 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/protections": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the schedules by which backups of servers are made, of a project, or of all for administrators. */
+        readonly get: operations["listProtections"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/servers/{server}/protection": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        /** Show the schedule by which backups of a server are made. */
+        readonly get: operations["showProtection"];
+        /**
+         * Makes backups of a server by a schedule, and keeps the newest of them.
+         * @description The first backup begins soon. A server that cannot be saved when one is due is tried again, within five minutes. The backups are images of the server's project and count for its quotas. The recovery of a lost cell builds servers from the newest.
+         */
+        readonly put: operations["protectServer"];
+        readonly post?: never;
+        /** Makes no more backups of a server; those that there are stay. */
+        readonly delete: operations["unprotectServer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/cells/{cell}/tunnel-tests": {
         readonly parameters: {
             readonly query?: never;
@@ -1762,6 +1804,29 @@ export interface components {
             /** @description The remaining amount: 0 if the usage is above the limit, null if there is no limit. */
             readonly left: number | null;
         };
+        /** @description The schedule by which backups of a server are made. */
+        readonly Protection: {
+            /** Format: uuid */
+            readonly server_id: string;
+            /** @description The name of the server. */
+            readonly name: string;
+            /** @description The project of the server, which has the backups. */
+            readonly project_id: string;
+            /** @description Seconds from one backup to the next. */
+            readonly every_s: number;
+            /** @description The number of backups that are kept. */
+            readonly keep: number;
+            readonly next_at: components["schemas"]["Time"];
+            /** @description When the last backup began. Null if none has. */
+            readonly last_at: components["schemas"]["Time"] | null;
+            /**
+             * Format: uuid
+             * @description Its image.
+             */
+            readonly last_image_id: string | null;
+            /** @description Why the last try made no backup. Null if it did. */
+            readonly last_error: string | null;
+        };
         /** @description One end of a tunnel. */
         readonly TunnelEnd: {
             /** @description The name of its cell. */
@@ -1941,6 +2006,7 @@ export type CellLimits = components['schemas']['CellLimits'];
 export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
 export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
+export type Protection = components['schemas']['Protection'];
 export type TunnelEnd = components['schemas']['TunnelEnd'];
 export type TunnelTest = components['schemas']['TunnelTest'];
 export type Usage = components['schemas']['Usage'];
@@ -4141,6 +4207,123 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listProtections: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many at most, 1000 by default. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The position at which the previous page ended: the value of its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of schedules, by the ids of their servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly protections: readonly components["schemas"]["Protection"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProtection: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Protection"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly protectServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly every_s: number;
+                    readonly keep: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The schedule as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Protection"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+        };
+    };
+    readonly unprotectServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description No more backups are made. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly testTunnels: {

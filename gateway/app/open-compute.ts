@@ -118,6 +118,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     byRows(rows.deletes),
     byRows(rows.missing),
     byRows(rows.snapshotDeletes),
+    byRows(rows.backups),
     ...reconcilersOf(compute, options).map(run),
   ]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))

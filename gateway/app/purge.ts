@@ -21,6 +21,7 @@ import {
 import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 import { purgeServerMoves } from '../db/server-moves.ts'
+import { purgeProtections } from '../db/server-protections.ts'
 import { purgeMessages } from '../db/volume-messages.ts'
 import { purgeDeadLetters } from '../db/webhook-dead-letters.ts'
 
@@ -68,6 +69,7 @@ export async function purge(
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     drain_moves: (rows) => purgeDrainMoves(db, rows),
+    server_protections: (rows) => purgeProtections(db, rows),
     server_moves: (rows) => purgeServerMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),

@@ -29,6 +29,13 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError('Give a whole number of 0 or more.')
 }
 
+/** Reads an option that is a length of time (`90s`, `30m`, `1h`, `1d`), as seconds. Throws an `InvalidArgumentError`. */
+export function duration(text: string): number {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (amount !== undefined) return (Number(amount) * MS_PER_UNIT[unit]!) / MS_PER_UNIT['s']!
+  throw new InvalidArgumentError('Give a time such as 30m, 1h or 1d.')
+}
+
 /** Reads an option that is an instant, or how long ago it was (`90s`, `10m`, `2h`, `3d`), as an ISO 8601 text. Throws an `InvalidArgumentError`. */
 export function instant(text: string): string {
   const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []

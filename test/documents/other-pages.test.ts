@@ -160,6 +160,21 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
   },
 })
 
+const PROTECTION = pageScript('docs/how-to/protect-servers.md', {
+  './weir server protect first --every 1h --keep 24': { shows: /EVERY +3600 s/ },
+  './weir server protections': {
+    shows: /^first +3600 s +24 /m,
+    after: () => settled('image list --private -f value -c Status', /active/),
+  },
+  'openstack image list --private': { shows: /backup/ },
+  'openstack server rebuild first --image "$(openstack image list --private -f value -c ID | tail -1)"':
+    { shows: /REBUILD|ACTIVE/, after: () => settled('server show first -c status', /ACTIVE/) },
+  'openstack server image create': { notTyped: 'Only named: it is what the page is not about.' },
+  'openstack server backup create': { notTyped: 'Only named: it is what the page is not about.' },
+  './weir server unprotect first': { shows: /No more backups of first/ },
+  './weir cell recover': { notTyped: 'test/documents/operator-pages.test.ts types it.' },
+})
+
 /** Asks until the client shows it. */
 const settled = (command: string, shows: RegExp) =>
   waitFor(
@@ -283,6 +298,18 @@ describe('a page can be typed', () => {
       await machine.type('./weir server move first --cell north --wait')
 
       await new Reader({ machine }, {}).type(BETWEEN_CELLS)
+    },
+    PAGE_MS,
+  )
+
+  test.skipIf(noClient !== undefined)(
+    PROTECTION.page,
+    async () => {
+      machine = owned.use(new Machine())
+      const up = await machine.type('./weir up --driver fake --cells 1 --hosts 1')
+      expect(up).toMatchObject({ code: 0 })
+
+      await new Reader({ machine }, {}).type(PROTECTION)
     },
     PAGE_MS,
   )

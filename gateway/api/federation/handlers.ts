@@ -47,6 +47,7 @@ import {
 } from './placement-policies.ts'
 import { explainPlacement } from './placements.ts'
 import { showProjectQuota } from './projects.ts'
+import { listProtections, protectServer, showProtection, unprotectServer } from './protections.ts'
 import {
   listOperatedServers,
   moveServer,
@@ -120,6 +121,10 @@ export const federationHandlers: HandlerTable<operations> = {
   replaceWebhookSecret,
   removeNode,
   renewCredential,
+  listProtections,
+  protectServer,
+  showProtection,
+  unprotectServer,
   moveServer,
   repairServer,
   showCell,

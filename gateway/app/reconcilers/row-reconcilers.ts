@@ -2,6 +2,7 @@ import { SagaEngine } from '#common/saga/engine.ts'
 import type { Json } from '#common/saga/saga.ts'
 import type { Compute, ComputeDeps } from '../compute.ts'
 import { COMPUTE_SAGAS } from '../sagas/compute-sagas.ts'
+import { backUpServers } from './back-up-servers.ts'
 import { carryOutIntents } from './carry-out-intents.ts'
 import { cellRecoveries } from './cell-recoveries.ts'
 import { drainHosts } from './drain-hosts.ts'
@@ -33,6 +34,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     drains: drainHosts(compute),
     moves: serverMoves(compute),
     recoveries: cellRecoveries(compute),
+    backups: backUpServers(compute),
     retries: retryBuilds(compute),
     deletes: finishDeletes(compute),
     missing: endMissing(compute),

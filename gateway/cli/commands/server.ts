@@ -3,11 +3,12 @@ import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { count, seconds } from '../option-values.ts'
+import { count, duration, seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 import type { AdoptOptions } from '../servers/adopt-guest.ts'
 import type { ServerListOptions, ServerStatus } from '../servers/list-servers.ts'
 import type { MoveOptions } from '../servers/move-server.ts'
+import type { ProtectOptions } from '../servers/protect-server.ts'
 import type { VerifyOptions } from '../servers/verify-server.ts'
 
 const LIMIT = 1_000
@@ -36,7 +37,7 @@ export function addServerCommands(program: Command, operator: Operator): void {
   const server = noun(
     program,
     'server',
-    'List, locate, check, move and adopt servers of all projects',
+    'List, locate, check, move, back up and adopt servers of all projects',
   )
   addListing(server, operator)
   withExamples(withWatch(withView(server.command('where <server>'))), './weir server where web')
@@ -76,6 +77,7 @@ export function addServerCommands(program: Command, operator: Operator): void {
       await verifyServer(operator, name, options)
     })
   addMoving(server, operator)
+  addProtecting(server, operator)
   addAdopting(server, operator)
 }
 
@@ -113,6 +115,34 @@ function addMoving(server: Command, operator: Operator): void {
     .action(async (name: string, options: MoveOptions) => {
       const { moveServer } = await import('../servers/move-server.ts')
       await moveServer(operator, name, options)
+    })
+}
+
+function addProtecting(server: Command, operator: Operator): void {
+  withExamples(
+    withView(server.command('protect <server>')),
+    './weir server protect web --every 1h --keep 24',
+  )
+    .description(
+      'Back a server up by a schedule; the recovery of a lost cell uses its newest backup',
+    )
+    .requiredOption('--every <time>', 'Time between backups, such as 30m, 1h or 1d', duration)
+    .requiredOption('--keep <count>', 'Number of backups that are kept', count)
+    .action(async (name: string, options: ProtectOptions) => {
+      const { protectServer } = await import('../servers/protect-server.ts')
+      await protectServer(operator, name, options)
+    })
+  withExamples(withView(server.command('unprotect <server>')), './weir server unprotect web')
+    .description('Make no more backups of a server; those that exist stay')
+    .action(async (name: string, options: ViewOptions) => {
+      const { unprotectServer } = await import('../servers/protect-server.ts')
+      await unprotectServer(operator, name, options)
+    })
+  withExamples(withWatch(withView(server.command('protections'))), './weir server protections')
+    .description('List servers that are backed up by a schedule, with their last backups')
+    .action(async (options: ViewOptions) => {
+      const { listProtections } = await import('../servers/protect-server.ts')
+      await listProtections(operator, options)
     })
 }
 

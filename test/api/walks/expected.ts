@@ -42,6 +42,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'compute showServerMigration, compute showConsoleToken, compute showVolumeAttachment, volume showAttachment',
   ],
   [404, 'there is no task', 'image showTask'],
+  [404, 'no schedule makes backups of it', 'federation showProtection'],
   [404, 'nothing goes on', 'federation showOperation, federation continueOperation'],
   [400, 'an address that is not public', 'federation createWebhook'],
   [404, 'every event was delivered', 'federation redeliverDeadLetter'],

@@ -1,0 +1,28 @@
+import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** Servers of which backups are made by a schedule. */
+export const serverProtections = mysqlTable(
+  'server_protections',
+  {
+    serverId: uuid('server_id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    /** Who wanted it: the owner of the backups is the server's project. */
+    userId: token('user_id').notNull(),
+    everyS: int('every_s').notNull(),
+    /** How many backups are kept. */
+    keep: int('keep').notNull(),
+    /** Gateways compare and set it before they begin a backup. */
+    nextAt: time('next_at').notNull(),
+    /** When the last backup began, and its image; null: none has. */
+    lastAt: time('last_at'),
+    lastImageId: uuid('last_image_id'),
+    /** Why the last try made none; null: it did. */
+    lastError: text255('last_error'),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    index('server_protections_next').on(t.nextAt),
+    index('server_protections_project').on(t.projectId),
+  ],
+)

@@ -1,0 +1,149 @@
+import { and, asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { serverProtections } from './schema/protections.ts'
+import { serverIndex } from './schema/servers.ts'
+
+/** The schedule by which backups of a server are made, and how the last try went. */
+export interface ServerProtection {
+  readonly serverId: string
+  readonly projectId: string
+  readonly userId: string
+  readonly everyS: number
+  /** How many backups are kept. */
+  readonly keep: number
+  readonly nextAt: Date
+  /** When the last backup began, and its image; null: none has. */
+  readonly lastAt: Date | null
+  readonly lastImageId: string | null
+  /** Why the last try made none; null: it did. */
+  readonly lastError: string | null
+}
+
+/** With the name of its server. */
+export type ListedProtection = ServerProtection & { readonly name: string }
+
+const now = sql`now(3)`
+const ERROR_MAX = 255
+const PURGE = sqlStatement(sql`
+  delete from server_protections
+    where not exists (select 1 from instance_mappings m where m.server_id = server_protections.server_id)
+    limit ${sql.placeholder('max')}`)
+
+/** Afterwards the server has this schedule, and the first backup of a new one is due. */
+export async function putProtection(
+  tx: Tx,
+  protection: Pick<ServerProtection, 'serverId' | 'projectId' | 'userId' | 'everyS' | 'keep'>,
+): Promise<void> {
+  const { everyS, keep, userId } = protection
+  const { nextAt } = serverProtections
+  await tx.orm
+    .insert(serverProtections)
+    .values({ ...protection, nextAt: now, createdAt: now })
+    .onDuplicateKeyUpdate({
+      set: {
+        userId,
+        keep,
+        everyS,
+        nextAt: sql`least(${nextAt}, now(3) + interval ${everyS} second)`,
+      },
+    })
+}
+
+/** False when there was none. */
+export async function removeProtection(db: Executor, serverId: string): Promise<boolean> {
+  const [result] = await db.orm
+    .delete(serverProtections)
+    .where(eq(serverProtections.serverId, serverId))
+  return result.affectedRows === 1
+}
+
+export async function findProtection(
+  db: Executor,
+  serverId: string,
+): Promise<ListedProtection | undefined> {
+  const rows = await protections(db).where(eq(serverProtections.serverId, serverId))
+  return rows.map(listed)[0]
+}
+
+/** Of one project, or of all where it is null, by the ids of servers that come after `cursor`. */
+export async function listProtections(
+  db: Executor,
+  projectId: string | null,
+  cursor: string,
+  max: number,
+): Promise<readonly ListedProtection[]> {
+  const ofProject = projectId === null ? undefined : eq(serverProtections.projectId, projectId)
+  const rows = await protections(db)
+    .where(and(gt(serverProtections.serverId, cursor), ofProject))
+    .orderBy(asc(serverProtections.serverId))
+    .limit(max)
+  return rows.map(listed)
+}
+
+/** Those whose next backup is due, the longest due first. */
+export async function dueProtections(
+  db: Executor,
+  max: number,
+): Promise<readonly ServerProtection[]> {
+  return db.orm
+    .select()
+    .from(serverProtections)
+    .where(lte(serverProtections.nextAt, now))
+    .orderBy(asc(serverProtections.nextAt))
+    .limit(max)
+}
+
+/** Makes one gateway the one that makes the backup which was due: true for it alone. The next one is due after the schedule's time. */
+export async function takeDue(
+  db: Executor,
+  { serverId, nextAt, everyS }: ServerProtection,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(serverProtections)
+    .set({ nextAt: sql`now(3) + interval ${everyS} second` })
+    .where(and(eq(serverProtections.serverId, serverId), eq(serverProtections.nextAt, nextAt)))
+  return result.affectedRows === 1
+}
+
+/** Notes how a try went: the image that is being filled, or why there is none and after how many seconds to try again. */
+export async function noteBackup(
+  db: Executor,
+  serverId: string,
+  outcome: { readonly imageId: string } | { readonly error: string; readonly againS: number },
+): Promise<void> {
+  const set =
+    'imageId' in outcome
+      ? { lastAt: now, lastImageId: outcome.imageId, lastError: null }
+      : {
+          lastError: outcome.error.slice(0, ERROR_MAX),
+          nextAt: sql`now(3) + interval ${outcome.againS} second`,
+        }
+  await db.orm.update(serverProtections).set(set).where(eq(serverProtections.serverId, serverId))
+}
+
+/** Removes at most `max` schedules of servers that are gone. */
+export async function purgeProtections(db: Executor, max: number): Promise<number> {
+  return (await db.run(PURGE, { max })).affectedRows
+}
+
+function protections(db: Executor) {
+  return db.orm
+    .select({ row: serverProtections, name: serverIndex.name })
+    .from(serverProtections)
+    .innerJoin(
+      serverIndex,
+      and(eq(serverIndex.serverId, serverProtections.serverId), isNull(serverIndex.deletedAt)),
+    )
+    .$dynamic()
+}
+
+function listed({
+  row,
+  name,
+}: {
+  readonly row: typeof serverProtections.$inferSelect
+  readonly name: string
+}): ListedProtection {
+  return { ...row, name }
+}
