@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { act, activeServer, deleteServer, SERVERS, showServer } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { startDrivenHost } from '#test/env/driven-host.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+import { nestedSettingsFor } from '#test/env/nested-settings.ts'
+
+// Goal: a server moves from a cell of hosts into a cloud below, and back, and is the same server.
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const owned = new AsyncDisposableStack()
+let top: Cloud
+let below: Cloud
+let demo: ApiClient
+let admin: ApiClient
+
+beforeAll(async () => {
+  const small = { gateways: 1, processesPerCell: 1, hostsPerCell: 1 }
+  below = owned.use(await startCloud({ ...small, cells: 1 }))
+  top = owned.use(await startCloud({ ...small, cells: 2 }))
+  owned.use(await startDrivenHost(top, 'nested', nestedSettingsFor(below)))
+  demo = top.as('demo')
+  admin = top.as('admin')
+  const { hosts } = (await admin.get<{ hosts: readonly Named[] }>('/federation/v1/hosts')).body
+  const north = hosts.find(({ name }) => name === 'north-1')!
+  await admin.call('PATCH', `/federation/v1/hosts/${north.id}`, { is_cordoned: true })
+})
+afterAll(() => owned.disposeAsync())
+
+async function moved(id: string, cell: string): Promise<void> {
+  const path = `/federation/v1/servers/${id}/move`
+  const { status, body } = await admin.post<Named>(path, { cell })
+  expect(status, JSON.stringify(body)).toBe(202)
+  const ended = await waitForWithin(
+    'the move to end',
+    async () => {
+      const shown = await admin.get<{ state: string; message: string | null }>(
+        `/federation/v1/operations/${body.id}`,
+      )
+      return shown.body.state === 'running' ? undefined : shown.body
+    },
+    60_000,
+  )
+  expect(ended).toMatchObject({ state: 'done', message: null })
+}
+
+const serversBelow = async () =>
+  (await below.as('demo').get<{ servers: readonly Named[] }>(SERVERS)).body.servers
+
+test('a server goes down into another cloud and comes back', async () => {
+  const made = await activeServer(top, demo, { name: 'diver', availability_zone: 'south' })
+  const { id } = made
+  const body = { server: { pinned_availability_zone: null } }
+  expect((await demo.put(`${SERVERS}/${id}`, body, { version: '2.104' })).status).toBe(200)
+
+  await moved(id, 'north')
+
+  expect((await serversBelow()).map(({ name }) => name)).toEqual(['diver'])
+  const there = await showServer(demo, id)
+  expect(there).toMatchObject({ status: 'ACTIVE', addresses: made.addresses })
+  expect((await act(demo, id, { 'os-getConsoleOutput': {} })).body['output']).toContain(
+    'booted diver',
+  )
+
+  await moved(id, 'south')
+
+  await waitForWithin(
+    'the cloud below to let go',
+    async () => (await serversBelow()).length === 0,
+    30_000,
+  )
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE', addresses: made.addresses })
+  const [host] = top.cell('south').computes
+  expect(await host!.guests()).toEqual([id])
+  await deleteServer(demo, id)
+  await expectInvariants(top)
+  await expectInvariants(below)
+})

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { SERVERS, type Server, smallServer } from '#test/env/api/servers.ts'
+import { startCloud } from '#test/env/cloud.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: a cell with a thousand servers is emptied into another one, and none of them is lost, doubled or changed.
+
+const COUNT = Number(process.env['SERVERS'] ?? 1_000)
+const PARALLEL = 50
+/** As many are made by one request at most. */
+const BATCH = 500
+const LIMIT_MS = 600_000
+
+interface Listed {
+  readonly hosts: readonly { readonly id: string }[]
+}
+
+test.runIf(isFullRun)(
+  `a cell of ${COUNT} servers is drained into another cell`,
+  async () => {
+    const size = { vcpus: '100000', memory_mb: '10000000', disk_gb: '1000000' }
+    await using cloud = await startCloud({ cells: 2, hostsPerCell: 1, driver: size })
+    const [demo, admin] = [cloud.as('demo'), cloud.as('admin')]
+    const quota = { instances: -1, cores: -1, ram: -1 }
+    const project = await cloud.projectId('demo')
+    await admin.put(`/compute/v2.1/os-quota-sets/${project}`, { quota_set: quota })
+    await admin.put(`/networking/v2.0/quotas/${project}`, { quota: { port: -1 } })
+    const { hosts } = (await admin.get<Listed>('/federation/v1/hosts')).body
+    const [full, empty] = hosts
+    const cordon = (isCordoned: boolean) =>
+      admin.call('PATCH', `/federation/v1/hosts/${empty!.id}`, { is_cordoned: isCordoned })
+    await cordon(true)
+    for (let left = COUNT; left > 0; left -= BATCH) {
+      const count = Math.min(left, BATCH)
+      const { server } = smallServer(cloud, { min_count: count, max_count: count })
+      const { status, body: refusal } = await demo.post(SERVERS, { server })
+      expect(status, JSON.stringify(refusal)).toBe(202)
+    }
+    const servers = async () =>
+      (await demo.get<{ servers: readonly Server[] }>(`${SERVERS}/detail?limit=1000`)).body.servers
+    const allActive = () =>
+      waitFor(
+        'all to be active',
+        async () => (await servers()).every((each) => each.status === 'ACTIVE'),
+        LIMIT_MS,
+      )
+    await allActive()
+    const before = new Map((await servers()).map(({ id, addresses }) => [id, addresses]))
+    expect(before.size).toBe(COUNT)
+    await cordon(false)
+    const began = performance.now()
+
+    const drain = { to_other_cells: true, parallel: PARALLEL }
+    const path = `/federation/v1/hosts/${full!.id}/drain`
+    const { body } = await admin.post<{ id: string }>(path, drain)
+    const ended = await waitFor(
+      'the host to be empty',
+      async () => {
+        const operation = await admin.get<{ state: string }>(`/federation/v1/operations/${body.id}`)
+        return operation.body.state === 'running' ? undefined : operation.body
+      },
+      LIMIT_MS,
+    )
+    expect(ended).toMatchObject({ state: 'done', remaining: 0 })
+    const seconds = (performance.now() - began) / 1_000
+    process.stdout.write(`moved ${COUNT} servers in ${seconds.toFixed(1)} s\n`)
+
+    await allActive()
+    expect(new Map((await servers()).map(({ id, addresses }) => [id, addresses]))).toEqual(before)
+    await expectInvariants(cloud, 60_000)
+  },
+  LIMIT_MS,
+)
