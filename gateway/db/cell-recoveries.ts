@@ -1,10 +1,11 @@
 import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { type CellId, newId } from '#common/ids.ts'
+import type { CellId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { LostServer, RecoverySource } from '../app/operations/recovery-plan.ts'
 import { queueEvents } from './event-inbox.ts'
 import {
+  beginOperation,
   endOperation,
   type OperationRecord,
   type OperationState,
@@ -30,28 +31,14 @@ export interface NewRecovery extends Pick<CellRecovery, 'subject' | 'source' | '
 
 export const CELL_RECOVERY = 'cell-recovery'
 
-const now = sql`now(3)`
-
 /** Afterwards the cell's servers are being rebuilt by the operation whose id is returned: a new one, unless one was running. */
 export async function beginCellRecovery(tx: Tx, recovery: NewRecovery): Promise<string> {
   const { source: recoversFrom, cellId, ...row } = recovery
-  const id = newId<string>()
-  const slot = `${CELL_RECOVERY} ${cellId}`
-  await tx.orm
-    .insert(operations)
-    .values({
-      ...{ ...row, id, slot, cellId, recoversFrom, subjectId: cellId },
-      ...{ kind: CELL_RECOVERY, state: 'running', startedAt: now, updatedAt: now },
-    })
-    .onDuplicateKeyUpdate({ set: { slot } })
-  const [running] = await tx.orm
-    .select({ id: operations.id })
-    .from(operations)
-    .where(eq(operations.slot, slot))
-  if (running === undefined) throw new Error('A recovery that was just begun is not there')
+  const begun = { ...row, kind: CELL_RECOVERY, cellId, recoversFrom, subjectId: cellId }
+  const { id, isNew } = await beginOperation(tx, begun)
   const details = { action: CELL_RECOVERY, state: 'running' }
-  if (running.id === id) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
-  return running.id
+  if (isNew) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return id
 }
 
 /** The recovery of that id; undefined if there is none. */

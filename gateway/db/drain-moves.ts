@@ -11,6 +11,7 @@ import {
   serverActions,
   serverIndex,
 } from './schema/servers.ts'
+import { SERVER_MOVE } from './server-moves.ts'
 
 const PURGE = sqlStatement(sql`
   delete from drain_moves
@@ -99,7 +100,7 @@ async function drainedServers(
       ...{ id, name, vmState, hostId: serverIndex.hostId },
       isBusy: sql<number>`${taskState} is not null or ${intent} is not null or ${isDeleting}
         or ${instanceMappings.sagaId} is not null or exists (select 1 from operations o
-          where o.slot = concat('server-move ', ${id}))`,
+          where o.slot = concat(${`${SERVER_MOVE} `}, ${id}))`,
     })
     .from(serverIndex)
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, id))

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
@@ -73,31 +73,42 @@ export async function beginHostDrain(
 ): Promise<string> {
   const { deadlineS, ...row } = drain
   const { cellId, subject: host } = row
+  const deadlineAt = deadlineS === null ? null : sql`now(3) + interval ${deadlineS} second`
+  const added = row.evacuates ? { evacuates: true, movesServers: true } : {}
+  const { id, isNew } = await beginOperation(tx, { ...row, kind: HOST_DRAIN, deadlineAt }, added)
+  const details = { host, action: HOST_DRAIN, state: 'running' }
+  if (isNew) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return id
+}
+
+type NewOperation = Omit<
+  typeof operations.$inferInsert,
+  'id' | 'slot' | 'state' | 'startedAt' | 'updatedAt' | 'deadlineAt'
+> & { readonly deadlineAt?: SQL | null }
+
+/** The slot of an operation that runs: there is one of a kind for each subject at most. */
+export function slotOf(kind: string, subjectId: string): string {
+  return `${kind} ${subjectId}`
+}
+
+/** Afterwards an operation of the kind runs for the subject: a new one, or the one that did, to which `added` is added. */
+export async function beginOperation(
+  tx: Tx,
+  row: NewOperation,
+  added: Partial<NewOperation> = {},
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const id = newId<string>()
-  const slot = `${HOST_DRAIN} ${drain.subjectId}`
+  const slot = slotOf(row.kind, row.subjectId)
   await tx.orm
     .insert(operations)
-    .values({
-      ...row,
-      deadlineAt: deadlineS === null ? null : sql`now(3) + interval ${deadlineS} second`,
-      id,
-      slot,
-      kind: HOST_DRAIN,
-      state: 'running',
-      startedAt: now,
-      updatedAt: now,
-    })
-    .onDuplicateKeyUpdate({
-      set: { slot, ...(row.evacuates && { evacuates: true, movesServers: true }) },
-    })
+    .values({ ...row, id, slot, state: 'running', startedAt: now, updatedAt: now })
+    .onDuplicateKeyUpdate({ set: { slot, ...added } })
   const [running] = await tx.orm
     .select({ id: operations.id })
     .from(operations)
     .where(eq(operations.slot, slot))
-  if (running === undefined) throw new Error('A drain that was just begun is not there')
-  const details = { host, action: HOST_DRAIN, state: 'running' }
-  if (running.id === id) queueEvents(tx, [{ type: 'operation.state', cellId, details }])
-  return running.id
+  if (running === undefined) throw new Error('An operation that was just begun is not there')
+  return { id: running.id, isNew: running.id === id }
 }
 
 const isDrain = eq(operations.kind, HOST_DRAIN)

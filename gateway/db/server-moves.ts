@@ -1,15 +1,17 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { MovedServer, MoveProgress } from '../app/operations/server-move-plan.ts'
 import { queueEvents } from './event-inbox.ts'
 import {
+  beginOperation,
   endOperation,
   type OperationRecord,
   type OperationState,
   operationOf,
+  slotOf,
 } from './operations.ts'
 import { operations, serverMoves } from './schema/operations.ts'
 import { instanceMappings, serverIndex } from './schema/servers.ts'
@@ -40,28 +42,9 @@ const PURGE = sqlStatement(sql`
 export async function beginServerMove(tx: Tx, move: NewServerMove): Promise<string> {
   const { toCellId, formerState, ...row } = move
   const { subjectId, cellId, requestId } = row
-  const id = newId<string>()
-  const slot = slotOf(subjectId)
-  const times = { startedAt: now, updatedAt: now }
-  await tx.orm
-    .insert(operations)
-    .values({
-      ...row,
-      ...times,
-      id,
-      slot,
-      kind: SERVER_MOVE,
-      state: 'running',
-      total: 1,
-      remaining: 1,
-    })
-    .onDuplicateKeyUpdate({ set: { slot } })
-  const [running] = await tx.orm
-    .select({ id: operations.id })
-    .from(operations)
-    .where(eq(operations.slot, slot))
-  if (running === undefined) throw new Error('A move that was just begun is not there')
-  if (running.id !== id) return running.id
+  const counted = { total: 1, remaining: 1 }
+  const { id, isNew } = await beginOperation(tx, { ...row, ...counted, kind: SERVER_MOVE })
+  if (!isNew) return id
   await tx.orm.insert(serverMoves).values({
     ...{ operationId: id, toCellId, formerState, step: 'waiting', stepAt: now },
     stepRequestId: requestId,
@@ -85,11 +68,9 @@ export async function runningMoveOf(
   db: Executor,
   serverId: string,
 ): Promise<ServerMoveRecord | undefined> {
-  const rows = await moveRows(db).where(eq(operations.slot, slotOf(serverId)))
+  const rows = await moveRows(db).where(eq(operations.slot, slotOf(SERVER_MOVE, serverId)))
   return rows.map(moveOf)[0]
 }
-
-const slotOf = (serverId: string) => `${SERVER_MOVE} ${serverId}`
 
 /** Those that have not ended, at most `max`. */
 export async function runningServerMoves(

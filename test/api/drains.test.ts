@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
+import { type Operation, showOperation, untilOperation } from '#test/env/api/operations.ts'
 import {
   activeServer,
   deleteServer,
@@ -13,27 +13,12 @@ import { expectInvariants } from '#test/env/invariants.ts'
 
 // Goal: a drained host is empty in the end, its servers are elsewhere as they were, and what stays says why.
 
-interface Move {
-  readonly server_id: string
-  readonly state: string
-  readonly method: string | null
-  readonly tries: number
-  readonly reason: string | null
-}
-interface Operation {
-  readonly id: string
-  readonly state: string
-  readonly remaining: number | null
-  readonly message: string | null
-  readonly moves?: readonly Move[]
-}
 interface Host {
   readonly id: string
   readonly name: string
 }
 
 const ROOT = '/federation/v1'
-const LIMIT_MS = 60_000
 
 let cloud: Cloud
 let demo: ApiClient
@@ -67,17 +52,8 @@ async function drained(host: Host, body: object = {}): Promise<string> {
   return begun.id
 }
 
-const shown = async (id: string) => (await admin.get<Operation>(`${ROOT}/operations/${id}`)).body
-
-const until = (id: string, is: (operation: Operation) => boolean) =>
-  waitFor(
-    `operation ${id}`,
-    async () => {
-      const operation = await shown(id)
-      return is(operation) ? operation : undefined
-    },
-    LIMIT_MS,
-  )
+const shown = (id: string) => showOperation(admin, id)
+const until = (id: string, is: (operation: Operation) => boolean) => untilOperation(admin, id, is)
 
 async function serverOn(host: Host, name: string): Promise<string> {
   for (const other of hosts) await cordon(other.id, other.id !== host.id)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { act, activeServer, deleteServer, SERVERS, showServer } from '#test/env/api/servers.ts'
+import { endOfOperation } from '#test/env/api/operations.ts'
+import { act, deleteServer, SERVERS, showServer, unboundServer } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { startDrivenHost } from '#test/env/driven-host.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
@@ -37,16 +38,7 @@ async function moved(id: string, cell: string): Promise<void> {
   const path = `/federation/v1/servers/${id}/move`
   const { status, body } = await admin.post<Named>(path, { cell })
   expect(status, JSON.stringify(body)).toBe(202)
-  const ended = await waitForWithin(
-    'the move to end',
-    async () => {
-      const shown = await admin.get<{ state: string; message: string | null }>(
-        `/federation/v1/operations/${body.id}`,
-      )
-      return shown.body.state === 'running' ? undefined : shown.body
-    },
-    60_000,
-  )
+  const ended = await endOfOperation(admin, body.id)
   expect(ended).toMatchObject({ state: 'done', message: null })
 }
 
@@ -54,10 +46,8 @@ const serversBelow = async () =>
   (await below.as('demo').get<{ servers: readonly Named[] }>(SERVERS)).body.servers
 
 test('a server goes down into another cloud and comes back', async () => {
-  const made = await activeServer(top, demo, { name: 'diver', availability_zone: 'south' })
+  const made = await unboundServer(top, demo, 'south', { name: 'diver' })
   const { id } = made
-  const body = { server: { pinned_availability_zone: null } }
-  expect((await demo.put(`${SERVERS}/${id}`, body, { version: '2.104' })).status).toBe(200)
 
   await moved(id, 'north')
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
+import { endOfOperation, type Operation, showOperation } from '#test/env/api/operations.ts'
 import {
   act,
   activeServer,
@@ -8,6 +9,7 @@ import {
   SERVERS,
   type Server,
   showServer,
+  unboundServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
@@ -15,14 +17,6 @@ import { expectInvariants } from '#test/env/invariants.ts'
 
 // Goal: a server changes cells and is the same server there, in one cell at a time; where it cannot, it is where it was.
 
-interface Operation {
-  readonly id: string
-  readonly kind: string
-  readonly state: string
-  readonly message: string | null
-  readonly is_cancellable: boolean
-  readonly servers?: readonly string[]
-}
 interface Named {
   readonly id: string
   readonly name: string
@@ -55,13 +49,9 @@ const serverIn = (cell: CloudCell, change: object = {}) =>
   activeServer(cloud, demo, { availability_zone: cell.name, ...change })
 const askToMove = (id: string, body: object = {}) =>
   admin.post<Operation>(`${ROOT}/servers/${id}/move`, body)
-const shown = async (id: string) => (await admin.get<Operation>(`${ROOT}/operations/${id}`)).body
+const shown = (id: string) => showOperation(admin, id)
+const ended = (id: string) => endOfOperation(admin, id)
 const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
-const ended = (id: string) =>
-  waitFor(`operation ${id} to end`, async () => {
-    const operation = await shown(id)
-    return operation.state === 'running' ? undefined : operation
-  })
 
 async function moved(id: string, body: object = {}): Promise<Operation> {
   const { status, body: begun } = await askToMove(id, body)
@@ -82,14 +72,8 @@ const guestsOf = async (cell: CloudCell) =>
 const imagesNamed = async (name: string) =>
   (await demo.get<{ images: readonly Named[] }>(`/image/v2/images?name=${name}`)).body.images
 
-/** In the cell, and not bound to its zone. */
-async function freeServer(cell: CloudCell, change: object = {}): Promise<Server> {
-  const server = await serverIn(cell, change)
-  const body = { server: { pinned_availability_zone: null } }
-  const { status } = await demo.put(`${SERVERS}/${server.id}`, body, { version: '2.104' })
-  expect(status).toBe(200)
-  return server
-}
+const freeServer = (cell: CloudCell, change: object = {}) =>
+  unboundServer(cloud, demo, cell.name, change)
 
 const usage = async () =>
   (await demo.get<{ limits: { absolute: object } }>('/compute/v2.1/limits')).body.limits.absolute

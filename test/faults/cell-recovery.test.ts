@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
+import { endOfOperation, type Operation, showOperation } from '#test/env/api/operations.ts'
 import {
   act,
   activeServer,
   deleteServer,
   SERVERS,
   showServer,
+  unboundServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
@@ -18,17 +20,6 @@ interface Recoverable {
   readonly source: string | null
   readonly image_id: string | null
   readonly reason: string | null
-}
-interface Operation {
-  readonly id: string
-  readonly state: string
-  readonly remaining: number | null
-  readonly message: string | null
-  readonly moves?: readonly {
-    readonly server_id: string
-    readonly state: string
-    readonly method: string
-  }[]
 }
 interface Image {
   readonly id: string
@@ -52,21 +43,9 @@ afterAll(async () => {
 })
 
 const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, 60_000)
-const shown = async (id: string) =>
-  (await admin.get<Operation>(`/federation/v1/operations/${id}`)).body
-const ended = (id: string) =>
-  waitFor(`operation ${id} to end`, async () => {
-    const operation = await shown(id)
-    return operation.state === 'running' ? undefined : operation
-  })
-
-/** In the northern cell, and not bound to its zone. */
-async function northern(name: string): Promise<string> {
-  const { id } = await activeServer(cloud, demo, { name, availability_zone: 'north' })
-  const body = { server: { pinned_availability_zone: null } }
-  expect((await demo.put(`${SERVERS}/${id}`, body, { version: '2.104' })).status).toBe(200)
-  return id
-}
+const shown = (id: string) => showOperation(admin, id)
+const ended = (id: string) => endOfOperation(admin, id)
+const northern = async (name: string) => (await unboundServer(cloud, demo, 'north', { name })).id
 
 async function saved(id: string, name: string): Promise<string> {
   const { status, body } = await act(demo, id, { createImage: { name } }, { version: '2.45' })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
+import { endOfOperation } from '#test/env/api/operations.ts'
 import { SERVERS, type Server, smallServer } from '#test/env/api/servers.ts'
 import { startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -55,14 +56,7 @@ test.runIf(isFullRun)(
     const drain = { to_other_cells: true, parallel: PARALLEL }
     const path = `/federation/v1/hosts/${full!.id}/drain`
     const { body } = await admin.post<{ id: string }>(path, drain)
-    const ended = await waitFor(
-      'the host to be empty',
-      async () => {
-        const operation = await admin.get<{ state: string }>(`/federation/v1/operations/${body.id}`)
-        return operation.body.state === 'running' ? undefined : operation.body
-      },
-      LIMIT_MS,
-    )
+    const ended = await endOfOperation(admin, body.id, LIMIT_MS)
     expect(ended).toMatchObject({ state: 'done', remaining: 0 })
     const seconds = (performance.now() - began) / 1_000
     process.stdout.write(`moved ${COUNT} servers in ${seconds.toFixed(1)} s\n`)

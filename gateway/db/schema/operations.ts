@@ -64,7 +64,7 @@ export const serverMoves = mysqlTable('server_moves', {
   failure: text('failure'),
 })
 
-/** What a drain that moves servers has done about each that was on its host. */
+/** What a drain has done about each server that was on its host, and the recovery of a cell about each that was in it. */
 export const drainMoves = mysqlTable(
   'drain_moves',
   {
@@ -72,7 +72,7 @@ export const drainMoves = mysqlTable(
     serverId: uuid('server_id').notNull(),
     /** waiting, starting, moving, moved, gone. */
     state: token('state', 8).notNull(),
-    /** live, cold, cell, offload, evacuate; null: none was possible yet. */
+    /** live, cold, cell, offload, evacuate; of a recovery snapshot, image; null: none was possible yet. */
     method: token('method', 8),
     tries: int('tries').notNull(),
     /** Why it waits. */

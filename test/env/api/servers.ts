@@ -91,6 +91,20 @@ export async function activeServer(
   return untilStatus(client, await createServer(cloud, client, change), 'ACTIVE')
 }
 
+/** A server that runs in this zone and is not bound to it. */
+export async function unboundServer(
+  cloud: Cloud,
+  client: ApiClient,
+  zone: string,
+  change: object = {},
+): Promise<Server> {
+  const server = await activeServer(cloud, client, { availability_zone: zone, ...change })
+  const body = { server: { pinned_availability_zone: null } }
+  const { status } = await client.put(`${SERVERS}/${server.id}`, body, { version: '2.104' })
+  if (status !== 200) throw new Error(`Letting server ${server.id} go answered ${status}`)
+  return server
+}
+
 /** Asks for one action on a server, such as `{ 'os-stop': null }`. */
 export function act(
   client: ApiClient,
