@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono'
+import { html } from 'hono/html'
 import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import { bearerOf, isBearer } from '#common/metrics/bearer.ts'
@@ -52,7 +53,7 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
   })
 }
 
-/** As oslo.middleware's healthcheck answers: in text, or with details in JSON for clients that accept only that. */
+/** As oslo.middleware's healthcheck answers: in text, or in HTML or JSON for clients that name these first. */
 async function healthcheck(gateway: Gateway, c: Context): Promise<Response> {
   const [database, bus] = await Promise.all([databaseUnreadiness(gateway), busUnreadiness(gateway)])
   const reasons = [
@@ -64,8 +65,15 @@ async function healthcheck(gateway: Gateway, c: Context): Promise<Response> {
   if (c.req.raw.method === 'HEAD') return new Response(null, { status: isHealthy ? 204 : 503 })
   if (/^application\/json\b/.test(c.req.header('accept') ?? ''))
     return c.json({ detailed: true, reasons }, status)
+  if (/^text\/html\b/.test(c.req.header('accept') ?? '')) return c.html(healthPage(reasons), status)
   const failed = reasons.map(({ reason }) => reason).filter((reason) => reason !== 'OK')
   return c.text(isHealthy ? 'OK' : failed.join('\n'), status)
+}
+
+function healthPage(reasons: readonly { readonly class: string; readonly reason: string }[]) {
+  const title = 'Healthcheck Status'
+  const rows = reasons.map((each) => html`<tr><th>${each.class}</th><td>${each.reason}</td></tr>`)
+  return html`<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1><table>${rows}</table></html>`
 }
 
 async function metricsAnswer(

@@ -58,9 +58,12 @@ test('/healthcheck answers as the middleware of OpenStack does', async () => {
   const text = await fetch(url)
   const head = await fetch(url, { method: 'HEAD' })
   const json = await fetch(url, { headers: { accept: 'application/json' } })
+  const page = await fetch(url, { headers: { accept: 'text/html,application/xhtml+xml' } })
 
   expect([text.status, await text.text()]).toEqual([200, 'OK'])
   expect(head.status).toBe(204)
+  expect(page.headers.get('content-type')).toContain('text/html')
+  expect(await page.text()).toContain('<tr><th>Bus</th><td>OK</td></tr>')
   expect(await json.json()).toEqual({
     detailed: true,
     reasons: [
