@@ -13,6 +13,8 @@ export interface DrainCellOptions extends WaitOptions {
   readonly dryRun?: true
   /** Servers are moved to other cells; else it is waited until they are gone. */
   readonly toOtherCells?: true
+  /** Of each host, the most servers that move at a time. */
+  readonly parallel?: number
 }
 
 /**
@@ -35,7 +37,7 @@ export async function drainCell(
     operator.err.write(`This would disable cell ${cell.name} and drain its hosts:\n`)
     return show(listView(hosts, hostListing(new Map([[cell.id, cell.name]]), Date.now())))
   }
-  const { reason, toOtherCells = false } = options
+  const { reason, toOtherCells = false, parallel } = options
   const path = { cell: cell.id }
   const decided = { is_enabled: false, disabled_reason: reason ?? null }
   await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
@@ -46,6 +48,7 @@ export async function drainCell(
         path: { host: id },
         body: {
           ...{ move: toOtherCells, to_other_cells: toOtherCells },
+          ...(parallel !== undefined && { parallel }),
           ...(reason !== undefined && { reason }),
         },
       }),

@@ -144,11 +144,16 @@ function addDraining(cell: Command, operator: Operator): void {
     withView(cell.command('drain <cell>')),
     './weir cell drain north --dry-run',
     "./weir cell drain north --reason 'new racks' --wait",
-    './weir cell drain north --to-other-cells --wait',
+    './weir cell drain north --to-other-cells --parallel 10 --wait',
   )
     .description('Disable a cell and drain its hosts; a repeat continues the drains in progress')
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--to-other-cells', 'Move the servers to other cells; each is shut down meanwhile')
+    .option(
+      '--parallel <count>',
+      'Move at most so many servers of each host at a time (default: 2)',
+      count,
+    )
     .option('--dry-run', 'Only list the hosts that would be drained')
     .option('--wait', 'Wait until all hosts are empty')
     .option(
