@@ -4,7 +4,7 @@ import { Database } from '#common/db/database.ts'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
 import { serverProtections } from '#gateway/db/schema/protections.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { act, activeServer, deleteServer, untilStatus } from '#test/env/api/servers.ts'
+import { act, activeServer, deleteServer, untilSettled } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -70,7 +70,7 @@ test('backups are made by the schedule, the oldest go, and none is made any more
     await waitFor('it to be full', async () =>
       (await backupsOf(id)).some((image) => image.id === imageId),
     )
-    await untilStatus(demo, id, 'ACTIVE')
+    await untilSettled(cloud, id)
   }
   await waitFor('the oldest to go', async () => (await backupsOf(id)).length === 2)
   expect((await backupsOf(id)).map((image) => image.id).toSorted()).toEqual(
@@ -94,7 +94,7 @@ test('a server that cannot be saved when a backup is due says why, and is saved 
   expect(refused).toContain('image')
 
   host!.fail()
-  await untilStatus(demo, id, 'ACTIVE')
+  await untilSettled(cloud, id)
   await waitFor('the first image', async () => (await backupsOf(id)).length === 1)
   await fallDue(id)
   const { last_image_id: imageId } = await waitFor('the backup', async () => {
@@ -124,7 +124,7 @@ test('a schedule is its project’s own, and goes with its server', async () => 
   expect((await demo.put(path(id), { every_s: 60, keep: 1 })).status).toBe(400)
 
   await waitFor('the first backup', async () => (await shown(id)).last_image_id)
-  await untilStatus(demo, id, 'ACTIVE')
+  await untilSettled(cloud, id)
   await deleteServer(demo, id)
   expect(await listed(demo)).toEqual([])
   await fallDue(id)

@@ -30,6 +30,7 @@ const CONNECTIONS = 16
 /** Servers without any network: what the network service does is tested with it. */
 const NO_NETWORK: ServerNetwork = {
   networksOf: async () => [],
+  nicsOf: async () => [],
   bind: async () => {},
   nicOf: async () => undefined,
   bindNic: async () => {},

@@ -104,6 +104,7 @@ export function notedNetwork() {
     bind: async (_tx, _cell, views) => {
       bound.push(...views.map(({ serverId }) => serverId))
     },
+    nicsOf: async () => [],
     nicOf: async () => undefined,
     bindNic: async () => {},
     releaseNic: async () => {},

@@ -9,6 +9,7 @@ import {
   SERVERS,
   showServer,
   unboundServer,
+  untilSettled,
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
@@ -54,7 +55,7 @@ async function saved(id: string, name: string): Promise<string> {
   await waitFor(`image ${name}`, async () => {
     return (await demo.get<Image>(`${IMAGES}/${imageId}`)).body.status === 'active'
   })
-  await untilStatus(demo, id, 'ACTIVE')
+  await untilSettled(cloud, id)
   return imageId
 }
 

@@ -89,11 +89,11 @@ async function refuseUntakeable(
   server: ServerRecord,
   to: MoveToCell['to'],
 ): Promise<void> {
-  const { id: serverId, projectId, cellId } = server
+  const { id: serverId, projectId, cellId, flavor } = server
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) throw refusal(server, 'it is being deleted.')
   const { savedDisk: _before, ...rest } = request.spec
-  const spec = { ...rest, requestedHost: null }
+  const spec = { ...rest, flavor, requestedHost: null }
   if (!(await mayLeaveCell(tx, spec.group, serverId)))
     throw refusal(server, 'other servers of its affinity group are in its cell.')
   const all = await cellsAsIndexed(tx, compute.cells.cells())

@@ -17,6 +17,7 @@ import { oncePerKey } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { savedImage } from '../servers/acts/shelved-image.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import { currentSpec } from '../servers/boot/current-spec.ts'
 import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { showServer } from '../servers/list/show-server.ts'
 import { afterFailure } from './drain-plan.ts'
@@ -176,9 +177,12 @@ async function rebuild(
   const request = await findRequestSpec(compute.db, id)
   if (request === undefined) throw new Failure('conflict', `Instance ${id} is being deleted.`)
   const { serverId: _, ...unplaced } = request
+  const { flavor } = server
+  const spec = { ...(await currentSpec(compute, compute.db, server.id, request.spec)), flavor }
   const savedDisk = snapshot && { image: snapshot, home: null }
   await rebuildUnplaced(compute, context, server, {
     ...unplaced,
+    spec,
     shown: {},
     ...(savedDisk && { savedDisk }),
   })

@@ -15,7 +15,7 @@ import {
   type StoredAct,
   withoutSecrets,
 } from '../servers/acts/server-act.ts'
-import { withVolumesOfNow } from '../volumes/build-volumes.ts'
+import { currentSpec } from '../servers/boot/current-spec.ts'
 import {
   type PlannedAct,
   plannedAct,
@@ -109,19 +109,20 @@ async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Cell
     return { name: act.name, password: opened(deps, serverId, act.sealed) }
   if (act.name !== 'rescue') return act
   const request = await getRequestSpec(deps, serverId)
-  const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
+  const now = await currentSpec(deps, deps.db, serverId, request.spec)
+  const spec = act.image === null ? now : { ...now, image: act.image }
   const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
   return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** A moved server is bound to no host, except to one that the request names, and takes the volumes that it has now. */
+/** A moved server is bound to no host, except to one that the request names, and takes along what it has now. */
 async function moveOf(
   deps: ComputeDeps,
   { serverId, cellId, userId, projectId }: ActOnServerParams,
   { flavor, sealedPassword, ...move }: MoveAct,
 ): Promise<CellAct> {
   const request = await getRequestSpec(deps, serverId)
-  const now = await withVolumesOfNow(deps.db, serverId, request.spec)
+  const now = await currentSpec(deps, deps.db, serverId, request.spec)
   const spec = { ...now, flavor, requestedHost: move.host }
   return {
     ...move,

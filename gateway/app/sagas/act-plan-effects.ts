@@ -9,8 +9,8 @@ import { chargeWithinLimits } from '../placement-policies/cell-limits.ts'
 import { chargeKept, softDeleteUncharged } from '../quotas/kept-charge.ts'
 import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import { currentSpec } from '../servers/boot/current-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
-import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
@@ -119,7 +119,9 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
     return { name: planned.action as SavingAct, target }
   }
   if (plan.kind === 'rebuild') {
-    const { spec, sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan
+    const { sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan
+    const nics = [...(await deps.network.nicsOf(deps.db, serverId))]
+    const spec = { ...plan.spec, nics }
     const request = { serverId, spec, sealedUserData, sealedFiles, sealedPassword }
     return { name: 'rebuild', build: buildRequest(deps, request, cellId), keepsEphemeral }
   }
@@ -127,7 +129,7 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
   if (plan.kind === 'restore') return { name: 'restore' }
   const request = await findRequestSpec(deps.db, serverId)
   if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-  const spec = await withVolumesOfNow(deps.db, serverId, request.spec)
+  const spec = await currentSpec(deps, deps.db, serverId, request.spec)
   const build = (change: Partial<BuildSpec>) => changed(deps, { ...request, spec }, change, cellId)
   switch (plan.kind) {
     case 'resize': {

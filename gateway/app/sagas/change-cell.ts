@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { findServer } from '../../db/find-server.ts'
 import { keepForMove } from '../../db/image-snapshots.ts'
 import { type InstanceMapping, lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
@@ -15,6 +16,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { findShelvedImage } from '../servers/acts/shelved-image.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
+import { currentSpec } from '../servers/boot/current-spec.ts'
 import { whyNoCell } from '../servers/boot/faults.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
 import { type BuildParams, buildRounds } from './build-rounds.ts'
@@ -40,17 +42,17 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
   name: 'reassign',
   run: async (tx, { deps, params, sagaId }): Promise<Reassigned> => {
     const { serverId, fromCellId } = params
-    const mapping = await offloadedMapping(tx, params)
+    const { mapping, flavor } = await offloadedServer(tx, params)
     const request = await findRequestSpec(tx, serverId)
     if (request === undefined) throw changed(serverId)
-    const { spec } = request
+    const spec = await currentSpec(deps, tx, serverId, request.spec)
     if (fromCellId !== null && !(await mayLeaveCell(tx, spec.group, serverId)))
       throw new Failure(
         'conflict',
         `Server ${serverId} cannot leave its cell: other servers of its affinity group are there.`,
       )
     const savedDisk = await savedDiskOf(tx, params, spec)
-    const leaving: BuildSpec = { ...spec, requestedHost: null, savedDisk }
+    const leaving: BuildSpec = { ...spec, flavor, requestedHost: null, savedDisk }
     const next = await chooseCellFor(tx, deps, mapping, leaving, params.toCellId)
     const isMine = await reassignMapping(tx, {
       ...{ serverId, attempt: mapping.attempt, sagaId: null, nextSagaId: sagaId },
@@ -71,18 +73,21 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
   undo: 'none',
 }
 
-/** Locks the mapping of a server that no cell runs. Throws `conflict` where it is otherwise. */
-async function offloadedMapping(
+/** Locks the mapping of a server that no cell runs; with its present flavor. Throws `conflict` where it is otherwise, or has volumes. */
+async function offloadedServer(
   tx: Tx,
   { serverId, attempt, fromCellId }: ChangeCellParams,
-): Promise<InstanceMapping> {
+): Promise<{ readonly mapping: InstanceMapping; readonly flavor: FlavorSnapshot }> {
   const mapping = await lockMapping(tx, serverId)
   const server = await findServer(tx, serverId)
   const isIdle = mapping?.sagaId === null && !mapping.isDeleting && server?.taskState === null
   const isThere = mapping?.cellId === fromCellId && mapping.attempt === attempt
   const isOffloaded = fromCellId === null || server?.vmState === 'shelved_offloaded'
-  if (mapping === undefined || !isIdle || !isThere || !isOffloaded) throw changed(serverId)
-  return mapping
+  if (mapping === undefined || server === undefined || !isIdle || !isThere || !isOffloaded)
+    throw changed(serverId)
+  if (server.volumes.length > 0)
+    throw new Failure('conflict', `Server ${serverId} has volumes, which stay in their cell.`)
+  return { mapping, flavor: server.flavor }
 }
 
 function changed(serverId: string): Failure {

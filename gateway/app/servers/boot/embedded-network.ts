@@ -21,6 +21,7 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       queuePortBindings(tx, cellId, views)
       await showMachineNics(tx, cellId, views)
     },
+    nicsOf: async (db, serverId) => nicSpecs(await serverNics(db, serverId)),
     nicOf: async (tx, serverId, portId) => {
       const nics = await serverNics(tx, serverId)
       return nicSpecs(nics.filter(({ port }) => port.id === portId))[0]

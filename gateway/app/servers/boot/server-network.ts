@@ -43,6 +43,8 @@ export interface ServerNetwork {
    * NICs they are there.
    */
   bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
+  /** The server's NICs as they are now, in order, in the form for its cell. */
+  nicsOf(db: Executor, serverId: string): Promise<readonly Nic[]>
   /** The server's NIC on this port in the form for its cell; undefined if it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
   /** Afterwards the port of a NIC that was plugged in is bound to the server's host, and shows whether it works there. */
