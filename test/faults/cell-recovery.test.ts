@@ -89,6 +89,8 @@ test('the servers of a lost cell run in another one, built from their newest sna
     imageRef: gone,
   })
   const plain = await northern('plain')
+  const nic = { interfaceAttachment: { net_id: cloud.catalog.network } }
+  expect((await demo.post(`${SERVERS}/${plain}/os-interface`, nic)).status).toBe(200)
   const kept = await northern('kept')
   await saved(kept, 'older')
   const newest = await saved(kept, 'newest')
@@ -154,6 +156,13 @@ test('the servers of a lost cell run in another one, built from their newest sna
   const { output } = (await act(demo, kept, { 'os-getConsoleOutput': {} })).body
   expect(output).toContain('from image newest')
   expect((await south!.guests()).toSorted()).toEqual([plain, kept].toSorted())
+
+  const { nic_details } = (
+    await admin.get<{ nic_details: object[] }>(`${SERVERS}/${plain}/diagnostics`, {
+      version: '2.48',
+    })
+  ).body
+  expect(nic_details).toHaveLength(2)
 
   // What is left can be deleted, and then the cell has nothing left to recover.
   await demo.delete(`${SERVERS}/${hopeless.id}`)

@@ -42,7 +42,8 @@ export async function rebuildUnplaced(
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       // Those that it was to be built with were released when it came to be in no cell.
       const { volumes: _released, savedDisk: _before, ...rest } = spec
-      const built = { ...rest, requestedHost: null, ...(savedDisk && { savedDisk }) }
+      const nics = [...(await compute.network.nicsOf(tx, serverId))]
+      const built = { ...rest, nics, requestedHost: null, ...(savedDisk && { savedDisk }) }
       const request = { serverId, spec: built, ...sealed }
       await replaceRequestSpec(tx, request, changeableProperties(spec))
       await showRebuilt(tx, serverId, shown)
