@@ -18,8 +18,6 @@ import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
-import { AllGateways } from './app/federation/all-gateways.ts'
-import { ownHealth } from './app/federation/own-health.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import type { TokenVerifier } from './app/identity/token-verifier.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -56,17 +54,17 @@ import { observeAdmission } from './metrics/observe-admission.ts'
 import { observeImageStore } from './metrics/observe-image-store.ts'
 import { openAccess } from './open-access.ts'
 import { openDatabase, watchReach } from './open-database.ts'
+import { type GatewayExchange, openExchange } from './open-exchange.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
 import { eventForProject } from './views/federation/event.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
-export interface Gateway extends AsyncDisposable {
+export interface Gateway extends GatewayExchange, AsyncDisposable {
   readonly config: GatewayConfig
   readonly log: Logger
   readonly refusals: RefusalLog
   readonly metrics: Metrics
   readonly federationMetrics: FederationMetrics
-  readonly gateways: AllGateways
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
@@ -133,7 +131,7 @@ export async function createGateway(
   const admission = new Admission(config.admission, systemClock)
   const certificate = openCertificate(parts, config, log)
   observe(metrics, config, { db, nats, admission, certificate })
-  const gateways = parts.use(openHealth(config, { db, nats, log, certificate, compute }))
+  const exchange = openExchange(parts, config, { db, nats, log, certificate, compute })
   const verifier = openVerifier(parts, config) ?? identity
   const watch = watchReach(parts, config, { reach, db, nats, log, compute })
   const site = await openSite(parts, config, { db, log, compute, generation })
@@ -144,7 +142,7 @@ export async function createGateway(
     log,
     refusals: new RefusalLog(log),
     metrics,
-    gateways,
+    ...exchange,
     federationMetrics: federationMetrics(compute, config.externalIdentity === undefined),
     version: readRelease(),
     db,
@@ -258,18 +256,6 @@ function observe(
   observeAdmission(registry, admission)
   const credentialFiles = { bus: natsCredentialsFile, system: natsOperator?.systemCredentialsFile }
   expiryMetrics(registry, { certificates: { https: certificate }, credentialFiles })
-}
-
-/** What gateways tell each other of themselves. */
-function openHealth(
-  config: GatewayConfig,
-  { compute, ...parts }: Pick<Gateway, 'db' | 'nats' | 'log' | 'certificate' | 'compute'>,
-): AllGateways {
-  const { processName: gateway, natsCredentialsFile: bus, natsOperator } = config
-  const credentialFiles = { bus, system: natsOperator?.systemCredentialsFile }
-  const looked = { ...parts, clock: systemClock, gateway, release: readRelease(), credentialFiles }
-  const { nats, log } = parts
-  return new AllGateways({ nats, log, own: () => ownHealth(looked), peers: () => compute.peers() })
 }
 
 interface ComputeParts {

@@ -68,6 +68,11 @@ export function peersSubject(): string {
   return `gateway.v${WIRE_VERSION}.peers`
 }
 
+/** Between gateways: one has changed cells or placement policies; each answers once it has read them again. */
+export function settingsSubject(): string {
+  return `gateway.v${WIRE_VERSION}.settings`
+}
+
 /** Between gateways: each answers what it finds of itself. */
 export function healthSubject(): string {
   return `gateway.v${WIRE_VERSION}.health`

@@ -26,7 +26,7 @@ export const declareCellLost: Handler<operations['declareCellLost']> = async (ca
   const { db, access } = app
   const loss = { by: context.userId, statement: body.statement }
   await declareLost({ db, access, clock: app.compute.clock }, found, loss, key)
-  await cells.refresh()
+  await app.sharedSettings.changed()
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }
 }
@@ -97,7 +97,7 @@ export const updateCell: Handler<operations['updateCell']> = async (call) => {
     labels: body.labels,
     taints: body.taints,
   })
-  await cells.refresh()
+  await app.sharedSettings.changed()
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }
 }

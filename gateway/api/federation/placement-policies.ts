@@ -30,6 +30,7 @@ export const createPlacementPolicy: Handler<operations['createPlacementPolicy']>
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
   const change = { ...changeOf(body), name: body.name }
   const id = await createPolicy(app.compute, context, change, key)
+  await app.sharedSettings.changed()
   return { body: placementPolicyView(await findPolicy(app.db, id)) }
 }
 
@@ -46,6 +47,7 @@ export const updatePlacementPolicy: Handler<operations['updatePlacementPolicy']>
   const found = await findPolicy(app.db, params.placement_policy)
   requireMatch(raw.header('if-match'), placementPolicyTag(found))
   await changePolicy(app.compute, context, found, changeOf(body))
+  await app.sharedSettings.changed()
   const policy = await findPolicy(app.db, found.id)
   return { body: placementPolicyView(policy), headers: { ETag: placementPolicyTag(policy) } }
 }
@@ -56,6 +58,7 @@ export const deletePlacementPolicy: Handler<operations['deletePlacementPolicy']>
   const found = await findPolicy(app.db, params.placement_policy)
   requireMatch(raw.header('if-match'), placementPolicyTag(found))
   await deletePolicy(app.compute, found)
+  await app.sharedSettings.changed()
   return {}
 }
 

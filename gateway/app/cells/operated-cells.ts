@@ -74,7 +74,7 @@ export interface CellChange {
 }
 
 /**
- * Afterwards it is decided, and every gateway follows within a second. Throws `invalid` for a reason that explains
+ * Afterwards it is decided, and every gateway follows within a second, or as soon as it is told. Throws `invalid` for a reason that explains
  * nothing and for two taints of one key and effect, and `conflict` when another operator was quicker.
  */
 export async function updateCell(

@@ -84,7 +84,6 @@ export async function createPolicy(
     await withOwnNames(tx, fresh, content, () => insertPlacementPolicy(tx, fresh, content))
     return { policyId: fresh }
   })
-  await deps.placementPolicies.refresh()
   return policyId
 }
 
@@ -102,13 +101,11 @@ export async function changePolicy(
       if (!(await update(tx, policy, content))) throw changedMeanwhile(policy)
     }),
   )
-  await deps.placementPolicies.refresh()
 }
 
 /** Afterwards it applies to no choice any more. Throws `conflict` when another operator changed it meanwhile. */
 export async function deletePolicy(deps: PolicyDeps, policy: PlacementPolicy): Promise<void> {
   if (!(await deps.db.transaction((tx) => remove(tx, policy)))) throw changedMeanwhile(policy)
-  await deps.placementPolicies.refresh()
 }
 
 async function contentOf(
