@@ -3480,7 +3480,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The servers, at most 10,000. */
+            /** @description The servers, at most a thousand. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

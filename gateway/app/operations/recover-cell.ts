@@ -32,6 +32,8 @@ import {
 
 /** More would be built in the next rounds. */
 const SERVERS_MAX = 10_000
+/** Each is looked at by itself. */
+const EXPLAINED_MAX = 1_000
 
 export interface RecoveryRequest {
   readonly source: RecoverySource
@@ -73,13 +75,13 @@ export interface Recoverable {
   readonly reason: string | null
 }
 
-/** The servers that were taken from the lost cell and are in none, with what each would be built from. */
+/** The servers that were taken from the lost cell and are in none, at most a thousand, with what each would be built from. */
 export async function recoverableServers(
   { db }: Compute,
   cellId: string,
   source: RecoverySource,
 ): Promise<readonly Recoverable[]> {
-  const servers = await serversOfRecovery(db, cellId, null, SERVERS_MAX)
+  const servers = await serversOfRecovery(db, cellId, null, EXPLAINED_MAX)
   return imagesFor(db, servers, source)
 }
 
