@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { createServer, deleteServer, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
@@ -17,8 +18,19 @@ beforeAll(async () => {
   cloud = await startCloud({ cells: 2, hostsPerCell: 1, gateways: 2 })
   admin = cloud.as('admin')
   demo = cloud.as('demo')
+  await waitFor('the gateways to know each other', knowOther, 30_000)
 })
 afterAll(() => cloud?.[Symbol.asyncDispose]())
+
+async function knowOther(): Promise<boolean> {
+  const { body } = await admin.get<{ checks: readonly { kind: string; status: string }[] }>(
+    '/federation/v1/health',
+    { gateway: 0 },
+  )
+  return (
+    body.checks.filter(({ kind, status }) => kind === 'gateway' && status === 'ok').length === 2
+  )
+}
 
 const setNorth = async (change: object) =>
   expect((await admin.call('PATCH', NORTH, change, { gateway: 0 })).status).toBe(200)
