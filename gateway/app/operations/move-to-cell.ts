@@ -37,8 +37,6 @@ export async function moveToCell(
 ): Promise<OperationRecord> {
   const { db, cells } = compute
   const server = await showServer(db, context, id)
-  // Another gateway may just have enabled one of them.
-  await cells.refresh()
   const { operationId } = await oncePerKey(db, key, async (tx) => {
     const running = await runningMoveOf(tx, server.id)
     if (running !== undefined) return { operationId: sameMove(running, server, to) }

@@ -53,7 +53,7 @@ export async function chooseCells(
   }
 }
 
-/** What is known of cells may be a second old: if it leaves no cell, they are read again, and the index of hosts as well. */
+/** The summaries of cells may be a second old: if they leave no cell, the index of hosts is read as well. */
 async function chooseNow(
   deps: Deps,
   db: Executor,
@@ -63,9 +63,7 @@ async function chooseNow(
   const cells = deps.cells.cells()
   const choices = await chooseAmong(deps, db, { cells, required, wanted })
   if (choices.every(({ chosen }) => chosen !== undefined)) return choices
-  await deps.cells.refresh()
-  const now = await cellsAsIndexed(db, deps.cells.cells())
-  return chooseAmong(deps, db, { cells: now, required, wanted })
+  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), required, wanted })
 }
 
 async function chooseAmong(
