@@ -85,10 +85,10 @@ export async function runningServerMoves(
 export type NextMoveStep = Pick<MoveProgress, 'step' | 'stepRequestId'> &
   Partial<Pick<MoveProgress, 'formerState' | 'failure'>>
 
-/** Afterwards the move is at this step, from now on; false, and nothing changed, where it is at another than was seen. */
+/** Afterwards the move is at this step, from now on; false, and nothing changed, where it is at another than was seen, or was cancelled since. */
 export async function beginMoveStep(
   db: Executor,
-  { id, step, stepRequestId }: ServerMoveRecord,
+  { id, step, stepRequestId, isCancelled }: ServerMoveRecord,
   next: NextMoveStep,
 ): Promise<boolean> {
   const [result] = await db.orm
@@ -99,6 +99,7 @@ export async function beginMoveStep(
         eq(serverMoves.operationId, id),
         eq(serverMoves.step, step),
         eq(serverMoves.stepRequestId, stepRequestId),
+        eq(serverMoves.isCancelled, isCancelled),
       ),
     )
   return result.affectedRows === 1

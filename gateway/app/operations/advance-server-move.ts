@@ -50,8 +50,8 @@ async function begin(
   const context = operatorOf(move)
   const { vmState } = server
   const stepRequestId = context.requestId
-  const isSaved = step === 'saving' && (vmState === 'active' || vmState === 'stopped')
-  const next: NextMoveStep = { step, stepRequestId, ...(isSaved && { formerState: vmState }) }
+  const isSaving = step === 'saving' && (vmState === 'active' || vmState === 'stopped')
+  const next: NextMoveStep = { step, stepRequestId, ...(isSaving && { formerState: vmState }) }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
   if (!(await beginMoveStep(db, move, next))) return
   const begun = { ...move, ...next }
