@@ -131,6 +131,7 @@ test('the servers of a lost cell run in another one, built from their newest sna
   expect(status).toBe(202)
   expect((await admin.post<Operation>(`${NORTH}/recovery`, {})).body.id).toBe(first.id)
   await waitFor('one to be built', async () => (await showServer(demo, plain)).status === 'BUILD')
+  expect((await shown(first.id)).servers).toContain(kept)
   await admin.post(`/federation/v1/operations/${first.id}/cancel`)
   south!.fail()
   await untilStatus(demo, plain, 'ACTIVE')

@@ -3,7 +3,12 @@ import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { continueSaga } from '#common/saga/log.ts'
-import { endCellRecovery, findCellRecovery } from '../../db/cell-recoveries.ts'
+import {
+  CELL_RECOVERY,
+  endCellRecovery,
+  findCellRecovery,
+  serversOfRecovery,
+} from '../../db/cell-recoveries.ts'
 import { findCellSaga, listCellSagas } from '../../db/cell-sagas.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
@@ -86,14 +91,17 @@ export async function awaitOperation(
   return findOperation(db, id)
 }
 
-/** Ids of servers, at most a hundred, that the operation still has to see gone. */
+/** Ids of servers, at most a hundred, that the operation still has to see gone from where they were, or built. */
 export async function serversLeft(
   db: Executor,
-  { kind, subjectId, state }: OperationRecord,
+  { id: operationId, kind, subjectId, state }: OperationRecord,
 ): Promise<readonly string[]> {
   if (state !== 'running') return []
   if (kind === SERVER_MOVE) return [subjectId]
-  const servers = (await serversOnHosts(db, [subjectId])).get(subjectId) ?? []
+  const servers =
+    kind === CELL_RECOVERY
+      ? await serversOfRecovery(db, subjectId, operationId, SERVERS_SHOWN_MAX)
+      : ((await serversOnHosts(db, [subjectId])).get(subjectId) ?? [])
   return servers.slice(0, SERVERS_SHOWN_MAX).map(({ id }) => id)
 }
 

@@ -9,6 +9,7 @@ export interface Operation {
   readonly remaining: number | null
   readonly message: string | null
   readonly is_cancellable: boolean
+  readonly servers?: readonly string[]
   readonly moves?: readonly OperationMove[]
 }
 
