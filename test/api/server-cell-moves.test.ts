@@ -107,7 +107,7 @@ test('a server that runs is the same server in another cell, built from its own 
   expect(output).toContain('from image roaming-shelved')
   await waitFor('the image to go', async () => (await imagesNamed('roaming-shelved')).length === 0)
 
-  // As any other server, and back.
+  // It is acted on like any other server, and moves back.
   await act(demo, id, { reboot: { type: 'HARD' } })
   await untilStatus(demo, id, 'ACTIVE')
   expect(await moved(id)).toMatchObject({ state: 'done' })

@@ -144,7 +144,7 @@ const leave: RemoteStep<ComputeDeps, ChangeCellParams> = {
     const { deps, params, work } = call
     const { serverId, attempt, fromCellId, deleteOperationId: id } = params
     const cell = deps.cells.cell(fromCellId!)
-    // A lost cell destroys what is not its own any more before it serves again.
+    // Before a lost cell serves again, it destroys the servers that are no longer its own.
     if (cell === undefined || cell.isLost) return null
     const operation = { id, serverId, attempt }
     const { outcome } = await deps.askCell(cell, 'instance.delete', { operation }, { work })
