@@ -148,7 +148,7 @@ test('the ways out of a cloud are in the inventory, with their subnets', async (
 describe('a guest that is routed', () => {
   test('has our router and our address below; nothing is made twice, and all goes with it', async () => {
     const one = await guest(driver, 9)
-    const ip = floatingIp('203.0.113.50', one.nic)
+    const ip = floatingIp('203.0.113.150', one.nic)
     const wanted = routed({ floatingIps: [ip] })
 
     expect(await apply(wanted)).toEqual([])
@@ -207,8 +207,8 @@ describe('a guest that is routed', () => {
   test('can change addresses with another', async () => {
     const [one, two] = [await guest(driver, 9), await guest(driver, 10)]
     const [a, b] = [
-      floatingIp('203.0.113.60', one.nic),
-      floatingIp('203.0.113.61', two.nic),
+      floatingIp('203.0.113.160', one.nic),
+      floatingIp('203.0.113.161', two.nic),
     ] as const
     const names = [`weir-${one.nic.portId}`, `weir-${two.nic.portId}`]
     expect(await apply(routed({ floatingIps: [a, b] }))).toEqual([])
@@ -244,13 +244,13 @@ describe('a guest that is routed', () => {
 describe('a floating IP', () => {
   test('that cannot be there is refused with the reason, and others are there all the same', async () => {
     const [one, two] = [await guest(driver, 9), await guest(driver, 10)]
-    const fits = floatingIp('203.0.113.70', one.nic)
+    const fits = floatingIp('203.0.113.170', one.nic)
     const elsewhere = floatingIp('192.0.2.70', two.nic)
     const nowhere = {
-      ...floatingIp('203.0.113.71', two.nic),
+      ...floatingIp('203.0.113.171', two.nic),
       outside: { id: newId(), physicalNetwork: 'absent' },
     }
-    const early = floatingIp('203.0.113.72', nic(11))
+    const early = floatingIp('203.0.113.172', nic(11))
 
     const problems = await apply(routed({ floatingIps: [elsewhere, nowhere, early, fits] }))
 
@@ -270,7 +270,7 @@ describe('a floating IP', () => {
   test('that the project has already is used where it may choose none, and given back as it was', async () => {
     await using plain = await harness.openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() })
     const one = await guest(plain, 9)
-    const ip = floatingIp('203.0.113.80', one.nic)
+    const ip = floatingIp('203.0.113.180', one.nic)
 
     expect(await apply(routed({ floatingIps: [ip] }), plain)).toEqual([
       { id: ip.id, status: 'ERROR', reason: expect.stringContaining('only its administrators') },
@@ -308,7 +308,7 @@ describe('a floating IP', () => {
     await apply(routed())
     const ports = (await below()).ports
     const port_id = ports.find(({ name }) => name === `weir-${theirs.nic.portId}`)!.id
-    const floating_ip_address = '203.0.113.90'
+    const floating_ip_address = '203.0.113.190'
     const floatingip = { floating_network_id: external, floating_ip_address, port_id }
     const admin = harness.child.as('admin')
     type Made = { readonly floatingip: { readonly id: string } }
