@@ -54,7 +54,7 @@ export interface LiveMove {
   /** Afterwards the guest that has come runs here as if it always had; one that was paused is paused. */
   finish(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /** `abort`: afterwards `send` ends without having moved it; `complete`: it ends soon, and the guest may stand still. */
-  steer(id: InstanceId, how: SteerKind, signal: AbortSignal): Promise<void>
+  end(id: InstanceId, how: MoveEnd, signal: AbortSignal): Promise<void>
   /** How far `send` has come. Throws `conflict` when it is not under way. */
   progress(id: InstanceId, signal: AbortSignal): Promise<MoveProgress>
 }
@@ -72,5 +72,5 @@ export interface CarriedBytes {
   readonly remaining: number
 }
 
-const STEER_KINDS = ['abort', 'complete'] as const
-export type SteerKind = (typeof STEER_KINDS)[number]
+const MOVE_ENDS = ['abort', 'complete'] as const
+export type MoveEnd = (typeof MOVE_ENDS)[number]

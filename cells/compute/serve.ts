@@ -13,10 +13,10 @@ import { destroy } from './guests/destroy.ts'
 import { diagnostics } from './guests/diagnostics.ts'
 import { label } from './guests/label.ts'
 import {
+  endMove,
   listMoveFiles,
   moveProgress,
   readMoveFile,
-  steerMove,
   writeMoveFile,
 } from './guests/move-files.ts'
 import { changeNic, filterPorts } from './guests/nics.ts'
@@ -66,7 +66,8 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-files': (ask) => listMoveFiles(compute, ask),
     'move-read': (ask) => readMoveFile(compute, ask),
     'move-write': (ask) => writeMoveFile(compute, ask),
-    'move-steer': (ask) => steerMove(compute, ask),
+    'move-end': (ask) => endMove(compute, ask),
+    'move-steer': (ask) => endMove(compute, ask),
     'move-progress': (ask) => moveProgress(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),

@@ -20,8 +20,8 @@ import { findOperation, insertOperation, type OperationRecord } from '../db/oper
 import { withStores } from '../volumes/build-volumes.ts'
 import { beginMove } from './begin-move.ts'
 import { changeHost } from './change-host.ts'
+import { endMigration } from './end-migration.ts'
 import { endOfMove } from './end-of-move.ts'
-import { steerMigration } from './steer-migration.ts'
 
 type Ask = CellAsk<'instance.act'>
 
@@ -104,7 +104,7 @@ async function begin(
   if ('migrationId' in act)
     return 'isAwaited' in act
       ? changeHost(cell, { operation, move: act, work }, instance)
-      : steerMigration(cell, operation, { action: act.name, work }, instance)
+      : endMigration(cell, operation, { action: act.name, work }, instance)
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)

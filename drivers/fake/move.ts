@@ -84,7 +84,7 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
         host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'live-migrated'))
         host.incoming.delete(spec.id)
       }),
-    steer: async (id, how) => {
+    end: async (id, how) => {
       if (how === 'complete') return
       host.leaving.get(id)?.abort(new Failure('conflict', 'The move was cancelled.'))
     },

@@ -24,7 +24,7 @@ export interface FakeSettings {
   /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
   readonly persist: boolean
   readonly faults: readonly Fault[]
-  /** A file with a JSON list of faults, read again whenever it changes: how another process steers this host. */
+  /** A file with a JSON list of faults, read again whenever it changes: how another process makes this host fail. */
   readonly faultsFile?: string | undefined
 }
 

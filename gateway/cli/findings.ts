@@ -1,5 +1,5 @@
 import type { Operator } from './operator.ts'
-import type { Tone } from './output/style.ts'
+import type { Emphasis } from './output/style.ts'
 import type { Listing } from './output/view.ts'
 
 /** The result of one check. */
@@ -9,10 +9,10 @@ export interface Finding {
   readonly detail: string
 }
 
-const TONES: Readonly<Record<Finding['result'], Tone>> = {
-  ok: 'good',
-  failed: 'bad',
-  unknown: 'dim',
+const EMPHASES: Readonly<Record<Finding['result'], Emphasis>> = {
+  ok: 'success',
+  failed: 'error',
+  unknown: 'muted',
 }
 
 export const FINDINGS: Listing<Finding> = {
@@ -20,7 +20,7 @@ export const FINDINGS: Listing<Finding> = {
   nameOf: ({ check }) => check,
   columns: [
     { head: 'CHECK', of: ({ check }) => check },
-    { head: 'RESULT', of: ({ result }) => result, tone: ({ result }) => TONES[result] },
+    { head: 'RESULT', of: ({ result }) => result, emphasis: ({ result }) => EMPHASES[result] },
     { head: 'DETAIL', of: ({ detail }) => detail },
   ],
 }

@@ -215,6 +215,10 @@ const MOVE_BYTES_REQUEST_MAX = 1024 * 1024
 const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_REQUEST_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
+const MOVE_END = {
+  ask: Type.Object({ serverId: Uuid, how: OneOf(['abort', 'complete'] as const) }),
+  answer: Type.Object({}),
+} as const
 const UNMANAGED_GUESTS = {
   ask: Type.Object({}),
   answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
@@ -298,10 +302,9 @@ export const HOST_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
-  'move-steer': {
-    ask: Type.Object({ serverId: Uuid, how: OneOf(['abort', 'complete'] as const) }),
-    answer: Type.Object({}),
-  },
+  /** Computes understand it; cells ask under the former name until release 0.2. */
+  'move-end': MOVE_END,
+  'move-steer': MOVE_END,
   'move-progress': { ask: Type.Object({ serverId: Uuid }), answer: MoveProgress },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   uptime: { ask: Type.Object({}), answer: Type.Object({ text: Type.String() }) },

@@ -154,7 +154,7 @@ describe('faults of the fake driver', () => {
     expect(await driver.list(signal())).toEqual([])
   })
 
-  test('a faults file steers a host from outside', async () => {
+  test('a faults file makes a host fail from outside', async () => {
     const file = join(stateDirectory, 'faults.json')
     const settings = fakeSettings({ faults_file: file, persist: 'false' })
     await using driver = createFakeDriver({ stateDirectory, owner }, settings)

@@ -184,7 +184,7 @@ describe.skipIf(why !== undefined)(
           const bootId = await printed(here, spec, 'cat /proc/sys/kernel/random/boot_id')
 
           const calledOff = here.liveMove!.send(spec.id, await expected(spec), signal())
-          const abort = () => here.liveMove!.steer(spec.id, 'abort', signal())
+          const abort = () => here.liveMove!.end(spec.id, 'abort', signal())
           await abort()
           await expect(calledOff).rejects.toMatchObject({ kind: 'conflict' })
           expect(await statesOf(spec.id)).toEqual(['running', undefined])
@@ -198,7 +198,7 @@ describe.skipIf(why !== undefined)(
               interval: 20,
             })
             .toMatchObject({ memory: { total: expect.toSatisfy((total) => total > 64 * MIB) } })
-          await here.liveMove!.steer(spec.id, 'complete', signal())
+          await here.liveMove!.end(spec.id, 'complete', signal())
           await sending
           await expect(here.liveMove!.progress(spec.id, signal())).rejects.toMatchObject({
             kind: 'conflict',

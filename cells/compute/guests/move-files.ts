@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { SteerKind } from '#drivers/move.ts'
+import type { MoveEnd } from '#drivers/move.ts'
 import { MOVE_BYTES_MAX } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MoveProgress } from '#openapi/wire/migration.ts'
@@ -59,12 +59,12 @@ export async function moveProgress(
   return driverPart(driver, 'liveMove').progress(serverId as InstanceId, signal)
 }
 
-/** Changes the course of a live migration from here. */
-export async function steerMove(
+/** Asks the driver to abort a live migration from here, or to complete it soon. */
+export async function endMove(
   { driver }: Compute,
-  { serverId, how }: { readonly serverId: string; readonly how: SteerKind },
+  { serverId, how }: { readonly serverId: string; readonly how: MoveEnd },
 ): Promise<Record<string, never>> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  await driverPart(driver, 'liveMove').steer(serverId as InstanceId, how, signal)
+  await driverPart(driver, 'liveMove').end(serverId as InstanceId, how, signal)
   return {}
 }

@@ -56,7 +56,7 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
     },
     finish: (spec, runs, signal) =>
       host.locks.run(spec.id, signal, () => finish(host, spec.id, runs, signal)),
-    async steer(id, how, signal) {
+    async end(id, how, signal) {
       const domain = await getOwnDomain(host.domains, host.owner, id, signal)
       if (how === 'complete') {
         // Then it changes nothing any more that would have to be sent again; `finish` lets it run on.

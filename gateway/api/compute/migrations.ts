@@ -1,9 +1,9 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { listMigrations as list, shownMigrations } from '../../app/migrations/list-migrations.ts'
 import {
+  endLiveMigration,
   listLiveMigrations,
   showLiveMigration,
-  steerLiveMigration,
 } from '../../app/migrations/live-migrations.ts'
 import { liveProgress } from '../../app/migrations/live-progress.ts'
 import type { Handler } from '../../http/operation.ts'
@@ -14,7 +14,7 @@ import { nextPageLinks } from './page.ts'
 
 const abortServerMigration: Handler<operations['abortServerMigration']> = async (call) => {
   const { app, context, params } = call
-  await steerLiveMigration(app.compute, context, params.server_id, params.migration_id, {
+  await endLiveMigration(app.compute, context, params.server_id, params.migration_id, {
     action: 'abort-migration',
     method: 'abort live migration',
     // Since 2.65 also one that waits for its turn.
@@ -26,7 +26,7 @@ const abortServerMigration: Handler<operations['abortServerMigration']> = async 
 
 const forceServerMigration: Handler<operations['forceServerMigration']> = async (call) => {
   const { app, context, params } = call
-  await steerLiveMigration(app.compute, context, params.server_id, params.migration_id, {
+  await endLiveMigration(app.compute, context, params.server_id, params.migration_id, {
     action: 'force-complete',
     method: 'force complete',
     from: ['running'],

@@ -61,7 +61,7 @@ export async function showLiveMigration(
  * server, `conflict` when it is not migrating, `missing` for a migration it does not have, `invalid` in a state that
  * forbids it.
  */
-export async function steerLiveMigration(
+export async function endLiveMigration(
   compute: Compute,
   context: RequestContext,
   id: string,

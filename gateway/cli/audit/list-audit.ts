@@ -24,7 +24,7 @@ export const AUDIT_LISTING: Listing<AuditRecord> = {
     {
       head: 'STATUS',
       of: ({ status }) => status,
-      tone: ({ outcome }) => (outcome === 'success' ? 'good' : 'bad'),
+      emphasis: ({ outcome }) => (outcome === 'success' ? 'success' : 'error'),
     },
     { head: 'TARGET', of: ({ target }) => target },
     { head: 'REQUEST', of: ({ request_id }) => request_id, isWide: true },

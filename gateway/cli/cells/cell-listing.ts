@@ -1,7 +1,7 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { age } from '../output/age.ts'
 import { GIB_MB, share } from '../output/share.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Cell = components['schemas']['Cell']
@@ -13,7 +13,7 @@ export function cellListing(now: number): Listing<Cell> {
     nameOf: ({ name }) => name,
     columns: [
       { head: 'NAME', of: ({ name }) => name },
-      { head: 'STATE', of: cellState, tone: (cell) => TONES[cellState(cell)] },
+      { head: 'STATE', of: cellState, emphasis: (cell) => EMPHASES[cellState(cell)] },
       { head: 'HOSTS', of: ({ summary }) => summary && `${summary.hosts_up}/${summary.hosts}` },
       { head: 'SERVERS', of: ({ summary }) => summary && summary.servers },
       { head: 'VCPUS', of: ({ summary }) => used(summary, 'vcpus', 1) },
@@ -79,15 +79,15 @@ function used(
 }
 
 /** The most important state: a lost or unreachable cell may be disabled, too. */
-function cellState({ is_reachable, is_enabled, loss }: Cell): keyof typeof TONES {
+function cellState({ is_reachable, is_enabled, loss }: Cell): keyof typeof EMPHASES {
   if (loss !== null) return 'lost'
   if (!is_reachable) return 'unreachable'
   return is_enabled ? 'up' : 'disabled'
 }
 
-const TONES = {
-  up: 'good',
-  disabled: 'doubtful',
-  unreachable: 'bad',
-  lost: 'bad',
-} as const satisfies Record<string, Tone>
+const EMPHASES = {
+  up: 'success',
+  disabled: 'warning',
+  unreachable: 'error',
+  lost: 'error',
+} as const satisfies Record<string, Emphasis>

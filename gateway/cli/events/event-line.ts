@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { components } from '#openapi/federation.gen.ts'
-import type { Style, Tone } from '../output/style.ts'
+import type { Emphasis, Style } from '../output/style.ts'
 import type { View } from '../output/view.ts'
 
 export type Event = components['schemas']['Event']
 
 const TYPE_WIDTH = 15
 const CELL_WIDTH = 10
-const TONES: Readonly<Record<string, Tone>> = { error: 'bad', success: 'good' }
+const EMPHASES: Readonly<Record<string, Emphasis>> = { error: 'error', success: 'success' }
 
 /** Events, a line each. */
 export function eventsView(events: readonly Event[]): View {
@@ -28,11 +28,11 @@ export function eventLine(event: Event, style: Style): string {
   const subject = [event.server_name, event.server_id, event.host].filter((each) => each !== null)
   const what = [action, result, state, task_state].filter((each) => each !== null).join(' ')
   const line = [
-    style('dim', at),
+    style('muted', at),
     type.padEnd(TYPE_WIDTH),
     cell.padEnd(CELL_WIDTH),
     subject.length === 0 ? '-' : oneLine(subject.join(' ')),
-    style(TONES[result ?? ''], what),
+    style(EMPHASES[result ?? ''], what),
     ...(message === null ? [] : [oneLine(message)]),
   ]
   return `${line.join('  ').trimEnd()}\n`

@@ -1,7 +1,7 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { age } from '../output/age.ts'
 import { GIB_MB, share } from '../output/share.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Host = components['schemas']['Host']
@@ -14,7 +14,7 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
     columns: [
       { head: 'NAME', of: ({ name }) => name },
       { head: 'CELL', of: ({ cell_id }) => cellNames.get(cell_id) ?? cell_id },
-      { head: 'STATE', of: hostState, tone: (host) => TONES[hostState(host)] },
+      { head: 'STATE', of: hostState, emphasis: (host) => EMPHASES[hostState(host)] },
       { head: 'SERVERS', of: ({ servers }) => servers },
       {
         head: 'VCPUS',
@@ -44,12 +44,12 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
 }
 
 /** The most important state: a host that is down may be cordoned, too. */
-function hostState({ is_up, is_cordoned }: Host): keyof typeof TONES {
+function hostState({ is_up, is_cordoned }: Host): keyof typeof EMPHASES {
   if (!is_up) return 'down'
   return is_cordoned ? 'cordoned' : 'up'
 }
 
-const TONES = { up: 'good', cordoned: 'doubtful', down: 'bad' } as const satisfies Record<
+const EMPHASES = { up: 'success', cordoned: 'warning', down: 'error' } as const satisfies Record<
   string,
-  Tone
+  Emphasis
 >

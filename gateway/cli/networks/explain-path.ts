@@ -25,7 +25,7 @@ const PATH: Listing<NetworkPath> = {
     {
       head: 'REACHES',
       of: ({ reaches }) => (reaches ? 'yes' : 'no'),
-      tone: ({ reaches }) => (reaches ? 'good' : 'bad'),
+      emphasis: ({ reaches }) => (reaches ? 'success' : 'error'),
     },
     { head: 'TRACE', of: ({ ovn_trace }) => ovn_trace, isWide: true },
   ],
@@ -39,7 +39,7 @@ const CHECKS: Listing<PathCheck> = {
     {
       head: 'HOLDS',
       of: ({ holds }) => (holds ? 'yes' : 'no'),
-      tone: ({ holds }) => (holds ? 'good' : 'bad'),
+      emphasis: ({ holds }) => (holds ? 'success' : 'error'),
     },
     { head: 'REASON', of: ({ reason }) => reason },
   ],

@@ -1,5 +1,5 @@
 import type { components } from '#openapi/federation.gen.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Node = components['schemas']['Node']
@@ -15,7 +15,7 @@ export function nodeListing(hostNames: ReadonlyMap<string, string>): Listing<Nod
     columns: [
       { head: 'NAME', of: ({ name }) => name },
       { head: 'HOST', of: ({ host_id }) => hostNames.get(host_id) ?? host_id },
-      { head: 'STATE', of: nodeState, tone: nodeTone },
+      { head: 'STATE', of: nodeState, emphasis: nodeEmphasis },
       { head: 'POWER', of: ({ is_on }) => (is_on ? 'on' : 'off') },
       { head: 'CLASS', of: ({ resource_class }) => resource_class },
       { head: 'SERVER', of: ({ server_id }) => server_id },
@@ -52,8 +52,8 @@ function nodeState({ maintenance, server_id, state }: Node): string {
   return maintenance !== null && server_id === null ? 'maintenance' : state
 }
 
-function nodeTone(node: Node): Tone {
+function nodeEmphasis(node: Node): Emphasis {
   const state = nodeState(node)
-  if (state.endsWith('failed')) return 'bad'
-  return state === 'available' || state === 'active' ? 'good' : 'doubtful'
+  if (state.endsWith('failed')) return 'error'
+  return state === 'available' || state === 'active' ? 'success' : 'warning'
 }

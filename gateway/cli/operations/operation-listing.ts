@@ -1,15 +1,15 @@
 import type { components } from '#openapi/federation.gen.ts'
 import { age } from '../output/age.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import type { Listing } from '../output/view.ts'
 
 export type Operation = components['schemas']['Operation']
 
-const TONES: Readonly<Record<Operation['state'], Tone>> = {
-  running: 'doubtful',
-  done: 'good',
-  failed: 'bad',
-  cancelled: 'dim',
+const EMPHASES: Readonly<Record<Operation['state'], Emphasis>> = {
+  running: 'warning',
+  done: 'success',
+  failed: 'error',
+  cancelled: 'muted',
 }
 
 /** How operations are shown at an instant. */
@@ -22,7 +22,7 @@ export function operationListing(now: number): Listing<Operation> {
       { head: 'KIND', of: ({ kind }) => kind },
       { head: 'SUBJECT', of: ({ subject }) => subject },
       { head: 'CELL', of: ({ cell }) => cell },
-      { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => TONES[state] },
+      { head: 'STATE', of: ({ state }) => state, emphasis: ({ state }) => EMPHASES[state] },
       {
         head: 'REMAINING',
         of: ({ remaining, total }) => (remaining === null ? null : `${remaining}/${total ?? '-'}`),
@@ -44,12 +44,12 @@ export function operationListing(now: number): Listing<Operation> {
 
 type ServerMove = components['schemas']['ServerMove']
 
-const MOVE_TONES: Readonly<Record<ServerMove['state'], Tone>> = {
-  waiting: 'doubtful',
-  starting: 'doubtful',
-  moving: 'doubtful',
-  moved: 'good',
-  gone: 'dim',
+const MOVE_EMPHASES: Readonly<Record<ServerMove['state'], Emphasis>> = {
+  waiting: 'warning',
+  starting: 'warning',
+  moving: 'warning',
+  moved: 'success',
+  gone: 'muted',
 }
 
 /** How the moves of a drain are shown at an instant. */
@@ -59,7 +59,7 @@ export function moveListing(now: number): Listing<ServerMove> {
     nameOf: ({ server_id }) => server_id,
     columns: [
       { head: 'SERVER', of: ({ name, server_id }) => name ?? server_id },
-      { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => MOVE_TONES[state] },
+      { head: 'STATE', of: ({ state }) => state, emphasis: ({ state }) => MOVE_EMPHASES[state] },
       { head: 'METHOD', of: ({ method }) => method },
       { head: 'TRIES', of: ({ tries }) => tries },
       { head: 'AGE', of: ({ started_at }) => (started_at === null ? null : age(started_at, now)) },

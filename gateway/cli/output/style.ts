@@ -2,27 +2,27 @@ import { styleText } from 'node:util'
 import type { Env } from '#common/env.ts'
 import type { Screen } from '../operator.ts'
 
-/** What colour a value has, by what it means. */
-export type Tone = 'good' | 'bad' | 'doubtful' | 'dim' | 'heading'
+/** How a value stands out, by its meaning. */
+export type Emphasis = 'success' | 'error' | 'warning' | 'muted' | 'heading'
 
 /** Colours text, or leaves it as it is. */
-export type Style = (tone: Tone | undefined, text: string) => string
+export type Style = (emphasis: Emphasis | undefined, text: string) => string
 
 const COLOURS = {
-  good: 'green',
-  bad: 'red',
-  doubtful: 'yellow',
-  dim: 'dim',
+  success: 'green',
+  error: 'red',
+  warning: 'yellow',
+  muted: 'dim',
   heading: 'bold',
-} as const satisfies Record<Tone, Parameters<typeof styleText>[0]>
+} as const satisfies Record<Emphasis, Parameters<typeof styleText>[0]>
 
 /** Text as it is. */
-export const plain: Style = (_tone, text) => text
+export const plain: Style = (_emphasis, text) => text
 
-const coloured: Style = (tone, text) =>
-  tone === undefined || text === ''
+const coloured: Style = (emphasis, text) =>
+  emphasis === undefined || text === ''
     ? text
-    : styleText(COLOURS[tone], text, { validateStream: false })
+    : styleText(COLOURS[emphasis], text, { validateStream: false })
 
 /** Colours for a terminal, unless its owner wants none (https://no-color.org). */
 export function styleFor(screen: Screen, env: Env): Style {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import type { Style, Tone } from './style.ts'
+import type { Emphasis, Style } from './style.ts'
 
 /** One thing that is shown of every row. */
 export interface Column<Row> {
@@ -9,7 +9,7 @@ export interface Column<Row> {
   readonly isWide?: true
   /** Only in the view of a single object: too long for any table. */
   readonly isLong?: true
-  readonly tone?: (row: Row) => Tone | undefined
+  readonly emphasis?: (row: Row) => Emphasis | undefined
 }
 
 const GAP = '  '
@@ -34,8 +34,8 @@ export function renderTable<Row>(
   const lines = cells.map((line, at) =>
     line.map((text, nth) => {
       const row = rows[at]
-      const tone = row === undefined ? undefined : columns[nth]?.tone?.(row)
-      return style(tone, aligned(text, nth))
+      const emphasis = row === undefined ? undefined : columns[nth]?.emphasis?.(row)
+      return style(emphasis, aligned(text, nth))
     }),
   )
   return [heads, ...lines].map((line) => `${line.join(GAP).trimEnd()}\n`).join('')
@@ -46,7 +46,7 @@ export function renderFields<Row>(row: Row, columns: readonly Column<Row>[], sty
   const width = Math.max(...columns.map(({ head }) => head.length))
   return columns
     .map((column) => {
-      const value = style(column.tone?.(row), cellText(column.of(row)))
+      const value = style(column.emphasis?.(row), cellText(column.of(row)))
       return `${style('heading', column.head.padEnd(width))}${GAP}${value}\n`
     })
     .join('')

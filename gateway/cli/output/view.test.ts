@@ -57,9 +57,9 @@ test('a name moves no cursor and sets no colour', async () => {
 test('colours are for terminals whose owner wants them', () => {
   const terminal = { isTTY: true, write: () => true }
 
-  expect(styleFor(terminal, {})('bad', 'x')).toBe('\u001b[31mx\u001b[39m')
-  expect(styleFor(terminal, { NO_COLOR: '1' })('bad', 'x')).toBe('x')
-  expect(styleFor({ write: () => true }, {})('bad', 'x')).toBe('x')
+  expect(styleFor(terminal, {})('error', 'x')).toBe('\u001b[31mx\u001b[39m')
+  expect(styleFor(terminal, { NO_COLOR: '1' })('error', 'x')).toBe('x')
+  expect(styleFor({ write: () => true }, {})('error', 'x')).toBe('x')
 })
 
 test('ages are in the largest unit that fits', () => {

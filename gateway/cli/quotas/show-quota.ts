@@ -4,7 +4,7 @@ import type { AnswerOf } from '../cloud/service-client.ts'
 import type { Session } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import { fieldsView, type Listing, listView, viewWithParts } from '../output/view.ts'
 
 type ResourceQuota = components['schemas']['ResourceQuota']
@@ -26,7 +26,7 @@ const RESOURCES: Listing<ResourceQuota> = {
     { head: 'RESOURCE', of: ({ resource }) => resource },
     { head: 'USED', of: ({ used }) => used },
     { head: 'LIMIT', of: ({ limit }) => limit ?? 'no limit' },
-    { head: 'LEFT', of: ({ left }) => left, tone: leftTone },
+    { head: 'LEFT', of: ({ left }) => left, emphasis: leftEmphasis },
     { head: 'UNIT', of: ({ unit }) => unit },
     { head: 'SERVICE', of: ({ service }) => service, isWide: true },
   ],
@@ -55,6 +55,6 @@ async function quotaOf({ federation }: Session, project: string): Promise<Projec
   }
 }
 
-function leftTone({ left }: ResourceQuota): Tone | undefined {
-  return left === 0 ? 'bad' : undefined
+function leftEmphasis({ left }: ResourceQuota): Emphasis | undefined {
+  return left === 0 ? 'error' : undefined
 }

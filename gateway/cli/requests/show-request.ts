@@ -40,7 +40,7 @@ const WORK: Listing<Work> = {
     {
       head: 'RESULT',
       of: ({ result }) => result,
-      tone: ({ result }) => (result === 'Error' ? 'bad' : undefined),
+      emphasis: ({ result }) => (result === 'Error' ? 'error' : undefined),
     },
     { head: 'DETAILS', of: ({ details }) => details },
     { head: 'SERVER', of: ({ server_id }) => server_id },
@@ -160,7 +160,7 @@ function traceLine({ trace_id, trace_url }: AuditRecord): readonly string[] {
 function partsOf({ audit, actions, events, decisions, log }: Request): readonly Part[] {
   const lines = {
     text: (_isWide: boolean, style: Style) =>
-      log.map(({ process, line }) => `${style('dim', process)}  ${line}\n`).join(''),
+      log.map(({ process, line }) => `${style('muted', process)}  ${line}\n`).join(''),
   }
   const traces = [...new Set(audit.flatMap(traceLine))]
   return [

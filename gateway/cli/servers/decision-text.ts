@@ -35,7 +35,7 @@ function heading(decision: Decision, style: Style): string {
   const { attempt, level, cell, considered, chosen, took_ms, emptied_by } = decision
   const where = cell === null ? '' : ` in cell ${cell}`
   const end = emptied_by === null ? 'none was left' : `${emptied_by} removed the last`
-  const outcome = chosen === null ? style('bad', end) : `${style('good', chosen)} was chosen`
+  const outcome = chosen === null ? style('error', end) : `${style('success', chosen)} was chosen`
   return `Attempt ${attempt}, ${level}${where}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
 }
 

@@ -48,7 +48,7 @@ export async function explainPlacement(
       names: found === null ? [] : [found],
       text: (isWide, style) =>
         [
-          `${style(found === null ? 'bad' : 'good', outcome)}\n`,
+          `${style(found === null ? 'error' : 'success', outcome)}\n`,
           ...decisions.map((decision) => decisionText(decision, isWide, style)),
         ].join('\n'),
     }

@@ -14,7 +14,7 @@ const PHASES: readonly Column<Phase>[] = [
   {
     head: 'RESULT',
     of: ({ result }) => result,
-    tone: ({ result }) => (result === 'error' ? 'bad' : undefined),
+    emphasis: ({ result }) => (result === 'error' ? 'error' : undefined),
   },
 ]
 
@@ -43,7 +43,7 @@ export async function explainServer(
         [
           `Server ${wanted} is ${state} ${where}.\n`,
           ...chainLines([...above, server_id, ...below]),
-          ...(fault === null ? [] : [`${style('bad', fault)}\n`]),
+          ...(fault === null ? [] : [`${style('error', fault)}\n`]),
           ...decisions.map((decision) => decisionText(decision, isWide, style)),
           renderTable(phases, PHASES, style),
         ].join('\n'),

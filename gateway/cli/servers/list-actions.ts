@@ -23,7 +23,7 @@ const LISTING: Listing<Action> = {
     {
       head: 'MESSAGE',
       of: ({ message }) => message,
-      tone: ({ message }) => (message === null ? undefined : 'bad'),
+      emphasis: ({ message }) => (message === null ? undefined : 'error'),
     },
     { head: 'REQUEST', of: ({ request_id }) => request_id },
     { head: 'REASON', of: reasonOf },

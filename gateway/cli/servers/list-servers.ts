@@ -5,7 +5,7 @@ import type { Operator } from '../operator.ts'
 import { age } from '../output/age.ts'
 import { everyPage } from '../output/pages.ts'
 import { present, type ViewOptions } from '../output/present.ts'
-import type { Tone } from '../output/style.ts'
+import type { Emphasis } from '../output/style.ts'
 import { type Listing, listView } from '../output/view.ts'
 
 export type OperatedServer = components['schemas']['OperatedServer']
@@ -66,7 +66,7 @@ export function serverListing(now: number): Listing<OperatedServer> {
     nameOf: ({ id }) => id,
     columns: [
       { head: 'NAME', of: ({ name }) => name },
-      { head: 'STATUS', of: ({ status }) => status, tone: ({ status }) => TONES[status] },
+      { head: 'STATUS', of: ({ status }) => status, emphasis: ({ status }) => EMPHASES[status] },
       { head: 'TASK', of: ({ task_state }) => task_state },
       { head: 'CELL', of: ({ cell, cell_id }) => cell ?? cell_id },
       { head: 'HOST', of: ({ host }) => host },
@@ -82,4 +82,4 @@ export function serverListing(now: number): Listing<OperatedServer> {
   }
 }
 
-const TONES: Readonly<Record<string, Tone>> = { ACTIVE: 'good', ERROR: 'bad' }
+const EMPHASES: Readonly<Record<string, Emphasis>> = { ACTIVE: 'success', ERROR: 'error' }

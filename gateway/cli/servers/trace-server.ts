@@ -21,7 +21,7 @@ const LISTING: Listing<Decision> = {
     {
       head: 'CHOSEN',
       of: ({ chosen }) => chosen ?? 'none',
-      tone: ({ chosen }) => (chosen === null ? 'bad' : 'good'),
+      emphasis: ({ chosen }) => (chosen === null ? 'error' : 'success'),
     },
     { head: 'MS', of: ({ took_ms }) => took_ms },
   ],

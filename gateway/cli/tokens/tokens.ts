@@ -78,7 +78,7 @@ export function tokenListing(now: number): Listing<JoinToken> {
       {
         head: 'STATE',
         of: (token) => tokenState(token, now),
-        tone: (token) => (tokenState(token, now) === 'open' ? 'good' : 'dim'),
+        emphasis: (token) => (tokenState(token, now) === 'open' ? 'success' : 'muted'),
       },
       { head: 'EXPIRES', of: ({ expires_at }) => expires_at },
       { head: 'AGE', of: ({ created_at }) => age(created_at, now) },

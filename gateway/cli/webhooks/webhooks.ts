@@ -34,7 +34,7 @@ const LISTING: Listing<Webhook> = {
   columns: [
     { head: 'NAME', of: ({ name }) => name },
     { head: 'URL', of: ({ url }) => url },
-    { head: 'STATE', of: stateOf, tone: (webhook) => TONES[stateOf(webhook)] },
+    { head: 'STATE', of: stateOf, emphasis: (webhook) => EMPHASES[stateOf(webhook)] },
     { head: 'ID', of: ({ id }) => id },
     {
       head: 'TYPES',
@@ -48,9 +48,9 @@ const LISTING: Listing<Webhook> = {
   ],
 }
 
-const TONES = { ok: 'good', failing: 'bad', disabled: 'dim' } as const
+const EMPHASES = { ok: 'success', failing: 'error', disabled: 'muted' } as const
 
-function stateOf({ is_enabled, failures }: Webhook): keyof typeof TONES {
+function stateOf({ is_enabled, failures }: Webhook): keyof typeof EMPHASES {
   if (!is_enabled) return 'disabled'
   return failures > 0 ? 'failing' : 'ok'
 }

@@ -20,7 +20,7 @@ export type MoveAct = {
 }
 
 /** Changes the course of a live migration that is under way. */
-export type SteerAct = {
+export type EndMigrationAct = {
   readonly name: 'abort-migration' | 'force-complete'
   readonly migrationId: string
 }
@@ -32,7 +32,7 @@ type OpenAct =
   | { readonly name: 'shelve' }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
   | MoveAct
-  | SteerAct
+  | EndMigrationAct
   | { readonly name: PlannedAction; readonly plan: ActPlan }
 
 /** The acts on a server that is in a cell. */

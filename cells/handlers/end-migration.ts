@@ -11,7 +11,7 @@ import { insertOperation } from '../db/operations.ts'
  * Afterwards the guest's host has been asked to abort its live migration, or to complete it soon. Throws `conflict`
  * when none is under way.
  */
-export async function steerMigration(
+export async function endMigration(
   { conductor }: Cell,
   operation: OperationRef,
   how: { readonly action: 'abort-migration' | 'force-complete'; readonly work: WorkContext },
@@ -21,7 +21,9 @@ export async function steerMigration(
   if (placed === null || taskState !== 'migrating')
     throw new Failure('conflict', `Instance ${id} is not being migrated.`)
   const kind = how.action === 'abort-migration' ? 'abort' : 'complete'
-  await askHost(conductor, placed.hostId, 'move-steer', { serverId: id, how: kind }, how.work)
+  const end = { serverId: id, how: kind } as const
+  // The former name, which computes of the last release know.
+  await askHost(conductor, placed.hostId, 'move-steer', end, how.work)
   try {
     await insertOperation(conductor.db, operation, { outcome: 'accepted', reason: null })
   } catch (error) {
