@@ -7,7 +7,9 @@ import { waitFor } from '#common/wait-for.ts'
 import { programPath } from '#deploy/process/find-program.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
-import { ofLastOperation, type PageScript, pageScript } from './page-script.ts'
+import { BACKUP_LINES, typedBeside } from './outside-lines.ts'
+import { notTyped, ofLastOperation, type PageScript, pageScript } from './page-script.ts'
+import { NOTIFICATIONS, ONE_MACHINE, SIMULATED, UPGRADE, USAGE } from './plain-scripts.ts'
 import { Machine, Reader } from './reader.ts'
 import { addUserOf, bootServer, leaveStuck, untilServer } from './symptoms.ts'
 
@@ -17,7 +19,6 @@ import { addUserOf, bootServer, leaveStuck, untilServer } from './symptoms.ts'
 /** Of this machine alone, and of this run alone: the port is always the same. */
 const NET = `127.78.${randomInt(1, 255)}`
 const [ADDRESS, LAB_ADDRESS] = [`${NET}.1`, `${NET}.2`]
-const SIMULATED = '--driver fake --hosts 1'
 const UP_LAB = `./weir up ${SIMULATED} --cells 1 --address ${LAB_ADDRESS}`
 const PAGE_MS = 400_000
 const STATE_MS = 120_000
@@ -55,36 +56,6 @@ function writeClouds(change: object): void {
   writeFileSync(join(here.folder, 'clouds.yaml'), stringify({ clouds }))
 }
 
-const PRODUCTION = pageScript('docs/how-to/one-machine.md', {
-  './weir up --address 192.0.2.10 --gateways 2': {
-    typed: `./weir up --address 192.0.2.10 --gateways 2 ${SIMULATED}`,
-    shows: /Server first is ACTIVE/,
-    gives: {
-      'http://127.0.0.1:8774': /Endpoint +(http:\/\/127\.0\.0\.1:\d+)/,
-      'https://192.0.2.10:8443': /Elsewhere +(https:\/\/127\.78\.[\d.]+:\d+)/,
-    },
-  },
-  './weir up --boot': {
-    notTyped: 'It writes a unit of this machine; test/faults runs what is in it.',
-  },
-  './weir up --no-boot': { notTyped: 'It removes the unit.' },
-  './weir status': { shows: /gateway-2 +up/ },
-  './weir doctor': { shows: /ok +every process of the deployment runs/ },
-  './weir backup run --directory /var/backups/weir': {
-    // No folder of this machine.
-    typed: './weir backup run --directory production-backups',
-    shows: /and was verified/,
-  },
-  './weir up --set CELL_IMAGE_CACHE_DIRECTORY=/var/cache/weir': {
-    // No folder of this machine.
-    typed: './weir up --set CELL_IMAGE_CACHE_DIRECTORY=$PWD/.weir/image-cache',
-    shows: /is up/,
-  },
-  './weir image preload debian-13 --cell north': {
-    typed: './weir image preload tiny --cell north',
-  },
-})
-
 const learnRequest = async () => {
   const { said } = await here.type('./weir audit list -o json')
   reader.learn('REQUEST_ID', /"request_id": "(req-[^"]+)"/.exec(said)![1]!)
@@ -112,20 +83,6 @@ const MONITORING = pageScript('docs/how-to/monitoring.md', {
   './weir events -f -o json': { until: /"type":"server\.state"/ },
   './weir request show REQUEST_ID': { before: learnRequest, shows: /req-/ },
   './weir logs gateway-1 -f': { until: /"level"/ },
-})
-
-const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
-  './weir webhook list -o wide': {
-    shows: /^billing /m,
-    gives: { WEBHOOK_ID: /^billing .* ([0-9a-f]{8}-[0-9a-f-]{27}) /m },
-  },
-  './weir webhook replace-secret WEBHOOK_ID': { shows: /^[\w-]{43}$/m },
-  './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
-})
-
-const USAGE = pageScript('docs/how-to/usage.md', {
-  './weir usage': { shows: /^PROJECT +SERVERS +HOURS/m },
-  './weir usage --by cell': { shows: /^CELL .* EUR$/m },
 })
 
 const TRACING = pageScript('docs/how-to/tracing.md', {
@@ -311,6 +268,15 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   },
 })
 
+const OF_SYSTEMD = notTyped(
+  'Systemd does not run here; test/faults/debian-package.test.ts has its units.',
+  [
+    'mkdir /var/backups/weir && chown weir: /var/backups/weir && chmod 700 /var/backups/weir',
+    'cp deploy/systemd/weir-backup.service deploy/systemd/weir-backup.timer /etc/systemd/system/',
+    'systemctl daemon-reload',
+    'systemctl enable --now weir-backup.timer',
+  ],
+)
 const BACKUP = pageScript('docs/how-to/backup.md', {
   './weir backup run --directory /var/backups/weir': {
     typed: './weir backup run --directory backups',
@@ -324,10 +290,12 @@ const BACKUP = pageScript('docs/how-to/backup.md', {
     typed: './weir backup verify --directory backups',
     shows: /is whole/,
   },
+  ...OF_SYSTEMD,
   './weir restore /var/backups/weir/NAME --yes': {
     typed: './weir restore backups/20* --yes',
     shows: /The deployment runs/,
   },
+  ...typedBeside(BACKUP_LINES),
   './weir backup database north --file north.backup': {
     after: async () => {
       for (const name of ['adopted', 'ended']) {
@@ -346,23 +314,6 @@ const BACKUP = pageScript('docs/how-to/backup.md', {
   },
   // One cell is lost since troubleshooting.
   './weir cell list': { codes: [0, 4], shows: /^north +up/m },
-})
-
-const ONE_FOLDER =
-  'Here the release takes its own place; test/faults/upgrade.test.ts has two folders.'
-const UPGRADE = pageScript('docs/how-to/upgrade.md', {
-  'cd /srv/weir-next': { notTyped: ONE_FOLDER },
-  'cd /srv/weir': { notTyped: ONE_FOLDER },
-  'export WEIR_HOME=/srv/weir/.weir': { notTyped: ONE_FOLDER },
-  './weir upgrade check': { shows: /ok +cell north runs .* and can stay/ },
-  './weir upgrade run --dry-run': { shows: /^cell-north +runs .* already$/m },
-  './weir upgrade run': { shows: /^compute-north-1 +runs .* already$/m },
-  './weir upgrade run --back': { shows: /^compute-north-1 .*[^]*^gateway-1 +runs .* already$/m },
-  './weir status': { codes: [0, 4], shows: /^gateway-1 +up/m },
-  './weir cell list -o wide': { codes: [0, 4], shows: /RELEASE/ },
-  './weir upgrade run --units': {
-    notTyped: 'Systemd does not run here; test/faults/debian-package.test.ts has it typed.',
-  },
 })
 
 beforeAll(async () => {
@@ -386,7 +337,7 @@ const isSkipped = (script: PageScript) =>
   !isFullRun || (noClient !== undefined && script === TROUBLESHOOTING)
 
 for (const script of [
-  PRODUCTION,
+  ONE_MACHINE,
   MONITORING,
   NOTIFICATIONS,
   USAGE,

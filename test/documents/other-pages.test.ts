@@ -11,6 +11,7 @@ import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
 import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
 import { startMachine } from '#test/real/machine/simulated-machine.ts'
 import { whyNoGuests } from '#test/real/requirements.ts'
+import { OVN_BETWEEN_MACHINES } from './outside-lines.ts'
 import { ofLastOperation, pageScript } from './page-script.ts'
 import { Machine, Reader } from './reader.ts'
 
@@ -121,6 +122,7 @@ const NETWORKS = pageScript('docs/how-to/networks.md', {
     typed: './weir cell update north --no-transport-zone',
   },
   './weir why SERVER': { typed: './weir why first', shows: /north/ },
+  ...OVN_BETWEEN_MACHINES,
 })
 
 const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {

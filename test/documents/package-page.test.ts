@@ -7,7 +7,7 @@ import { runTool } from '#deploy/packages/run-tool.ts'
 import { projectRoot } from '#deploy/paths.ts'
 import { BareDebian, PACKAGE_NEEDS } from '#test/env/bare-debian.ts'
 import { isFullRun } from '#test/env/full-run.ts'
-import { pageScript } from './page-script.ts'
+import { notTyped, pageScript } from './page-script.ts'
 
 // Goal: what the page about packages tells to type works as it stands: builds in this checkout, the rest in a bare Debian.
 
@@ -20,6 +20,14 @@ const PAGE = pageScript('docs/how-to/packages.md', {
   [ENABLE]: { typed: ENABLE.replace('--now ', '') },
   [`skopeo copy oci:dist/weir-image:${readRelease()} docker://registry.example.org/weir:${readRelease()}`]:
     { notTyped: 'There is no registry.' },
+  ...notTyped('No container engine runs here; deploy/release/manifests.test.ts checks the file.', [
+    'WEIR_USER=$(id -u):$(id -g) docker compose -p weir -f deploy/compose/compose.yaml up -d',
+  ]),
+  ...notTyped('No Kubernetes runs here; deploy/release/manifests.test.ts checks the manifests.', [
+    'kubectl create namespace weir',
+    'kubectl -n weir create secret generic weir --from-file=keys',
+    'kubectl apply -k deploy/kubernetes',
+  ]),
 })
 
 describe.skipIf(!isFullRun || !BareDebian.canRun())('docs/how-to/packages.md', () => {

@@ -37,6 +37,9 @@ const BLOCK = /^ *```sh\n([^]*?)^ *```$/gm
 const ANY_BLOCK = /^ *```[^]*?^ *```$/gm
 /** In a sentence or a table: code that begins as a command does. */
 const INLINE = /`((?:[A-Z_]+=\S+ )*(?:\.\/weir|openstack|curl|npm|node|kill) [^`]*)`/g
+const COMMAND_LINE =
+  /^ *(?:[A-Z_]+=\S+ )*(?:\.\/weir|openstack|curl|npm|node|kill|kubectl|docker|ov[ns]-\w+|systemctl|export|mkdir|cp|apt) .*$/gm
+const CONTINUED = / \\\n */g
 const COMMENT = / +# .*$/
 /** What a page says of tests is not typed by one: they are run anyway. */
 const TESTS = /^(?:[A-Z_]+=\S+ )*\.\/weir test( |$)/
@@ -45,7 +48,9 @@ const TEST_FILE = /test\/\S+\.test\.ts/g
 /** How the commands of a page are typed, by the lines that stand in it. Throws for lines that the page does not have. */
 export function pageScript(page: string, how: Readonly<Record<string, Step>> = {}): PageScript {
   const text = readFileSync(page, 'utf8')
-  const inBlocks = Array.from(text.matchAll(BLOCK), ([, block = '']) => block.split('\n'))
+  const inBlocks = Array.from(text.matchAll(BLOCK), ([, block = '']) =>
+    block.replaceAll(CONTINUED, ' ').split('\n'),
+  )
     .flat()
     .map((line) => line.replace(COMMENT, '').trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -53,6 +58,7 @@ export function pageScript(page: string, how: Readonly<Record<string, Step>> = {
     text.replaceAll(ANY_BLOCK, '').matchAll(INLINE),
     ([, code = '']) => code,
   )
+  assertCommandsAreTyped(page, text)
   const listed = Object.keys(how)
   const known = [...inBlocks, ...listed]
   /** One that only begins another stands for that one. */
@@ -67,6 +73,14 @@ export function pageScript(page: string, how: Readonly<Record<string, Step>> = {
   return { page, steps: typed.map((line) => ({ line, ...how[line] })) }
 }
 
+/** Throws where a block that is not marked as `sh` has commands: nothing would type them. */
+function assertCommandsAreTyped(page: string, text: string): void {
+  const others = text.replaceAll(BLOCK, '').match(ANY_BLOCK) ?? []
+  const missed = others.flatMap((block) => block.match(COMMAND_LINE) ?? [])
+  if (missed.length > 0)
+    throw new Error(`${page} has commands in a block without sh: ${missed.join(', ')}`)
+}
+
 /** How a page's commands about an operation are typed, which has ended by then: `cancels` is the test that cancels one. */
 export function ofLastOperation(shows: RegExp, cancels: string): Readonly<Record<string, Step>> {
   const last = '$(./weir operation list -o name | head -1)'
@@ -74,6 +88,11 @@ export function ofLastOperation(shows: RegExp, cancels: string): Readonly<Record
     './weir operation show OPERATION': { typed: `./weir operation show ${last}`, shows },
     './weir operation cancel OPERATION': { notTyped: `It has ended; ${cancels} does it.` },
   }
+}
+
+/** The commands of a page that are not typed, all for one reason. */
+export function notTyped(reason: string, lines: readonly string[]): Readonly<Record<string, Step>> {
+  return Object.fromEntries(lines.map((line) => [line, { notTyped: reason }]))
 }
 
 /** Throws for a file that is not there. */

@@ -66,6 +66,11 @@ describe.skipIf(why !== undefined)(`hosts with certificates${why ? `: ${why}` : 
     const forCell = ['--id=@cell', 'create', 'Connection', 'target="pssl:6644"']
     const added = ['add', 'SB_Global', '.', 'connections', '@cell']
     await here(...forHosts, '--', ...forCell, '--', ...added)
+    const northbound = await sign.leaf('northbound')
+    const above = (...args: string[]) =>
+      runOvn(central(), 'ovn-nbctl', [`--db=${world.central.northbound}`, ...args])
+    await above('set-ssl', northbound.key, northbound.cert, sign.ca)
+    await above('set-connection', 'pssl:6641')
     for (const host of world.hosts) {
       const { key, cert } = await sign.leaf(host.id)
       await host.ovn.vsctl('set-ssl', key, cert, sign.ca)
@@ -117,6 +122,17 @@ describe.skipIf(why !== undefined)(`hosts with certificates${why ? `: ${why}` : 
     expect(await asHost(two, 'get', 'Chassis', one.id, 'external_ids:rack')).toContain('r1')
     const shown = await asHost(two, 'get', 'Chassis', two.id, 'external_ids')
     expect(shown).not.toContain('rack')
+  })
+
+  test('leave the northbound database to the cell, which reaches it with its certificate', async () => {
+    await sign.leaf('conductor')
+    const keys = ['-p', join(folder, 'conductor.key'), '-c', join(folder, 'conductor.pem')]
+
+    const shown = await runOvn({ holder: world.hosts[0].holder, directory: folder }, 'ovn-nbctl', [
+      ...['--db', `ssl:${CENTRAL}:6641`, '--timeout=5', '-C', sign.ca, ...keys, 'ls-list'],
+    ])
+
+    expect(shown).toContain('neutron-')
   })
 
   test('leave the rows of all hosts to the cell, at a port of its own', async () => {
