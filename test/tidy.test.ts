@@ -1,7 +1,12 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES, NETWORK_ENGINE } from './tidy/import-rules.ts'
+import {
+  COMPONENTS,
+  DRIVER_REGISTRY,
+  FOLDER_RULES,
+  SHARED_BY_DRIVERS,
+} from './tidy/import-rules.ts'
 import { MARIADB_FILE, MARIADB_ONLY } from './tidy/mariadb-only.ts'
 import { orderedAssignments } from './tidy/ordered-assignments.ts'
 import { ROW_LOCK, ROW_LOCK_FILES } from './tidy/row-locks.ts'
@@ -56,8 +61,7 @@ describe('imports', () => {
   test('a driver is imported only by itself and the registry', () => {
     const driverOf = (path: string) => {
       const name = /^drivers\/([^/]+)\//.exec(path)?.[1]
-      // What joins the ports of a cell's hosts is the cell's, and no driver of a host.
-      return name === NETWORK_ENGINE ? undefined : name
+      return name !== undefined && SHARED_BY_DRIVERS.includes(name) ? undefined : name
     }
     const broken = product
       .filter(({ path }) => path !== DRIVER_REGISTRY && component(path) !== 'deploy')

@@ -2,10 +2,10 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { RebootKind } from '../driver.ts'
+import { powerDown } from '../machine-power.ts'
 import { pollRepeatedly } from '../power-watch.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
-import { powerDown } from './parts/power.ts'
 
 /** Afterwards the machine runs. */
 export async function start(

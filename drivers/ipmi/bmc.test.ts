@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
-import { TestBmc, type TestBmcOptions } from '../testing/test-bmc.ts'
 import { Bmc } from './bmc.ts'
 import type { BmcSettings } from './bmc-settings.ts'
 import { controlPower, isPoweredOn, setBootOptions } from './chassis.ts'
 import { CIPHER_SUITE_IDS } from './cipher-suites.ts'
+import { TestBmc, type TestBmcOptions } from './testing/test-bmc.ts'
 
 const ACCOUNT = { user: 'admin', password: 'twenty bytes, or so.' }
 const CHASSIS_STATUS = { netFunction: 0, code: 1 }

@@ -1,5 +1,5 @@
 import { isFailure } from '#common/errors.ts'
-import { abortable } from '../../abortable.ts'
+import { abortable } from '../abortable.ts'
 import type { BmcSettings } from './bmc-settings.ts'
 import { CIPHER_SUITE_IDS } from './cipher-suites.ts'
 import type { Command } from './message.ts'

@@ -1,6 +1,6 @@
-import type { Bmc } from '../ipmi/bmc.ts'
-import { controlPower, isPoweredOn } from '../ipmi/chassis.ts'
-import { notSwitched, type Power, waitForPower } from './power.ts'
+import { notSwitched, type Power, waitForPower } from '../machine-power.ts'
+import type { Bmc } from './bmc.ts'
+import { controlPower, isPoweredOn } from './chassis.ts'
 
 /** A BMC answers when it has begun; machines take seconds. */
 const SWITCH_MS = 60_000

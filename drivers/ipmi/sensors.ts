@@ -1,4 +1,4 @@
-import type { SensorReading } from '../../nodes.ts'
+import type { SensorReading } from '../nodes.ts'
 import type { Bmc } from './bmc.ts'
 import { BmcRefusal, COMPLETIONS, isRefusal } from './bmc-failure.ts'
 import { NET_FUNCTIONS } from './message.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
-import { KeyedLock } from '../../keyed-lock.ts'
+import { KeyedLock } from '../keyed-lock.ts'
 import { BmcRefusal } from './bmc-failure.ts'
 import { type BmcSettings, PRIVILEGES } from './bmc-settings.ts'
 import type { CipherSuiteId } from './cipher-suites.ts'

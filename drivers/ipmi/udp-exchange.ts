@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { Failure } from '#common/errors.ts'
-import { abortable } from '../../abortable.ts'
+import { abortable } from '../abortable.ts'
 
 /** A BMC answers within milliseconds, or seconds when it is busy; a datagram may be lost. */
 const REPEAT_MS = 1_000

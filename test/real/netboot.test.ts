@@ -6,7 +6,6 @@ import { EMULATED_KERNEL } from '#deploy/machine/machine-files.ts'
 import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
-import { Bmc } from '#drivers/baremetal/ipmi/bmc.ts'
 import { BootServer } from '#drivers/baremetal/netboot/boot-server.ts'
 import {
   cleanMachine,
@@ -15,7 +14,8 @@ import {
   writeImage,
 } from '#drivers/baremetal/netboot/run-in-ramdisk.ts'
 import { ipmiManagement } from '#drivers/baremetal/parts/ipmi-management.ts'
-import { ipmiPower } from '#drivers/baremetal/parts/ipmi-power.ts'
+import { Bmc } from '#drivers/ipmi/bmc.ts'
+import { ipmiPower } from '#drivers/ipmi/ipmi-power.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { echoDisk } from './machine/echo-disk.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'

@@ -108,5 +108,5 @@ export const FOLDER_RULES: readonly FolderRule[] = [
 
 /** The only file that may import a concrete driver from another folder. */
 export const DRIVER_REGISTRY = 'drivers/registry.ts'
-/** A folder of `drivers/` that holds no driver. */
-export const NETWORK_ENGINE = 'ovn'
+/** Folders of `drivers/` that hold no driver: cells use them, too. */
+export const SHARED_BY_DRIVERS: readonly string[] = ['ipmi', 'ovn']

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import type { Secrets } from '#common/secrets.ts'
 import { checked } from '#openapi/wire/checked.ts'
+import type { BmcSettings } from '../../ipmi/bmc-settings.ts'
 import type { NewNode } from '../../nodes.ts'
-import type { BmcSettings } from '../ipmi/bmc-settings.ts'
 
 const EnrolledBmc = Type.Object(
   {

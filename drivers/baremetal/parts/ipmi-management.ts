@@ -1,6 +1,6 @@
-import type { Bmc } from '../ipmi/bmc.ts'
-import { setBootOptions } from '../ipmi/chassis.ts'
-import { readSensors } from '../ipmi/sensors.ts'
+import type { Bmc } from '../../ipmi/bmc.ts'
+import { setBootOptions } from '../../ipmi/chassis.ts'
+import { readSensors } from '../../ipmi/sensors.ts'
 import type { Management } from './management.ts'
 
 /** A machine whose boot device is set through its BMC. */

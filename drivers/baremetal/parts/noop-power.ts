@@ -1,4 +1,4 @@
-import type { Power } from './power.ts'
+import type { Power } from '../../machine-power.ts'
 
 /**
  * A machine that people switch on request. Its power state is taken to be the one last requested; `isOn`: the state

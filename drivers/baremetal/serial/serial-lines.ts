@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
-import { openSerialConsole } from '../ipmi/serial-console.ts'
+import { openSerialConsole } from '../../ipmi/serial-console.ts'
 import type { Node } from '../nodes/node.ts'
 import { SerialLine } from './serial-line.ts'
 import { SerialLog } from './serial-log.ts'

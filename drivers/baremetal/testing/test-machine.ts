@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { TestBmc } from '../../ipmi/testing/test-bmc.ts'
+import type { TestCommand } from '../../ipmi/testing/test-message.ts'
 import type { NewNode } from '../../nodes.ts'
-import { TestBmc } from './test-bmc.ts'
-import type { TestCommand } from './test-message.ts'
 
 const CHASSIS = 0x00
 const STATUS = 0x01

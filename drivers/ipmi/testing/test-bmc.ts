@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { CIPHER_SUITES, type CipherSuite, type CipherSuiteId } from '../ipmi/cipher-suites.ts'
+import { CIPHER_SUITES, type CipherSuite, type CipherSuiteId } from '../cipher-suites.ts'
 import {
   PAYLOADS,
   type Packet,
@@ -9,8 +9,8 @@ import {
   plainPacket,
   sealedDatagram,
   unsealedPacket,
-} from '../ipmi/packet.ts'
-import { bmcProof, type Handshake, keyProof, type SessionKeys, sessionKeys } from '../ipmi/rakp.ts'
+} from '../packet.ts'
+import { bmcProof, type Handshake, keyProof, type SessionKeys, sessionKeys } from '../rakp.ts'
 import { checksummed, readCommand, type TestCommand } from './test-message.ts'
 
 export interface TestBmcOptions {

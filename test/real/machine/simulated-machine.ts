@@ -12,7 +12,7 @@ import {
   writeMachineFiles,
 } from '#deploy/machine/machine-files.ts'
 import { freePort } from '#deploy/process/free-port.ts'
-import type { BmcSettings } from '#drivers/baremetal/ipmi/bmc-settings.ts'
+import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
 import { run } from '#drivers/run.ts'
 
 export interface SimulatedMachine extends AsyncDisposable {
