@@ -4,6 +4,7 @@ import { type Env, EnvReader, SettingsError } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { type MetricsSettings, readMetrics } from '#common/metrics/settings.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import { type FencingSettings, readFencing } from './fencing/fence-devices.ts'
 import { type ImageCacheSettings, readImageCache } from './image-cache/settings.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
 import type { OvnSettings } from './reconcilers/network.ts'
@@ -51,6 +52,8 @@ export interface CellConfig {
   readonly stopGraceMs: number
   /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
   readonly fenceAfterS: number
+  /** Undefined where no host is fenced. */
+  readonly fencing: FencingSettings | undefined
   readonly retention: Retention
   /** Undefined where the cell has no OVN: each host then has bridges of its own. */
   readonly ovn: OvnSettings | undefined
@@ -125,6 +128,7 @@ export function configFromEnv(env: Env): CellConfig {
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
     fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
+    fencing: readFencing(read),
     retention: readRetention(read),
     metrics: readMetrics(read),
     ovn: readOvn(read),

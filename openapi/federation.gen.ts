@@ -1308,6 +1308,10 @@ export interface components {
             /** @description True if it gets no new servers. */
             readonly is_cordoned: boolean;
             readonly cordon_reason: string | null;
+            /** @description When its cell powered its machine off because it did not answer. Null if it did not, or the host has started since. */
+            readonly fenced_at: components["schemas"]["Time"] | null;
+            /** @description Why its cell has not powered it off although it does not answer. */
+            readonly fence_problem: string | null;
             readonly last_seen_at: components["schemas"]["Time"];
             /** @description Null for a host that has reported none. */
             readonly total: components["schemas"]["Resources"] | null;
@@ -1758,7 +1762,7 @@ export interface components {
             readonly memory_mb?: number | null;
         };
         readonly PlacementPolicyName: string;
-        /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells from then on, and moves no server. */
+        /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells, and to hosts that fail, from then on, and moves no server. */
         readonly PlacementPolicy: {
             /** Format: uuid */
             readonly id: string;
@@ -1781,6 +1785,11 @@ export interface components {
             readonly limits: components["schemas"]["CellLimits"] | null;
             /** @description How much a low price of a server in a cell counts, against 1 for the choice without prices; 0: not at all. */
             readonly cost_weight: number;
+            /**
+             * @description What becomes of servers whose host was fenced: they are built again on another host, or wait until it is back and start there.
+             * @enum {string}
+             */
+            readonly on_host_failure: "evacuate" | "restart";
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -4047,6 +4056,11 @@ export interface operations {
                     readonly cost_weight?: number;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
+                    /**
+                     * @description evacuate by default.
+                     * @enum {string}
+                     */
+                    readonly on_host_failure?: "evacuate" | "restart";
                 };
             };
         };
@@ -4155,6 +4169,11 @@ export interface operations {
                     readonly cost_weight?: number;
                     /** @description Null removes it. */
                     readonly spread?: components["schemas"]["Spread"] | null;
+                    /**
+                     * @description evacuate by default.
+                     * @enum {string}
+                     */
+                    readonly on_host_failure?: "evacuate" | "restart";
                 };
             };
         };

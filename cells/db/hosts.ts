@@ -180,12 +180,13 @@ export async function updateHost(db: Executor, seenVersion: number, host: Host):
 }
 
 function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isAuthoritative'> {
-  const { id: _, provider, startedAt, lastSeenAt, ...shown } = host
+  const { id: _, provider, startedAt, lastSeenAt, fencedAt, ...shown } = host
   return {
     ...shown,
     shownGeneration: provider?.generation ?? 0,
     startedAt: new Date(startedAt),
     lastSeenAt: new Date(lastSeenAt),
+    fencedAt: fencedAt === null ? null : new Date(fencedAt),
     capabilities: [...host.capabilities],
     aggregates: [...host.aggregates],
     inventory: host.inventory ?? sql`null`,
@@ -208,6 +209,7 @@ function fromRow(
     network: row.network as HostNetwork | null,
     startedAt: row.startedAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
+    fencedAt: row.fencedAt?.getTime() ?? null,
     provider: provider === null ? null : providerFrom(provider, custom.get(hostId as HostId)),
   }
 }

@@ -49,6 +49,8 @@ export async function hostForget(
       isDisabled: false,
       disabledReason: null,
       isForcedDown: false,
+      fencedAt: null,
+      fenceProblem: null,
       aggregates: [],
       provider: null,
       isDeleted: true,
@@ -97,7 +99,9 @@ export async function hostSetService(
     const isForcedDown = ask.isForcedDown ?? seen.isForcedDown
     const reason = ask.disabledReason === undefined ? seen.disabledReason : ask.disabledReason
     const isUp = conductor.hosts.isUp({ ...seen, isForcedDown })
-    return { ...seen, isDisabled, disabledReason: isDisabled ? reason : null, isForcedDown, isUp }
+    const fencedAt = isForcedDown ? seen.fencedAt : null
+    const disabledReason = isDisabled ? reason : null
+    return { ...seen, isDisabled, disabledReason, isForcedDown, fencedAt, isUp }
   })
   await conductor.hosts.refresh()
   notifySiblings(conductor)

@@ -69,6 +69,7 @@ export class HostListener implements AsyncDisposable {
   /** Takes the next report of every host as its first: after a reconnect it is unknown which ones were missed. */
   forget(): void {
     this.#reported.clear()
+    this.#cell.conductor.hosts.restartSilence()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -33,6 +33,8 @@ interface LastReport {
 export class HostRegistry {
   readonly #options: HostRegistryOptions
   readonly #openedAt: number
+  /** By `Clock.elapsed`. */
+  #listeningSince: number
   #hosts = new Map<HostId, Host>()
   readonly #shown = new Map<HostId, number>()
   readonly #reports = new Map<HostId, LastReport>()
@@ -44,6 +46,7 @@ export class HostRegistry {
   constructor(options: HostRegistryOptions) {
     this.#options = options
     this.#openedAt = options.clock.elapsed()
+    this.#listeningSince = this.#openedAt
   }
 
   /** Reads usage of all hosts, and those whole that have changed. */
@@ -89,6 +92,22 @@ export class HostRegistry {
   /** The time of the host's last report to this process, or to the process that wrote its row. */
   lastSeenAt(host: Host): number {
     return Math.max(host.lastSeenAt, this.#reports.get(host.id)?.at ?? 0)
+  }
+
+  /** How long this process has listened and had no report of the host. */
+  silentMs(id: HostId): number {
+    const reportedAt = this.#reports.get(id)?.elapsedAt ?? 0
+    return this.#options.clock.elapsed() - Math.max(reportedAt, this.#listeningSince)
+  }
+
+  /** Reports may have been missed until now: every host is given its time again. */
+  restartSilence(): void {
+    this.#listeningSince = this.#options.clock.elapsed()
+  }
+
+  /** A host without a report for longer than this is down. */
+  get downAfterMs(): number {
+    return this.#options.downAfterMs
   }
 
   /** Why the backend cannot be used, according to the last report. */

@@ -20,6 +20,10 @@ export interface Host {
   readonly isDisabled: boolean
   readonly disabledReason: string | null
   readonly isForcedDown: boolean
+  /** When the cell powered it off because it did not answer; null: it did not, or the host has started since. */
+  readonly fencedAt: number | null
+  /** Why it was not fenced although it does not answer. */
+  readonly fenceProblem: string | null
   readonly inventory: Inventory | null
   /** Null: it is joined to no network engine. */
   readonly network: HostNetwork | null
@@ -45,7 +49,7 @@ const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
-  const { id, provider, capabilities, aggregates, network, ...shown } = host
+  const { id, provider, capabilities, aggregates, network, fencedAt, fenceProblem, ...shown } = host
   const machines = host.inventory?.machines
   return {
     hostId: id,
@@ -59,6 +63,8 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
         : { ...usedOf(provider, machines), instances: provider.instances },
     metadata: {},
     ...(network !== null && { network }),
+    ...(fencedAt !== null && { fencedAt }),
+    ...(fenceProblem !== null && { fenceProblem }),
   }
 }
 

@@ -26,6 +26,8 @@ const enabled: Host = {
   isDisabled: false,
   disabledReason: null,
   isForcedDown: false,
+  fencedAt: null,
+  fenceProblem: null,
   inventory: null,
   network: null,
   startedAt: 0,

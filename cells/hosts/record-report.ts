@@ -49,6 +49,9 @@ function afterReport(
   const inventory = report.inventory ?? seen?.inventory ?? null
   const ownZone = report.zone ?? zone
   const aggregates = seen?.aggregates ?? []
+  // A machine that was powered off has started again: nothing of before runs on it.
+  const isBack = seen?.fencedAt != null && seen.startedAt !== report.startedAt
+  const isForcedDown = seen?.isForcedDown === true && !isBack
   return {
     id: report.hostId as HostId,
     name: report.name,
@@ -58,11 +61,13 @@ function afterReport(
     driver: report.driver,
     simulated: report.simulated,
     capabilities: report.capabilities,
-    isUp: report.down === null && seen?.isForcedDown !== true,
+    isUp: report.down === null && !isForcedDown,
     down: report.down,
     isDisabled: seen?.isDisabled ?? false,
     disabledReason: seen?.disabledReason ?? null,
-    isForcedDown: seen?.isForcedDown ?? false,
+    isForcedDown,
+    fencedAt: isBack ? null : (seen?.fencedAt ?? null),
+    fenceProblem: null,
     inventory,
     network: seen?.network ?? null,
     startedAt: report.startedAt,

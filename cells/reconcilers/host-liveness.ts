@@ -51,6 +51,7 @@ async function writeLiveness({ conductor }: Cell, host: Host): Promise<void> {
     await changeHost(conductor, host.id, (seen) => ({
       ...seen,
       isUp: hosts.isUp(seen),
+      fenceProblem: hosts.isUp(seen) ? null : seen.fenceProblem,
       down: hosts.downReason(seen),
       lastSeenAt: hosts.lastSeenAt(seen),
     }))

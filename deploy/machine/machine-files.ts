@@ -1,7 +1,7 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BmcSettings } from '#drivers/baremetal/ipmi/bmc-settings.ts'
+import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
 
 /** A kernel on an emulated CPU that has to wait takes its timer for broken, and panics. */
 export const EMULATED_KERNEL = 'no_timer_check'

@@ -114,13 +114,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const byRows = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, isolated }))
   const rows = rowReconcilers(compute, options)
   const retries = byRows(rows.retries)
-  const others = [
-    byRows(rows.deletes),
-    byRows(rows.missing),
-    byRows(rows.snapshotDeletes),
-    byRows(rows.backups),
-    ...reconcilersOf(compute, options).map(run),
-  ]
+  const others = [...byTime(rows, byRows), ...reconcilersOf(compute, options).map(run)]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
   const woken = wokenByWork(compute, rows, { run, byRows, numbering, recovery })
   const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
@@ -238,7 +232,18 @@ function wokenByWork(
   return [run(watch), intents, resizes, kept, snapshots, acts, drains, moves, recoveries, volumes]
 }
 
-/** Those that nothing wakes. */
+/** Those by rows that nothing wakes. */
+function byTime(rows: RowReconcilers, byRows: Runner['byRows']): readonly RunningReconciler[] {
+  return [
+    byRows(rows.deletes),
+    byRows(rows.missing),
+    byRows(rows.snapshotDeletes),
+    byRows(rows.backups),
+    byRows(rows.fenced),
+  ]
+}
+
+/** The others that nothing wakes. */
 function reconcilersOf(
   compute: Compute,
   { processName, retention }: ComputeOptions,

@@ -133,13 +133,22 @@ function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): 
 
 function hostEvent(cellId: CellId, was: HostView | undefined, is: HostView): NewEvent[] {
   const state = hostState(is)
-  if (was !== undefined && hostState(was) === state) return []
-  const message = is.isDisabled ? is.disabledReason : is.down
+  const isSame = was !== undefined && hostState(was) === state
+  const isHeld = is.fenceProblem !== undefined && is.fenceProblem !== was?.fenceProblem
+  if (isSame && !isHeld) return []
+  const message = messageOf(is)
   return [{ type: 'host.state', cellId, details: { host: is.name, state, message } }]
 }
 
-function hostState({ isDeleted, isDisabled, isForcedDown, isUp }: HostView): string {
+function messageOf({ fencedAt, fenceProblem, isDisabled, disabledReason, down }: HostView) {
+  if (fencedAt !== undefined) return 'It did not answer, and its machine was powered off.'
+  if (fenceProblem !== undefined) return fenceProblem
+  return isDisabled ? disabledReason : down
+}
+
+function hostState({ isDeleted, isDisabled, isForcedDown, isUp, fencedAt }: HostView): string {
   if (isDeleted) return 'deleted'
+  if (fencedAt !== undefined) return 'fenced'
   if (isDisabled) return 'cordoned'
   return isUp && !isForcedDown ? 'up' : 'down'
 }

@@ -42,6 +42,8 @@ export interface HostDrain extends OperationRecord {
   readonly toOtherCells: boolean
   /** Its servers are built again elsewhere while it is down, because an operator has said that none of its guests runs. */
   readonly evacuates: boolean
+  /** When the cell fenced the host, for which the gateways began it by themselves; null: an operator began it. */
+  readonly fencedAt: Date | null
   /** True once its time is up, after which no move begins. */
   readonly isLate: boolean
 }
@@ -49,7 +51,7 @@ export interface HostDrain extends OperationRecord {
 /** How a host is drained. */
 export type DrainOptions = Pick<
   HostDrain,
-  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'toOtherCells' | 'evacuates'
+  'reason' | 'movesServers' | 'parallel' | 'liveOnly' | 'toOtherCells' | 'evacuates' | 'fencedAt'
 > & {
   /** Seconds after which no move begins; null: it goes on until the host is empty. */
   readonly deadlineS: number | null
@@ -74,7 +76,10 @@ export async function beginHostDrain(
   const { deadlineS, ...row } = drain
   const { cellId, subject: host } = row
   const deadlineAt = deadlineS === null ? null : sql`now(3) + interval ${deadlineS} second`
-  const added = row.evacuates ? { evacuates: true, movesServers: true } : {}
+  const added = {
+    ...(row.evacuates && { evacuates: true, movesServers: true }),
+    ...(row.fencedAt !== null && { fencedAt: row.fencedAt }),
+  }
   const { id, isNew } = await beginOperation(tx, { ...row, kind: HOST_DRAIN, deadlineAt }, added)
   const details = { host, action: HOST_DRAIN, state: 'running' }
   if (isNew) queueEvents(tx, [{ type: 'operation.state', cellId, details }])

@@ -47,6 +47,8 @@ export interface PlacementRules {
   readonly limits: CellLimits | null
   /** How much a low price counts beside the scheduling policy, whose scores and the prices are both scaled to 1; 0: not at all. */
   readonly costWeight: number
+  /** What becomes of servers whose host was fenced: they are built again on another, or wait until it is back. */
+  readonly onHostFailure: 'evacuate' | 'restart'
 }
 
 /** Of a policy that says nothing. */
@@ -56,6 +58,7 @@ export const NO_RULES: PlacementRules = {
   spread: null,
   limits: null,
   costWeight: 0,
+  onHostFailure: 'evacuate',
 }
 
 /** To whose servers a policy applies. */

@@ -358,6 +358,10 @@ export const HostView = Type.Object({
   isDisabled: Type.Boolean(),
   disabledReason: Nullable(Type.String()),
   isForcedDown: Type.Boolean(),
+  /** When its cell powered it off because it did not answer; absent: it did not, or the host has started since. */
+  fencedAt: Type.Optional(Time),
+  /** Why its cell did not fence it although it does not answer; absent: it answers, or its cell fences no hosts. */
+  fenceProblem: Type.Optional(Type.String()),
   lastSeenAt: Time,
   startedAt: Time,
   inventory: Nullable(Inventory),

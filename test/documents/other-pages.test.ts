@@ -144,6 +144,12 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
     shows: /STATE +done/,
   },
   './weir cell drain': { notTyped: 'test/api/command-line.test.ts drains a cell.' },
+  './weir up --set CELL_FENCE_DEVICES_FILE=/etc/weir/fence-devices.json': {
+    before: async () => writeFileSync(join(machine.folder, 'fence-devices.json'), '{}'),
+    typed: './weir up --set CELL_FENCE_DEVICES_FILE=$PWD/fence-devices.json',
+    shows: /is up/,
+  },
+  './weir events --type host.state': { shows: /cordoned/ },
 })
 
 const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {

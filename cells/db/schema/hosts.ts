@@ -23,6 +23,10 @@ export const hosts = mysqlTable(
     isDisabled: boolean('is_disabled').notNull().default(false),
     disabledReason: text255('disabled_reason'),
     isForcedDown: boolean('is_forced_down').notNull().default(false),
+    /** When the cell powered it off because it did not answer; null: it did not, or the host has started since. */
+    fencedAt: time('fenced_at'),
+    /** Why it was not fenced although it does not answer. */
+    fenceProblem: text('fence_problem'),
     inventory: json('inventory'),
     /** HostNetwork; null: it is joined to no network engine. */
     network: json('network'),

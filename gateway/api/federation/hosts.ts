@@ -36,7 +36,7 @@ export const drainHost: Handler<operations['drainHost']> = async (call) => {
   const { to_other_cells: toOtherCells = false, evacuate: evacuates = false } = body
   const { deadline_s: deadlineS = null } = body
   const how = { parallel, liveOnly, toOtherCells, evacuates, deadlineS }
-  const options = { reason, movesServers: move, ...how }
+  const options = { reason, movesServers: move, ...how, fencedAt: null }
   const operation = await drain(app.db, context, host, options, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, app.compute.cells), headers }
@@ -126,6 +126,8 @@ function hostView(host: HostRecord, cells: Cells) {
     down_reason: view.down,
     is_cordoned: view.isDisabled,
     cordon_reason: view.disabledReason,
+    fenced_at: view.fencedAt === undefined ? null : new Date(view.fencedAt).toISOString(),
+    fence_problem: view.fenceProblem ?? null,
     last_seen_at: new Date(view.lastSeenAt).toISOString(),
     total: view.inventory === null ? null : resources(view.inventory),
     reserved: resources(reservedOf(view)),

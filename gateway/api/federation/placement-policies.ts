@@ -85,6 +85,7 @@ function changeOf(body: Body): PolicyChange {
       spread: body.spread && spreadOf(body.spread),
       limits: body.limits && limitsOf(body.limits),
       costWeight: body.cost_weight,
+      onHostFailure: body.on_host_failure,
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

@@ -136,3 +136,15 @@ test('the end is estimated by the moves that have ended', () => {
   expect(estimatedEnd([move('c')], pace)).toBeUndefined()
   expect(estimatedEnd([...done, move('c')], pace)).toEqual(later(30_000))
 })
+
+test('a server that waits for its host by its policy is left there', () => {
+  const settings = { ...SETTINGS, isUp: false, evacuates: true }
+  const servers = [server('goes'), server('waits', { waitsBy: 'pets' })]
+
+  const plan = planDrain(settings, servers, [], NOW)
+
+  expect(plan.begin).toEqual([{ serverId: 'goes', method: 'evacuate' }])
+  expect(plan.stuck).toEqual([
+    { serverId: 'waits', reason: expect.stringContaining('placement policy pets') },
+  ])
+})

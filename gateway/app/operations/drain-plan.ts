@@ -28,6 +28,8 @@ export interface DrainedServer {
   readonly hostId: string | null
   /** A request, a saga or its cell is changing it. */
   readonly isBusy: boolean
+  /** The placement policy that has it wait for its host; absent: none does. */
+  readonly waitsBy?: string
 }
 
 export interface DrainSettings {
@@ -144,9 +146,14 @@ interface Methods {
 }
 
 function methodsFor(
-  { vmState, isBusy }: DrainedServer,
+  { vmState, isBusy, waitsBy }: DrainedServer,
   { capabilities, liveOnly, toOtherCells, isUp, evacuates }: DrainSettings,
 ): Methods {
+  if (waitsBy !== undefined)
+    return {
+      methods: [],
+      reason: `It is started again with its host, as placement policy ${waitsBy} says.`,
+    }
   if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
   if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
   const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []

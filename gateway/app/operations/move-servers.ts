@@ -6,10 +6,12 @@ import {
   type NamedServer,
   serversOfDrain,
 } from '../../db/drain-moves.ts'
+import { policySubjectsOn } from '../../db/fenced-hosts.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
+import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
 import { evacuateServer, liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
@@ -35,6 +37,8 @@ export interface MovesLeft {
   readonly moving: number
   /** A server that waits, with the reason; undefined: none does. */
   readonly waiting: { readonly name: string; readonly reason: string } | undefined
+  /** How many wait for their host, as their placement policies say. */
+  readonly staying: number
 }
 
 /** Takes the moves of a drain one step further, and begins others as long as it may. */
@@ -55,7 +59,12 @@ export async function moveServers(
   }
   const moves = await movesOf(db, drain.id)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
-  const servers = await serversOfDrain(db, host, begun, SERVERS_MAX)
+  const servers = await withPolicies(
+    compute,
+    drain,
+    host,
+    await serversOfDrain(db, host, begun, SERVERS_MAX),
+  )
   const now = new Date(clock.now())
   const plan = planDrain(settings, servers, moves, now)
   const known = new Map(moves.map((move) => [move.serverId, move]))
@@ -79,7 +88,8 @@ export async function moveServers(
 }
 
 function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {
-  const names = new Map(servers.map(({ id, name }) => [id, name]))
+  const others = servers.filter(({ waitsBy }) => waitsBy === undefined)
+  const names = new Map(others.map(({ id, name }) => [id, name]))
   const waiting = moves.find(({ serverId, state, reason }) => {
     return state === 'waiting' && reason !== null && names.has(serverId)
   })
@@ -89,7 +99,26 @@ function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): M
       name: names.get(waiting.serverId) ?? waiting.serverId,
       reason: waiting.reason ?? '',
     },
+    staying: servers.length - others.length,
   }
+}
+
+/** Where the gateways evacuate a host by themselves, the placement policies of its servers say which they leave there. */
+async function withPolicies(
+  { db, placementPolicies }: Compute,
+  { fencedAt }: HostDrain,
+  { view: { name, hostId } }: HostRecord,
+  servers: readonly NamedServer[],
+): Promise<readonly NamedServer[]> {
+  const policies = placementPolicies.all()
+  const isAny = policies.some(({ rules }) => rules.onHostFailure === 'restart')
+  if (fencedAt === null || !isAny) return servers
+  const subjects = await policySubjectsOn(db, { name, hostId })
+  return servers.map((server) => {
+    const subject = subjects.get(server.id)
+    const policy = subject && appliedPolicy(policies, subject)
+    return policy?.rules.onHostFailure === 'restart' ? { ...server, waitsBy: policy.name } : server
+  })
 }
 
 function newMove(serverId: string): DrainMove {

@@ -136,6 +136,7 @@ function given({
   spread,
   limits,
   costWeight,
+  onHostFailure,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
@@ -143,6 +144,7 @@ function given({
     ...(spread !== undefined && { spread }),
     ...(limits !== undefined && { limits }),
     ...(costWeight !== undefined && { costWeight }),
+    ...(onHostFailure !== undefined && { onHostFailure }),
   }
 }
 

@@ -65,13 +65,16 @@ async function advance(compute: Compute, drain: HostDrain): Promise<void> {
     )
   }
   const isKnown = compute.cells.cell(host.cellId)?.isReachable === true
-  const left =
+  // Servers of a host that was fenced and is back run there again.
+  const isBack = drain.fencedAt !== null && isHostUp(host, compute.cells)
+  const left: MovesLeft =
     drain.movesServers && isKnown
-      ? await moveServers(compute, drain, host, !drain.isLate)
-      : { moving: 0, waiting: undefined }
-  const remaining = await remainingOn(compute, host)
+      ? await moveServers(compute, drain, host, !drain.isLate && !isBack)
+      : { moving: 0, waiting: undefined, staying: 0 }
+  const remaining = (await remainingOn(compute, host)) - left.staying
   // The last known count of an unreachable cell is no proof.
-  if (remaining === 0 && left.moving === 0 && isKnown) return end(compute, drain, 'done', null)
+  if (left.moving === 0 && isKnown && (isBack || remaining === 0))
+    return end(compute, drain, 'done', endText(isBack, remaining, left))
   if (drain.isLate && left.moving === 0)
     return end(compute, drain, 'failed', `The time was up. ${leftText(remaining, left)}`)
   const total = Math.max(drain.total ?? 0, remaining)
@@ -82,8 +85,21 @@ async function advance(compute: Compute, drain: HostDrain): Promise<void> {
     await noteProgress(db, drain.id, { isCordoned: true, total, remaining, message })
 }
 
+/** What an operator should know of a drain that is done; null: nothing is left. */
+function endText(isBack: boolean, remaining: number, { staying }: MovesLeft): string | null {
+  if (isBack && remaining > 0)
+    return `The host is back, with ${countOf(remaining)} that did not move.`
+  return staying === 0
+    ? null
+    : `The rest wait for the host, as their placement policies say: ${countOf(staying)}.`
+}
+
+function countOf(servers: number): string {
+  return `${servers} ${servers === 1 ? 'server' : 'servers'}`
+}
+
 function leftText(remaining: number, { waiting }: MovesLeft): string {
-  const count = `${remaining} ${remaining === 1 ? 'server is' : 'servers are'} left.`
+  const count = `${countOf(remaining)} ${remaining === 1 ? 'is' : 'are'} left.`
   return waiting === undefined ? count : `${count} ${waiting.name} waits: ${waiting.reason}`
 }
 

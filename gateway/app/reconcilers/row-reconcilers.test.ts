@@ -117,6 +117,7 @@ test('a drain that ends its isolated process has failed', async () => {
     liveOnly: false,
     toOtherCells: false,
     evacuates: false,
+    fencedAt: null,
     deadlineS: null,
   }
   const asked = { ...how, userId: 'u', requestId: 'req-1' }

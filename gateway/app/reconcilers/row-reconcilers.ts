@@ -8,6 +8,7 @@ import { cellRecoveries } from './cell-recoveries.ts'
 import { drainHosts } from './drain-hosts.ts'
 import { type DueTimes, dueActs } from './due-acts.ts'
 import { endMissing } from './end-missing.ts'
+import { evacuateFenced } from './evacuate-fenced.ts'
 import { finishDeletes } from './finish-deletes.ts'
 import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-deletes.ts'
 import { keptServers } from './kept-servers.ts'
@@ -35,6 +36,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     moves: serverMoves(compute),
     recoveries: cellRecoveries(compute),
     backups: backUpServers(compute),
+    fenced: evacuateFenced(compute),
     retries: retryBuilds(compute),
     deletes: finishDeletes(compute),
     missing: endMissing(compute),

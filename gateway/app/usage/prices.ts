@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
-import { SettingsError } from '#common/env.ts'
+import { readSettingsFile } from '#common/settings-file.ts'
 
 const Amount = Type.Optional(Type.Number({ minimum: 0 }))
 
@@ -26,25 +24,7 @@ export type Prices = Static<typeof PriceFile>
 
 /** Throws `SettingsError`, which names the file and each wrong value. */
 export function readPrices(file: string): Prices {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new SettingsError([`GATEWAY_PRICES_FILE: ${file} cannot be read: ${String(error)}`])
-  }
-  if (Value.Check(PriceFile, content)) return content
-  const problems = Value.Errors(PriceFile, content)
-    // The unknown property itself has an error, too, which says nothing.
-    .filter(({ keyword }) => keyword !== 'boolean')
-    .map(({ instancePath, message, keyword, params }) => {
-      const where = instancePath === '' ? 'the file' : instancePath
-      const what =
-        keyword === 'additionalProperties'
-          ? `must not have ${params.additionalProperties.join(', ')}`
-          : message
-      return `GATEWAY_PRICES_FILE: ${file}: ${where} ${what}`
-    })
-  throw new SettingsError(problems)
+  return readSettingsFile('GATEWAY_PRICES_FILE', file, PriceFile)
 }
 
 const GIB_MB = 1024

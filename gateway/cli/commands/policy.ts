@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { CloudOptions } from '../cloud/cloud-config.ts'
 import { withExamples } from '../examples.ts'
@@ -74,6 +74,12 @@ function addChanges(policy: Command, operator: Operator): void {
 
 function withRules(command: Command): Command {
   return command
+    .addOption(
+      new Option(
+        '--on-host-failure <action>',
+        'What becomes of servers whose host was fenced: build them on another, or wait for it',
+      ).choices(['evacuate', 'restart']),
+    )
     .option('--description <text>', 'Description')
     .option('--project <projects...>', 'Projects to whose servers it applies, by name or ID')
     .option('--no-project', 'Apply it to no project')

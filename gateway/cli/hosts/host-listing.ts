@@ -34,7 +34,7 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
           share(used.disk_gb, total && total.disk_gb - reserved.disk_gb, ratios.disk_gb),
       },
       { head: 'DRIVER', of: ({ driver }) => driver },
-      { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },
+      { head: 'REASON', of: reasonOf },
       { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
       { head: 'SEEN', of: ({ last_seen_at }) => age(last_seen_at, now), isWide: true },
       { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isLong: true },
@@ -44,12 +44,19 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
 }
 
 /** The most important state: a host that is down may be cordoned, too. */
-function hostState({ is_up, is_cordoned }: Host): keyof typeof EMPHASES {
+function hostState({ is_up, is_cordoned, fenced_at }: Host): keyof typeof EMPHASES {
+  if (fenced_at != null) return 'fenced'
   if (!is_up) return 'down'
   return is_cordoned ? 'cordoned' : 'up'
 }
 
-const EMPHASES = { up: 'success', cordoned: 'warning', down: 'error' } as const satisfies Record<
-  string,
-  Emphasis
->
+function reasonOf({ down_reason, fence_problem, cordon_reason }: Host): string | null {
+  return down_reason ?? fence_problem ?? cordon_reason
+}
+
+const EMPHASES = {
+  up: 'success',
+  cordoned: 'warning',
+  down: 'error',
+  fenced: 'error',
+} as const satisfies Record<string, Emphasis>

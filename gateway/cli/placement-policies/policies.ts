@@ -20,6 +20,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly tolerate?: readonly components['schemas']['Toleration'][] | false
   readonly limit?: components['schemas']['CellLimits'] | false
   readonly costWeight?: number
+  readonly onHostFailure?: Policy['on_host_failure']
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -34,6 +35,7 @@ const LISTING: Listing<Policy> = {
     { head: 'PREFERS', of: ({ preference }) => preference.map(selectorText).join(' ') },
     { head: 'SPREADS', of: ({ spread }) => spread && spreadText(spread) },
     { head: 'LIMITS', of: ({ limits }) => limits && limitsText(limits) },
+    { head: 'ON HOST FAILURE', of: ({ on_host_failure }) => on_host_failure, isWide: true },
     { head: 'COST WEIGHT', of: ({ cost_weight }) => cost_weight, isWide: true },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -111,6 +113,7 @@ function changeOf(options: PolicyOptions): Change {
     spread,
     limit,
     costWeight,
+    onHostFailure,
   } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
@@ -124,6 +127,7 @@ function changeOf(options: PolicyOptions): Change {
     spread: spread === false ? null : spread,
     limits: limit === false ? null : limit,
     cost_weight: costWeight,
+    on_host_failure: onHostFailure,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

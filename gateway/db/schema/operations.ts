@@ -28,6 +28,8 @@ export const operations = mysqlTable(
     toOtherCells: boolean('to_other_cells').notNull().default(false),
     /** An operator has said that no guest of the host runs while it is down: its servers are built again elsewhere. */
     evacuates: boolean('evacuates').notNull().default(false),
+    /** When the cell fenced the host, for which the gateways began it by themselves; null: an operator began it. */
+    fencedAt: time('fenced_at'),
     /** Of the recovery of a cell: snapshot, image. */
     recoversFrom: token('recovers_from', 8),
     /** No move begins afterwards; null: it goes on until the host is empty. */

@@ -24,6 +24,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
       memory_mb: rules.limits.memoryMb,
     },
     cost_weight: rules.costWeight,
+    on_host_failure: rules.onHostFailure,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { type HostId, newId } from '#common/ids.ts'
+import { type FenceableHost, type FencingTerms, planFencing } from './fencing-plan.ts'
+
+const TERMS: FencingTerms = {
+  afterMs: 30_000,
+  downAfterMs: 5_000,
+  hostsMax: 2,
+  hasDevice: (name) => name !== 'bare',
+}
+const host = (name: string, change: Partial<FenceableHost> = {}): FenceableHost => ({
+  id: newId<HostId>(),
+  name,
+  silentMs: 100,
+  servers: 1,
+  isDisabled: false,
+  isForcedDown: false,
+  ...change,
+})
+const SILENT = { silentMs: 30_001 }
+const up = (count: number) => Array.from({ length: count }, (_, nth) => host(`up-${nth}`))
+const fenced = (hosts: readonly FenceableHost[]) =>
+  planFencing(hosts, TERMS).fence.map(({ name }) => name)
+
+test('a host is fenced that has not answered for long enough and has servers', () => {
+  expect(fenced([host('lost', SILENT), ...up(1)])).toEqual(['lost'])
+  expect(fenced([host('slow', { silentMs: 30_000 }), ...up(1)])).toEqual([])
+  expect(fenced([host('empty', { ...SILENT, servers: 0 }), ...up(1)])).toEqual([])
+})
+
+test('a host that is cordoned or known to be down is not fenced', () => {
+  expect(fenced([host('repair', { ...SILENT, isDisabled: true }), ...up(1)])).toEqual([])
+  expect(fenced([host('down', { ...SILENT, isForcedDown: true }), ...up(1)])).toEqual([])
+})
+
+test('none is fenced while more hosts do not answer than may, and each says why', () => {
+  const lost = [host('a', SILENT), host('b', SILENT), host('c', { silentMs: 5_001 })]
+
+  expect(planFencing([...lost, ...up(9)], TERMS)).toEqual({
+    fence: [],
+    held: lost.slice(0, 2).map((each) => ({
+      host: each,
+      reason: expect.stringContaining('3 of 12 hosts do not answer, and CELL_FENCE_HOSTS_MAX is 2'),
+    })),
+  })
+  expect(fenced([...lost.slice(0, 2), ...up(9)])).toEqual(['a', 'b'])
+})
+
+test('none is fenced while most hosts do not answer', () => {
+  const [reason] = planFencing([host('a', SILENT), host('b', SILENT), ...up(1)], TERMS).held
+
+  expect(reason).toMatchObject({ reason: expect.stringContaining('more than half') })
+  expect(fenced([host('alone', SILENT)])).toEqual([])
+  expect(fenced([host('a', SILENT), host('b', SILENT), ...up(2)])).toEqual(['a', 'b'])
+  // Hosts that are known to be down are no sign of a partition.
+  expect(
+    fenced([host('a', SILENT), host('b', { ...SILENT, isForcedDown: true }), ...up(1)]),
+  ).toEqual(['a'])
+})
+
+test('a host without a device is left to an operator, and says so', () => {
+  const bare = host('bare', SILENT)
+
+  expect(planFencing([bare, ...up(1)], TERMS)).toEqual({
+    fence: [],
+    held: [{ host: bare, reason: expect.stringContaining('has no device of it') }],
+  })
+})

@@ -1,0 +1,59 @@
+import type { HostId } from '#common/ids.ts'
+
+/** What decides whether a host is fenced. */
+export interface FenceableHost {
+  readonly id: HostId
+  readonly name: string
+  /** How long it has sent no report. */
+  readonly silentMs: number
+  readonly servers: number
+  /** An operator has cordoned it: it may be under repair. */
+  readonly isDisabled: boolean
+  /** It is known that no guest of it runs. */
+  readonly isForcedDown: boolean
+}
+
+export interface FencingTerms {
+  /** After how long a host that does not answer is fenced. */
+  readonly afterMs: number
+  /** A host that has sent no report for so long does not answer. */
+  readonly downAfterMs: number
+  /** The most hosts that may not answer while one is fenced. */
+  readonly hostsMax: number
+  readonly hasDevice: (name: string) => boolean
+}
+
+export interface FencingPlan {
+  readonly fence: readonly FenceableHost[]
+  /** Hosts whose servers wait for an operator, and why. */
+  readonly held: readonly { readonly host: FenceableHost; readonly reason: string }[]
+}
+
+/**
+ * Decides which hosts are to be fenced. Where many do not answer, or most, it is more likely that the cell cannot hear
+ * them than that all have failed: then none is.
+ */
+export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms): FencingPlan {
+  const { afterMs, downAfterMs, hostsMax, hasDevice } = terms
+  const open = hosts.filter(({ isForcedDown }) => !isForcedDown)
+  const silent = open.filter(({ silentMs }) => silentMs > downAfterMs)
+  const due = silent.filter(
+    ({ silentMs, servers, isDisabled }) => silentMs > afterMs && servers > 0 && !isDisabled,
+  )
+  const isMany = silent.length > hostsMax
+  const isMost = silent.length * 2 > open.length
+  if (isMany || isMost) {
+    const limit = isMany ? `CELL_FENCE_HOSTS_MAX is ${hostsMax}` : 'that is more than half'
+    const reason = `It is not fenced: ${silent.length} of ${open.length} hosts do not answer, and ${limit}. The cell may be cut off from them.`
+    return { fence: [], held: due.map((host) => ({ host, reason })) }
+  }
+  return {
+    fence: due.filter(({ name }) => hasDevice(name)),
+    held: due
+      .filter(({ name }) => !hasDevice(name))
+      .map((host) => ({
+        host,
+        reason: 'It is not fenced: CELL_FENCE_DEVICES_FILE has no device of it.',
+      })),
+  }
+}

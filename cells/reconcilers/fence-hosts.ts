@@ -1,0 +1,113 @@
+import { isFailure } from '#common/errors.ts'
+import type { HostId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
+import { HeldLease } from '#common/saga/lease.ts'
+import { Bmc } from '#drivers/ipmi/bmc.ts'
+import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
+import { ipmiPower } from '#drivers/ipmi/ipmi-power.ts'
+import type { Cell } from '../cell.ts'
+import { type FencingSettings, WatchedFenceDevices } from '../fencing/fence-devices.ts'
+import { type FenceableHost, planFencing } from '../fencing/fencing-plan.ts'
+import { changeHost } from '../hosts/change-host.ts'
+import { notifySiblings } from '../hosts/notify-siblings.ts'
+
+const EVERY_MS = 2_000
+const LEASE = { name: 'host-fencing', ttlMs: 10_000 } as const
+/** A BMC may be busy for as long as its machine takes to stop. */
+const SWITCH_LIMIT_MS = 90_000
+/** A process that stood still for longer may have reports of its hosts before it that it has not read. */
+const GAP_MS = 3 * EVERY_MS
+/** A BMC that could not be used is asked again after so long. */
+const AGAIN_MS = 10_000
+
+/**
+ * Powers off hosts with servers that do not answer, through their BMCs, and declares them down once the BMC says that the
+ * machine is off. A host that cannot be fenced shows why. One process of the cell does so.
+ */
+export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings): Reconciler {
+  const { db, hosts, clock, log } = cell.conductor
+  const lease = new HeldLease(db, clock, { ...LEASE, holder })
+  const devices = new WatchedFenceDevices(settings.devicesFile)
+  const triedAt = new Map<HostId, number>()
+  let roundAt = clock.elapsed()
+  return {
+    name: 'fence-hosts',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const now = clock.elapsed()
+      if (now - roundAt > GAP_MS) hosts.restartSilence()
+      roundAt = now
+      if ((await lease.hold()) === undefined) return {}
+      const known = devices.read()
+      const { afterMs, hostsMax } = settings
+      const { downAfterMs } = hosts
+      const plan = planFencing(
+        hosts.all().map((host) => ({
+          ...host,
+          silentMs: hosts.silentMs(host.id),
+          servers: host.provider?.instances ?? 0,
+        })),
+        { afterMs, hostsMax, downAfterMs, hasDevice: (name) => known.has(name) },
+      )
+      for (const { host, reason } of plan.held) await showProblem(cell, host, reason)
+      const due = plan.fence.filter(({ id }) => {
+        return now - (triedAt.get(id) ?? Number.NEGATIVE_INFINITY) > AGAIN_MS
+      })
+      await forEachRow(due, { log, signal, nameOf: ({ name }) => name }, async (host) => {
+        triedAt.set(host.id, now)
+        if (hosts.silentMs(host.id) > downAfterMs)
+          await fence(cell, host, known.get(host.name)!, signal)
+      })
+      return { due: due.length, held: plan.held.length }
+    },
+  }
+}
+
+async function fence(
+  cell: Cell,
+  host: FenceableHost,
+  device: BmcSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { hosts, clock, log } = cell.conductor
+  log.warn({ host: host.name, silent_ms: host.silentMs }, 'host does not answer: it is fenced')
+  try {
+    await powerOff(device, AbortSignal.any([signal, AbortSignal.timeout(SWITCH_LIMIT_MS)]))
+  } catch (error) {
+    signal.throwIfAborted()
+    log.error({ host: host.name, ...errorFields(error) }, 'host not fenced')
+    const why = isFailure(error) ? error.message : String(error)
+    return showProblem(cell, host, `It could not be fenced by ${device.address}: ${why}`)
+  }
+  await changeHost(cell.conductor, host.id, (seen) => {
+    // A compute that has started since is on a machine that was switched on again.
+    if (seen.isForcedDown || seen.startedAt !== hosts.get(host.id)?.startedAt) return seen
+    const shown = { isUp: false, isForcedDown: true, fenceProblem: null }
+    return { ...seen, ...shown, fencedAt: clock.now() }
+  })
+  await hosts.refresh()
+  notifySiblings(cell.conductor)
+  log.warn({ host: host.name }, 'host fenced: it is powered off')
+}
+
+/** Afterwards the machine is off. Throws `unavailable` where the BMC does not answer, or the machine stays on. */
+async function powerOff(device: BmcSettings, signal: AbortSignal): Promise<void> {
+  await using bmc = new Bmc(device)
+  await ipmiPower(bmc).off(signal)
+}
+
+/** Afterwards gateways show why the host was not fenced. */
+async function showProblem(
+  { conductor }: Cell,
+  { id }: FenceableHost,
+  problem: string,
+): Promise<void> {
+  try {
+    await changeHost(conductor, id, (seen) =>
+      seen.fenceProblem === problem ? seen : { ...seen, fenceProblem: problem },
+    )
+  } catch (error) {
+    if (!isFailure(error, 'conflict', 'not-found')) throw error
+  }
+}

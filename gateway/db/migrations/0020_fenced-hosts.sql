@@ -1,0 +1,1 @@
+ALTER TABLE `operations` ADD `fenced_at` datetime(3);

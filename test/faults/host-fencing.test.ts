@@ -1,0 +1,219 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { TestMachine } from '#drivers/baremetal/testing/test-machine.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { endOfOperation, type Operation } from '#test/env/api/operations.ts'
+import {
+  deleteServer,
+  SERVERS,
+  showServer,
+  smallServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import type { CloudHost } from '#test/env/cloud/cloud-host.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: servers of a host that fails run again elsewhere, once its machine is known to be off, and never before.
+
+const ROOT = '/federation/v1'
+const SEEN_LIMIT_MS = 60_000
+
+interface Host {
+  readonly id: string
+  readonly name: string
+  readonly is_up: boolean
+  readonly is_cordoned: boolean
+  readonly fenced_at: string | null
+  readonly fence_problem: string | null
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-fencing-'))
+const machines = new Map<string, TestMachine>()
+let cloud: Cloud
+let demo: ApiClient
+let admin: ApiClient
+let hosts: readonly CloudHost[]
+
+beforeAll(async () => {
+  const password_file = join(folder, 'password')
+  writeFileSync(password_file, 'secret')
+  const devices: Record<string, object> = {}
+  for (const name of ['north-1', 'north-2', 'north-3']) {
+    const machine = await TestMachine.start('http://127.0.0.1:1', '52:54:00:00:00:01')
+    machine.isOn = true
+    machines.set(name, machine)
+    const { address: bmc, port } = machine.enrolment.bmc!
+    devices[name] = { bmc, port, user: 'admin', password_file }
+  }
+  const file = join(folder, 'devices.json')
+  writeFileSync(file, JSON.stringify(devices))
+  cloud = await startCloud({
+    ...{ cells: 1, hostsPerCell: 3 },
+    cell: { CELL_FENCE_DEVICES_FILE: file, CELL_FENCE_HOSTS_AFTER_S: '5' },
+  })
+  demo = cloud.as('demo')
+  admin = cloud.as('admin')
+  hosts = cloud.hosts
+})
+
+afterEach(async () => {
+  for (const host of hosts) await repair(host)
+})
+
+afterAll(async () => {
+  await expectInvariants(cloud)
+  await cloud?.[Symbol.asyncDispose]()
+  for (const machine of machines.values()) await machine[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const machineOf = ({ name }: CloudHost) => machines.get(name)!
+const shown = async ({ id }: CloudHost) => (await admin.get<Host>(`${ROOT}/hosts/${id}`)).body
+const cordon = ({ id }: CloudHost, is_cordoned: boolean) =>
+  admin.call('PATCH', `${ROOT}/hosts/${id}`, { is_cordoned })
+const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host']
+
+function until(host: CloudHost, is: (host: Host) => boolean): Promise<Host> {
+  const seen = async () => {
+    const found = await shown(host)
+    return is(found) ? found : undefined
+  }
+  return waitFor(`host ${host.name}`, seen, SEEN_LIMIT_MS)
+}
+
+/** As when the machine is switched on again. */
+async function repair(host: CloudHost): Promise<void> {
+  const machine = machineOf(host)
+  machine.silence(false)
+  machine.isOn = true
+  if (!host.process.isRunning) await host.process.start()
+  await until(host, ({ is_up }) => is_up)
+  await cordon(host, false)
+}
+
+async function serverOn(host: CloudHost, name: string, hint?: string): Promise<string> {
+  for (const other of hosts) await cordon(other, other !== host)
+  const hints = hint === undefined ? {} : { 'os:scheduler_hints': { policy: hint } }
+  const { body } = await demo.post<{ readonly server: { readonly id: string } }>(SERVERS, {
+    ...smallServer(cloud, { name }),
+    ...hints,
+  })
+  const { id } = await untilStatus(demo, body.server.id, 'ACTIVE')
+  for (const other of hosts) await cordon(other, false)
+  expect(await hostOf(id)).toBe(host.name)
+  return id
+}
+
+async function evacuationOf(host: CloudHost): Promise<Operation> {
+  const { operations } = (
+    await admin.get<{
+      operations: readonly (Operation & { subject: string; subject_id: string })[]
+    }>(`${ROOT}/operations`)
+  ).body
+  const [newest] = operations.filter(({ subject_id }) => subject_id === host.id)
+  return endOfOperation(admin, newest!.id)
+}
+
+/** What became of the host, oldest first. */
+async function eventsOf({ name }: CloudHost): Promise<readonly (readonly [string, string])[]> {
+  const { body } = await admin.get<{
+    events: readonly { host: string | null; state: string; message: string | null }[]
+  }>(`${ROOT}/events?type=host.state`)
+  return body.events
+    .filter(({ host }) => host === name)
+    .map(({ state, message }) => [state, message ?? ''] as const)
+}
+
+test('servers of a host that fails run on others once its machine is off, except those whose policy has them wait', async () => {
+  const [host] = hosts as readonly [CloudHost, ...CloudHost[]]
+  await admin.post(`${ROOT}/placement-policies`, {
+    ...{ name: 'pets', is_selectable: true, on_host_failure: 'restart' },
+  })
+  const [moved, other] = [await serverOn(host, 'moved'), await serverOn(host, 'other')]
+  const waits = await serverOn(host, 'waits', 'pets')
+
+  await host.process.kill()
+  await until(host, ({ fenced_at }) => fenced_at !== null)
+  expect(machineOf(host).isOn).toBe(false)
+  const done = await waitFor(
+    'the evacuation',
+    async () => {
+      const operation = await evacuationOf(host).catch(() => undefined)
+      return operation?.state === 'done' ? operation : undefined
+    },
+    SEEN_LIMIT_MS,
+  )
+
+  expect(done.message).toBe(
+    'The rest wait for the host, as their placement policies say: 1 server.',
+  )
+  const moves = done.moves!.map(({ server_id, state, method }) => [server_id, [state, method]])
+  expect(Object.fromEntries(moves)).toEqual({
+    [moved]: ['moved', 'evacuate'],
+    [other]: ['moved', 'evacuate'],
+    [waits]: ['waiting', null],
+  })
+  for (const id of [moved, other]) {
+    await untilStatus(demo, id, 'ACTIVE')
+    expect(await hostOf(id)).not.toBe(host.name)
+  }
+  expect(await hostOf(waits)).toBe(host.name)
+  expect((await eventsOf(host)).at(-1)).toEqual([
+    'fenced',
+    'It did not answer, and its machine was powered off.',
+  ])
+
+  machineOf(host).isOn = true
+  await host.process.start()
+  const back = await until(host, ({ is_up }) => is_up)
+
+  expect(back).toMatchObject({ fenced_at: null, is_cordoned: true })
+  await untilStatus(demo, waits, 'ACTIVE')
+  await expect.poll(() => host.guests(), { timeout: SEEN_LIMIT_MS }).toEqual([waits])
+  for (const id of [moved, other, waits]) await deleteServer(demo, id)
+})
+
+test('servers wait while the machine cannot be powered off, and the host says why', async () => {
+  const [, host] = hosts as readonly [CloudHost, CloudHost, ...CloudHost[]]
+  const id = await serverOn(host, 'waiting')
+  machineOf(host).silence(true)
+
+  await host.process.kill()
+  const held = await until(host, ({ fence_problem }) => fence_problem !== null)
+
+  expect(held.fence_problem).toMatch(/^It could not be fenced by 127\.0\.0\.1: /)
+  expect(held.fenced_at).toBeNull()
+  expect((await eventsOf(host)).at(-1)).toEqual(['down', held.fence_problem])
+  expect(await hostOf(id)).toBe(host.name)
+  machineOf(host).silence(false)
+  await until(host, ({ fenced_at }) => fenced_at !== null)
+  await waitFor('the server to move', async () => (await hostOf(id)) !== host.name, SEEN_LIMIT_MS)
+  await untilStatus(demo, id, 'ACTIVE')
+  await deleteServer(demo, id)
+})
+
+test('no host is fenced while most do not answer, and one that answers again keeps its servers', async () => {
+  const [one, two] = hosts as readonly [CloudHost, CloudHost, CloudHost]
+  const ids = [await serverOn(one, 'one'), await serverOn(two, 'two')] as const
+
+  for (const host of [one, two]) host.process.freeze()
+  for (const host of [one, two]) {
+    const held = await until(host, ({ fence_problem }) => fence_problem !== null)
+    expect(held.fence_problem).toContain('2 of 3 hosts do not answer, and that is more than half')
+  }
+  for (const host of [one, two]) host.process.thaw()
+
+  for (const [nth, host] of [one, two].entries()) {
+    expect(await until(host, ({ is_up }) => is_up)).toMatchObject({
+      ...{ fenced_at: null, fence_problem: null },
+    })
+    expect(machineOf(host).isOn).toBe(true)
+    expect(await hostOf(ids[nth]!)).toBe(host.name)
+    await untilStatus(demo, ids[nth]!, 'ACTIVE')
+    await deleteServer(demo, ids[nth]!)
+  }
+})
