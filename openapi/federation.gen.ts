@@ -380,7 +380,7 @@ export interface paths {
         };
         /**
          * The events of servers, hosts and cells, in order: as a page, or as a stream that continues.
-         * @description With `Accept: text/event-stream`, the answer is a stream of server-sent events as they happen: the id of a message is the event's id, its name is the event's type, and its data is the event as JSON. A client whose stream was interrupted sends the last id that it received as Last-Event-ID and misses no event. A stream ends after a quarter of an hour, and when the client loses the right to it, for example because its token is revoked; clients of server-sent events reconnect automatically. A project sees the events of its servers, and administrators see all events. 410 means that the events after the id are no longer stored.
+         * @description With `Accept: text/event-stream`, the answer is a stream of server-sent events as they happen: the id of a message is the event's id, its name is the event's type, and its data is the event as JSON. A client whose stream was interrupted sends the last id that it received as Last-Event-ID and misses no event. A stream ends after a quarter of an hour, and when the client loses the right to it, for example because its token is revoked; clients of server-sent events reconnect automatically. A project sees the events of its servers and volumes, and administrators see all events. 410 means that the events after the id are no longer stored.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -1517,16 +1517,25 @@ export interface components {
             /** @description Its position among all events; a later event has a larger number. */
             readonly id: string;
             /**
-             * @description server.action: an action on a server was requested, or has failed; server.step: a step of an action has ended; server.state: the server is now in this state, and states that lasted only briefly may be left out; host.state and cell.state: the same for a host (up, down, cordoned, refused: it belongs to another cell) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota was wrong, and was corrected.
+             * @description server.action: an action on a server was requested, or has failed; server.step: a step of an action has ended; server.state: the server is now in this state, and states that lasted only briefly may be left out; volume.state and snapshot.state: the volume, or a snapshot of it, is now in this state; host.state and cell.state: the same for a host (up, down, cordoned, fenced, refused: it belongs to another cell) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota was wrong, and was corrected.
              * @enum {string}
              */
-            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "volume.state" | "volume.deleted" | "snapshot.state" | "snapshot.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
             readonly at: components["schemas"]["Time"];
             readonly project_id: string | null;
             /** Format: uuid */
             readonly server_id: string | null;
             /** @description The current name of the server. */
             readonly server_name: string | null;
+            /**
+             * Format: uuid
+             * @description Of a snapshot, the volume that it is of.
+             */
+            readonly volume_id: string | null;
+            /** @description The current name of the volume. */
+            readonly volume_name: string | null;
+            /** Format: uuid */
+            readonly snapshot_id: string | null;
             /** Format: uuid */
             readonly cell_id: string | null;
             /** @description The name of the cell, for administrators. Null for a cell that has left. */
@@ -1878,7 +1887,7 @@ export interface components {
             readonly cost: number | null;
         };
         /** @enum {string} */
-        readonly WebhookEventType: "server.action" | "server.step" | "server.state" | "server.deleted";
+        readonly WebhookEventType: "server.action" | "server.step" | "server.state" | "server.deleted" | "volume.state" | "volume.deleted" | "snapshot.state" | "snapshot.deleted";
         /** @description A URL to which the events of a project's servers are sent, each as a POST whose body is the event as members of the project see it at `/v1/events`. The header Weir-Signature is `t=TIME,v1=SIGNATURE`: the signature is the HMAC-SHA256, in hexadecimal digits, of the time in seconds, a dot and the body, with the webhook's secret as the key. While a former secret signs, too, a second `v1` follows. Weir-Event is the id of the event, which is the same when it is sent again. */
         readonly Webhook: {
             /** Format: uuid */
@@ -2859,14 +2868,16 @@ export interface operations {
                 readonly after?: string;
                 /** @description For a page: how many at most, 100 by default. */
                 readonly limit?: number;
-                /** @description Events of the servers of this project. */
+                /** @description Events of the servers and volumes of this project. */
                 readonly project?: string;
                 /** @description Of this server. */
                 readonly server?: string;
+                /** @description Of this volume and its snapshots. */
+                readonly volume?: string;
                 /** @description In this cell, by id or name; for administrators. */
                 readonly cell?: string;
                 /** @description Events of this type, or of every type that begins with this text. */
-                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "volume" | "volume.state" | "volume.deleted" | "snapshot" | "snapshot.state" | "snapshot.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
                 /** @description On a host of this name; for administrators. */
                 readonly host?: string;
                 /** @description Events of the request with this id. */

@@ -10,6 +10,10 @@ export const EVENT_TYPES = [
   'server.step',
   'server.state',
   'server.deleted',
+  'volume.state',
+  'volume.deleted',
+  'snapshot.state',
+  'snapshot.deleted',
   'host.state',
   'cell.state',
   'operation.state',
@@ -30,6 +34,12 @@ export interface EventDetails {
   readonly message?: string | null
   /** Of a cell that has left: nothing else keeps its name. */
   readonly cellName?: string
+  /** Of a volume that is gone: nothing else keeps its name. */
+  readonly volumeName?: string | null
+  /** Of a snapshot, whose event has the id of its volume. */
+  readonly snapshotId?: string
+  /** Why a volume or a snapshot is in error, for operators. */
+  readonly fault?: string | null
 }
 
 export interface NewEvent {
@@ -47,6 +57,7 @@ export interface WaitingEvent {
   readonly at: Date
   readonly projectId: string | null
   readonly serverId: string | null
+  readonly volumeId: string | null
   readonly cellId: string | null
   readonly details: string
 }
@@ -61,8 +72,9 @@ const WAITING = statement(
       id: eventInbox.id,
       type: eventInbox.type,
       at: eventInbox.at,
-      project_id: serverIndex.projectId,
+      project_id: sql`coalesce(${eventInbox.projectId}, ${serverIndex.projectId})`.as('project_id'),
       server_id: eventInbox.serverId,
+      volume_id: eventInbox.volumeId,
       cell_id: sql`coalesce(${eventInbox.cellId}, ${serverIndex.cellId})`.as('cell_id'),
       details: eventInbox.details,
     })
@@ -97,11 +109,13 @@ export async function waitingEvents(tx: Tx, max: number): Promise<readonly Waiti
     at: Date
     project_id: string | null
     server_id: string | null
+    volume_id: string | null
     cell_id: string | null
     details: string
   }>(WAITING, { max: BigInt(max) })
-  return rows.map(({ project_id, server_id, cell_id, ...row }) => {
-    return { ...row, projectId: project_id, serverId: server_id, cellId: cell_id }
+  return rows.map(({ project_id, server_id, volume_id, cell_id, ...row }) => {
+    const about = { projectId: project_id, serverId: server_id, volumeId: volume_id }
+    return { ...row, ...about, cellId: cell_id }
   })
 }
 

@@ -14,6 +14,7 @@ import { inSlices } from './keyset.ts'
 import { cellMappings } from './schema/cells.ts'
 import { eventState, events } from './schema/events.ts'
 import { serverIndex } from './schema/servers.ts'
+import { volumes } from './schema/volumes.ts'
 
 /** An event as it is kept. */
 export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
@@ -21,6 +22,8 @@ export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
   readonly details: EventDetails
   /** Null for a server whose record was purged, and for an event without a server. */
   readonly serverName: string | null
+  /** For a volume that is gone, its former name; null for an event without a volume. */
+  readonly volumeName: string | null
   /** For a cell that has left, its former name; null for an event without a cell. */
   readonly cellName: string | null
 }
@@ -34,6 +37,7 @@ export interface EventState {
 export interface EventFilter {
   readonly projectId?: string | undefined
   readonly serverId?: string | undefined
+  readonly volumeId?: string | undefined
   readonly cellId?: string | undefined
   readonly types?: readonly EventType[] | undefined
   /** The name of a host. */
@@ -58,7 +62,16 @@ const ADVANCE = statement(
     .set({ last: sql`${p('to')}` })
     .where(and(eq(eventState.id, STATE_ID), eq(eventState.last, p('from')))),
 )
-const INSERT = rowsInsert(events, ['n', 'type', 'at', 'projectId', 'serverId', 'cellId', 'details'])
+const INSERT = rowsInsert(events, [
+  'n',
+  'type',
+  'at',
+  'projectId',
+  'serverId',
+  'volumeId',
+  'cellId',
+  'details',
+])
 const OLDEST = statement(
   builder
     .select({ n: events.n, at: events.at })
@@ -164,8 +177,14 @@ export async function purgeEvents(
 /** Events with the names of what they are about. */
 function named(db: Executor) {
   return db.orm
-    .select({ event: events, serverName: serverIndex.name, cellName: cellMappings.name })
+    .select({
+      event: events,
+      serverName: serverIndex.name,
+      volumeName: volumes.name,
+      cellName: cellMappings.name,
+    })
     .from(events)
+    .leftJoin(volumes, eq(volumes.id, events.volumeId))
     .leftJoin(serverIndex, eq(serverIndex.serverId, events.serverId))
     .leftJoin(cellMappings, eq(cellMappings.id, events.cellId))
 }
@@ -196,10 +215,11 @@ async function nameOfLeft(db: Executor, cellId: string): Promise<string | null> 
 }
 
 function conditionOf(filter: EventFilter): SQL | undefined {
-  const { projectId, serverId, cellId, types, host, requestId, since } = filter
+  const { projectId, serverId, volumeId, cellId, types, host, requestId, since } = filter
   return and(
     projectId === undefined ? undefined : eq(events.projectId, projectId),
     serverId === undefined ? undefined : eq(events.serverId, serverId),
+    volumeId === undefined ? undefined : eq(events.volumeId, volumeId),
     cellId === undefined ? undefined : eq(events.cellId, cellId),
     types === undefined ? undefined : inArray(events.type, [...types]),
     host === undefined ? undefined : detail('host', host),
@@ -215,9 +235,12 @@ function detail(name: keyof EventDetails, value: string): SQL {
 interface NamedEvent {
   readonly event: typeof events.$inferSelect
   readonly serverName: string | null
+  readonly volumeName: string | null
   readonly cellName: string | null
 }
 
-function recorded({ event: { type, details, ...row }, ...names }: NamedEvent): KeptEvent {
-  return { ...row, ...names, type: type as EventType, details: JSON.parse(details) as EventDetails }
+function recorded({ event: { type, details: text, ...row }, ...names }: NamedEvent): KeptEvent {
+  const details = JSON.parse(text) as EventDetails
+  const volumeName = names.volumeName ?? details.volumeName ?? null
+  return { ...row, ...names, volumeName, type: type as EventType, details }
 }

@@ -8,6 +8,7 @@ import type {
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
 import { volumeSnapshots } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
+import { addNewSnapshotEvent, addSnapshotDeletedEvent, addSnapshotEvent } from './volume-events.ts'
 import { hasMetadata } from './volume-metadata.ts'
 
 type Row = typeof volumeSnapshots.$inferSelect
@@ -51,6 +52,7 @@ export async function insertSnapshot(tx: Tx, snapshot: NewVolumeSnapshot): Promi
   await tx.orm
     .insert(volumeSnapshots)
     .values({ ...snapshot, status: 'creating', createdAt: now, changedAt: now })
+  await addNewSnapshotEvent(tx, snapshot.id)
 }
 
 /** The snapshot, of any project; undefined when there is none. */
@@ -165,6 +167,7 @@ export async function writeLockedSnapshot(
   change: SnapshotChange,
   { isIntent }: { readonly isIntent: boolean },
 ): Promise<void> {
+  await addSnapshotEvent(tx, id, change)
   await tx.orm
     .update(volumeSnapshots)
     .set({ ...change, updatedAt: now, ...(isIntent && { changedAt: now }) })
@@ -173,6 +176,7 @@ export async function writeLockedSnapshot(
 
 /** Removes a snapshot that the transaction has locked. */
 export async function removeSnapshot(tx: Tx, id: VolumeSnapshotId): Promise<void> {
+  await addSnapshotDeletedEvent(tx, id)
   await tx.orm.delete(volumeSnapshots).where(eq(volumeSnapshots.id, id))
 }
 

@@ -5,6 +5,7 @@ import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
 import { volumes, volumeTransfers } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
+import { addNewVolumeEvent, addVolumeDeletedEvent, addVolumeEvent } from './volume-events.ts'
 import { hasMetadata } from './volume-metadata.ts'
 
 type Row = typeof volumes.$inferSelect
@@ -65,6 +66,7 @@ export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
     createdAt: now,
     changedAt: now,
   })
+  await addNewVolumeEvent(tx, volume.id)
 }
 
 /** The volume, of any project; undefined when there is none. */
@@ -145,6 +147,7 @@ export async function giveVolume(
   { id, revision }: Pick<Volume, 'id' | 'revision'>,
   owner: Pick<Volume, 'projectId' | 'userId'>,
 ): Promise<void> {
+  await addVolumeEvent(tx, id, { status: 'available' })
   const given = { ...owner, status: 'available', revision: revision + 1, updatedAt: now }
   await tx.orm.update(volumes).set(given).where(eq(volumes.id, id))
 }
@@ -179,6 +182,7 @@ export async function writeLockedVolume(
   { triedCells, ...change }: VolumeChange,
   { isIntent }: { readonly isIntent: boolean },
 ): Promise<void> {
+  await addVolumeEvent(tx, id, change)
   await tx.orm
     .update(volumes)
     .set({
@@ -192,12 +196,14 @@ export async function writeLockedVolume(
 
 /** Afterwards a volume that the transaction has locked is to be deleted, and a reconciler does that at once: no saga will. */
 export async function leaveToDelete(tx: Tx, id: VolumeId): Promise<void> {
+  await addVolumeEvent(tx, id, { status: 'deleting' })
   const left = { isDeleting: true, status: 'deleting', updatedAt: now, changedAt: LONG_AGO }
   await tx.orm.update(volumes).set(left).where(eq(volumes.id, id))
 }
 
 /** Removes a volume that the transaction has locked, and the offer of it. */
 export async function removeVolume(tx: Tx, id: VolumeId): Promise<void> {
+  await addVolumeDeletedEvent(tx, id)
   await tx.orm.delete(volumeTransfers).where(eq(volumeTransfers.volumeId, id))
   await tx.orm.delete(volumes).where(eq(volumes.id, id))
 }

@@ -15,7 +15,9 @@ export interface ReceivedEvent {
     readonly id: string
     readonly type: string
     readonly server_id: string
+    readonly volume_id: string | null
     readonly action: string | null
+    readonly state: string | null
   }
 }
 

@@ -28,10 +28,11 @@ const NUMBER = /^\d{1,15}$/
 /** GET /v1/events */
 export const listEvents: Handler<operations['listEvents']> = async (call) => {
   const { app, context, query, raw } = call
-  const { project: projectId, server: serverId, type, host, request: requestId } = query
+  const { project: projectId, server: serverId, volume: volumeId, type, host } = query
   // Those who may not ask for a cell's events must not learn which cells there are.
   const since = query.since === undefined ? undefined : new Date(query.since)
-  const wanted = { projectId, serverId, cellId: query.cell, type, host, requestId, since }
+  const { cell: inCell, request: requestId } = query
+  const wanted = { projectId, serverId, volumeId, cellId: inCell, type, host, requestId, since }
   const asked = visibleEvents(context, wanted)
   const cellId =
     asked.cellId === undefined

@@ -14,6 +14,7 @@ import type { Requester } from '../requester.ts'
 export interface EventQuery {
   readonly projectId?: string | undefined
   readonly serverId?: string | undefined
+  readonly volumeId?: string | undefined
   readonly cellId?: string | undefined
   /** A type, or what several begin with. */
   readonly type?: string | undefined
@@ -36,12 +37,12 @@ export type VisibleEvents = EventFilter
 
 /** The events a requester may see of those asked for. Throws `forbidden` for those of others. */
 export function visibleEvents(requester: Requester, query: EventQuery): VisibleEvents {
-  const { projectId, serverId, cellId, type, host, requestId, since } = query
+  const { projectId, serverId, volumeId, cellId, type, host, requestId, since } = query
   const types =
     type === undefined
       ? undefined
       : EVENT_TYPES.filter((each) => each === type || each.startsWith(`${type}.`))
-  const among = { serverId, cellId, types, host, requestId, since }
+  const among = { serverId, volumeId, cellId, types, host, requestId, since }
   if (requester.isAdmin) return { projectId, ...among }
   const isForeign = projectId !== undefined && projectId !== requester.projectId
   const isOfPlace = cellId !== undefined || host !== undefined

@@ -13,6 +13,12 @@ const TYPES = [
   'server.step',
   'server.state',
   'server.deleted',
+  'volume',
+  'volume.state',
+  'volume.deleted',
+  'snapshot',
+  'snapshot.state',
+  'snapshot.deleted',
   'host',
   'host.state',
   'cell',
@@ -30,15 +36,16 @@ export function addEventsCommand(program: Command, operator: Operator): void {
     './weir events -f --cell north -o json',
     './weir events --host north-1 --since 2h',
   )
-    .description('Show events of servers, hosts and cells, oldest first')
+    .description('Show events of servers, volumes, hosts and cells, oldest first')
     .option('-f, --follow', 'Follow new events')
     .option('-n, --limit <n>', 'Number of past events to show first', limit, LIMIT)
     .option('--server <server>', 'Only of this server, by name or ID')
+    .option('--volume <id>', 'Only of this volume and its snapshots')
     .option('--cell <cell>', 'Only of this cell')
     .option('--host <host>', 'Only on hosts of this name')
     .option('--request <id>', 'Only of this request')
     .option('--since <time>', 'Only since this time, or this long ago: 10m, 2h, 3d', instant)
-    .option('--project <id>', 'Only of servers of this project')
+    .option('--project <id>', 'Only of servers and volumes of this project')
     .addOption(new Option('--type <type>', 'Only of this type').choices(TYPES))
     .action(async (options: EventOptions) => {
       const { listEvents } = await import('../events/list-events.ts')

@@ -9,7 +9,16 @@ import type { ViewOptions } from '../output/present.ts'
 import type { CreateOptions, ReplaceSecretOptions, UpdateOptions } from '../webhooks/webhooks.ts'
 
 const ID = '01a1ff41-2069-4605-8cdc-5e0eef8ca4a4'
-const TYPES = ['server.action', 'server.step', 'server.state', 'server.deleted'] as const
+const TYPES = [
+  'server.action',
+  'server.step',
+  'server.state',
+  'server.deleted',
+  'volume.state',
+  'volume.deleted',
+  'snapshot.state',
+  'snapshot.deleted',
+] as const
 
 export function addWebhookCommands(program: Command, operator: Operator): void {
   const webhook = noun(program, 'webhook', 'Send the events of a project to URLs')

@@ -9,6 +9,9 @@ const EVENT: Event = {
   project_id: 'p',
   server_id: '01a1ff42-fb7c-43f9-9167-f2b4e81a506f',
   server_name: 'web',
+  volume_id: null,
+  volume_name: null,
+  snapshot_id: null,
   cell_id: 'c1',
   cell: 'north',
   host: 'north-1',
@@ -24,7 +27,7 @@ const EVENT: Event = {
 
 test('an event is one line, with any message', () => {
   expect(eventLine(EVENT, plain)).toBe(
-    '2026-01-10T00:00:00.000Z  server.step      north       web 01a1ff42-fb7c-43f9-9167-f2b4e81a506f north-1  spawn error  no room\n',
+    '2026-01-10T00:00:00.000Z  server.step       north       web 01a1ff42-fb7c-43f9-9167-f2b4e81a506f north-1  spawn error  no room\n',
   )
   const ofHost = { ...EVENT, server_id: null, server_name: null, cell: null, message: null }
   expect(eventLine(ofHost, plain)).toContain('c1          north-1  spawn error\n')

@@ -5,7 +5,7 @@ import type { View } from '../output/view.ts'
 
 export type Event = components['schemas']['Event']
 
-const TYPE_WIDTH = 15
+const TYPE_WIDTH = 16
 const CELL_WIDTH = 10
 const EMPHASES: Readonly<Record<string, Emphasis>> = { error: 'error', success: 'success' }
 
@@ -25,7 +25,8 @@ export function eventsView(events: readonly Event[]): View {
 export function eventLine(event: Event, style: Style): string {
   const { at, type, cell_id, action, result, state, task_state, message } = event
   const cell = event.cell ?? cell_id ?? '-'
-  const subject = [event.server_name, event.server_id, event.host].filter((each) => each !== null)
+  const about = [event.server_name, event.server_id, event.volume_name, event.volume_id]
+  const subject = [...about, event.snapshot_id, event.host].filter((each) => each != null)
   const what = [action, result, state, task_state].filter((each) => each !== null).join(' ')
   const line = [
     style('muted', at),

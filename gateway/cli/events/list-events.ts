@@ -15,6 +15,7 @@ export interface EventOptions extends ViewOptions {
   readonly follow?: true
   readonly limit: number
   readonly server?: string
+  readonly volume?: string
   readonly cell?: string
   readonly project?: string
   readonly host?: string
@@ -63,9 +64,9 @@ async function streamOf(within: KeptSession, query: Query, after: string) {
 }
 
 async function queryOf(session: Session, options: EventOptions): Promise<Query> {
-  const { server, cell, project, type, host, request, since } = options
+  const { server, volume, cell, project, type, host, request, since } = options
   const id = server === undefined ? undefined : await findServer(session, server)
-  const asked = { server: id, cell, project, type, host, request, since }
+  const asked = { server: id, volume, cell, project, type, host, request, since }
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
 }
 

@@ -7,6 +7,9 @@ export const eventInbox = mysqlTable('event_inbox', {
   type: token('type', 32).notNull(),
   at: time('at').notNull(),
   serverId: uuid('server_id'),
+  volumeId: uuid('volume_id'),
+  /** Of what may be gone when it gets its number; null: that of its server. */
+  projectId: token('project_id'),
   cellId: uuid('cell_id'),
   /** EventDetails as JSON text: it is only ever passed on. */
   details: mediumtext('details').notNull(),
@@ -21,12 +24,14 @@ export const events = mysqlTable(
     at: time('at').notNull(),
     projectId: token('project_id'),
     serverId: uuid('server_id'),
+    volumeId: uuid('volume_id'),
     cellId: uuid('cell_id'),
     details: mediumtext('details').notNull(),
   },
   (t) => [
     index('events_project').on(t.projectId),
     index('events_server').on(t.serverId),
+    index('events_volume').on(t.volumeId),
     index('events_cell').on(t.cellId),
     index('events_type').on(t.type),
   ],

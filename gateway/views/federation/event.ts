@@ -2,10 +2,8 @@ import type { Requester } from '../../app/requester.ts'
 import type { KeptEvent } from '../../db/events.ts'
 
 /** An event as the federation API shows it; hosts and cells, and why a step failed there, are an operator's business. */
-export function eventView(
-  { n, type, at, projectId, serverId, serverName, cellId, cellName, details }: KeptEvent,
-  { isAdmin }: Pick<Requester, 'isAdmin'>,
-) {
+export function eventView(event: KeptEvent, { isAdmin }: Pick<Requester, 'isAdmin'>) {
+  const { n, type, at, projectId, serverId, serverName, cellId, cellName, details } = event
   return {
     id: String(n),
     type,
@@ -13,6 +11,9 @@ export function eventView(
     project_id: projectId,
     server_id: serverId,
     server_name: serverName,
+    volume_id: event.volumeId,
+    volume_name: event.volumeName,
+    snapshot_id: details.snapshotId ?? null,
     cell_id: isAdmin ? cellId : null,
     cell: isAdmin ? cellName : null,
     host: isAdmin ? (details.host ?? null) : null,
@@ -23,8 +24,13 @@ export function eventView(
     state: details.state ?? null,
     task_state: details.taskState ?? null,
     power_state: details.powerState ?? null,
-    message: type === 'server.step' && !isAdmin ? null : (details.message ?? null),
+    message: isAdmin ? (details.message ?? details.fault ?? null) : messageForProject(event),
   }
+}
+
+/** What happened on hosts is an operator's business. */
+function messageForProject({ type, details }: KeptEvent): string | null {
+  return type === 'server.step' ? null : (details.message ?? null)
 }
 
 /** An event as the members of its project see it. */
