@@ -146,6 +146,10 @@ export class ClusterNodes implements AsyncDisposable {
     const known = this.#connections.get(url)
     if (known !== undefined) return known
     const connection = await openNode(url, RESPONSE_TIMEOUT_MS)
+    if (this.#stopped.signal.aborted) {
+      connection.destroy()
+      throw new Failure('unavailable', 'The nodes are watched no more.')
+    }
     connection.on('error', () => this.#forget(url))
     this.#connections.set(url, connection)
     return connection

@@ -37,6 +37,11 @@ export class Relay implements AsyncDisposable {
     return relay
   }
 
+  /** How many are open now. */
+  get connections(): number {
+    return this.#pairs.size
+  }
+
   /** From now on: 'pass' everything, 'hold' what comes (as a network that swallows it), or 'refuse' connections. */
   set(mode: RelayMode): void {
     this.#mode = mode
