@@ -12,7 +12,9 @@ import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { findWriter } from '#common/db/cluster-nodes.ts'
 import { databaseStatus } from '#common/db/database-status.ts'
+import { databaseUrls } from '#common/db/database-url.ts'
 import { Failure } from '#common/errors.ts'
 import { projectRoot } from '../paths.ts'
 import { dumpDatabase } from './dump-database.ts'
@@ -94,8 +96,12 @@ export async function openBackup(file: string): Promise<OpenBackup> {
   throw new Failure('invalid', `${file} is no backup that this Weir reads.`)
 }
 
+/** How long no server of a cluster may take statements. */
+const WRITER_LIMIT_MS = 10_000
+
 export interface BackedUp {
   readonly of: BackupSubject
+  /** Of one server, or of all of a cluster. */
   readonly url: string
   /** Of the secrets sealed in it. */
   readonly keyFile: string
@@ -109,9 +115,10 @@ export async function writeBackup(file: string, { of, url, keyFile }: BackedUp):
   const out = zip.pipe(createWriteStream(draft, { mode: 0o600 }))
   try {
     // Before an upgrade this is the backup of a database that the former release can restore.
-    const { migrations } = await databaseStatus(url, migrationsOf(of.kind))
+    const writer = await findWriter(databaseUrls(url), WRITER_LIMIT_MS)
+    const { migrations } = await databaseStatus(writer, migrationsOf(of.kind))
     zip.write(`${JSON.stringify(backupHeader(of, keyFile, migrations?.applied))}\n`)
-    await dumpDatabase(url, zip)
+    await dumpDatabase(writer, zip)
     zip.end()
     await finished(out)
     renameSync(draft, file)

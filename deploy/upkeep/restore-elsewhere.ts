@@ -1,12 +1,16 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { findWriter } from '#common/db/cluster-nodes.ts'
 import { connectionTo } from '#common/db/connection-options.ts'
-import { withDatabase } from '#common/db/database-url.ts'
+import { databaseUrls, withDatabase } from '#common/db/database-url.ts'
 import { Failure } from '#common/errors.ts'
 import { openBackup } from './backup-file.ts'
 import { assertRestorable, restoreBackup } from './restore-backup.ts'
 
+/** How long no server of a cluster may take statements. */
+const WRITER_LIMIT_MS = 10_000
+
 export interface Elsewhere {
-  /** Of the database; its user may create databases on the server. */
+  /** Of the database, on one server or on all of a cluster; its user may create databases there. */
   readonly url: string
   /** Of the secrets in the backup. */
   readonly keyFile: string
@@ -17,16 +21,18 @@ export interface Elsewhere {
 /** Afterwards the database of a URL is as in the file. Throws `conflict` where it holds tables that may not be lost. */
 export async function restoreElsewhere(
   file: string,
-  { url, keyFile, mayReplace }: Elsewhere,
+  { url: given, keyFile, mayReplace }: Elsewhere,
 ): Promise<void> {
-  const database = decodeURIComponent(new URL(url).pathname.slice(1))
+  const urls = databaseUrls(given)
+  const database = decodeURIComponent(new URL(urls[0]).pathname.slice(1))
   if (database === '')
     throw new Failure(
       'invalid',
-      `--to ${shown(url)} names no database: mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
+      `--to ${shown(urls[0])} names no database: mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
     )
   const backup = await openBackup(file)
   assertRestorable(backup, keyFile)
+  const url = await findWriter(urls, WRITER_LIMIT_MS)
   const rootUrl = (name = '') => withDatabase(url, name)
   const connection = await createConnection(connectionTo(rootUrl()))
   try {

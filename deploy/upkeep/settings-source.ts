@@ -1,5 +1,3 @@
-import { findWriter } from '#common/db/cluster-nodes.ts'
-import { databaseUrls } from '#common/db/database-url.ts'
 import { type Env, EnvReader } from '#common/env.ts'
 import { Failure } from '#common/errors.ts'
 import { readEnvFile } from '../config/env-file.ts'
@@ -7,9 +5,6 @@ import type { BackedUp, BackupSubject } from './backup-file.ts'
 import { storeOf } from './deployment-source.ts'
 import { namedDatabase } from './named-database.ts'
 import type { BackupSource } from './write-backup-set.ts'
-
-/** How long no server of a cluster may take statements. */
-const WRITER_LIMIT_MS = 10_000
 
 /**
  * The databases of gateways and cells that files of settings name, and the gateways' images. Throws `invalid` for a file
@@ -26,7 +21,7 @@ export async function sourceOfSettings(
     const { kind, url } = namedDatabase(file, env)
     if (kind === 'gateway') gateway = env
     const [of, keyFile] = [subjectOf(kind, env), keyFileOf(kind, env, file)]
-    databases.push({ of, url: await findWriter(databaseUrls(url), WRITER_LIMIT_MS), keyFile })
+    databases.push({ of, url, keyFile })
   }
   const store = withImages && gateway !== undefined ? await storeOf(gateway) : undefined
   return { databases, store }
