@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
   })
 
   test('the page at the endpoint links the services', async () => {
-    await browser.open(endpoint)
+    await browser.open(`${endpoint}/home`)
     await browser.until('the page', `document.getElementById('ready')?.textContent === 'ready'`)
     expect(await browser.value(`document.getElementById('identity').textContent`)).toBe(
       `${endpoint}/identity/v3`,

@@ -18,7 +18,10 @@ export function phasesOf(
   steps: readonly RecordedEvent[],
 ): readonly Phase[] {
   const parts = [...decisions.map(decisionPhase), ...steps.map(stepPhase)]
-  return [...parts.toSorted((a, b) => a.startedAt - b.startedAt), whole(server)]
+  const sorted = parts.toSorted((a, b) => a.startedAt - b.startedAt)
+  // A cell is chosen before the server's row is written.
+  const startedAt = Math.min(server.createdAt.getTime(), sorted[0]?.startedAt ?? Infinity)
+  return [...sorted, whole(server, startedAt)]
 }
 
 function decisionPhase({ trace }: Decision): Phase {
@@ -40,12 +43,10 @@ function stepPhase({ event, startedAt, finishedAt, result }: RecordedEvent): Pha
   }
 }
 
-function whole({
-  createdAt,
-  launchedAt,
-  vmState,
-}: Pick<ServerRecord, 'createdAt' | 'launchedAt' | 'vmState'>): Phase {
-  const startedAt = createdAt.getTime()
+function whole(
+  { launchedAt, vmState }: Pick<ServerRecord, 'launchedAt' | 'vmState'>,
+  startedAt: number,
+): Phase {
   if (launchedAt !== null)
     return {
       name: 'total',

@@ -57,7 +57,7 @@ export async function showLiveMigration(
 }
 
 /**
- * Afterwards the server's host has been told to change the course of its live migration. Throws `not-found` for the
+ * Afterwards the server's host has been asked to abort its live migration, or to complete it soon. Throws `not-found` for the
  * server, `conflict` when it is not migrating, `missing` for a migration it does not have, `invalid` in a state that
  * forbids it.
  */
