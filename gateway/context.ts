@@ -32,6 +32,7 @@ import { PortKeys } from './app/networks/tunnel-keys.ts'
 import { type ComputeDepsOptions, openCompute, type RunningCompute } from './app/open-compute.ts'
 import { Reach, type ReachWatch } from './app/reach.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { failOverCells } from './app/reconcilers/fail-over-cells.ts'
 import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/boot/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/boot/embedded-network.ts'
@@ -135,6 +136,7 @@ export async function createGateway(
   const verifier = openVerifier(parts, config) ?? identity
   const watch = watchReach(parts, config, { reach, db, nats, log, compute })
   const site = await openSite(parts, config, { db, log, compute, generation })
+  openFailover(parts, config, { log, compute, access })
 
   const owned = parts.move()
   return {
@@ -232,6 +234,17 @@ function openAudit(
   const late = parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
   audit.whenLeft(() => late.wake())
   return audit
+}
+
+/** Afterwards cells that stay unreachable fail over as their operators say; where the bus revokes no credentials none does. */
+function openFailover(
+  parts: AsyncDisposableStack,
+  { processName }: GatewayConfig,
+  { log, compute, access }: Pick<Gateway, 'log' | 'compute' | 'access'>,
+): void {
+  if (!access.isThere) return
+  const reconciler = failOverCells({ compute, access }, processName)
+  parts.use(new RunningReconciler(reconciler, systemClock, log))
 }
 
 /** Undefined where the site has no name. */

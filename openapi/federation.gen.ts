@@ -57,7 +57,7 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Sets whether the cell gets new servers, the weight of its free room, its transport zone, labels and taints.
+         * Sets whether the cell gets new servers, the weight of its free room, its transport zone, labels, taints and failover.
          * @description Labels and taints replace all that the cell has. Servers that are in the cell stay there.
          */
         readonly patch: operations["updateCell"];
@@ -1245,6 +1245,8 @@ export interface components {
             readonly transport_zone: string | null;
             readonly labels: components["schemas"]["Labels"];
             readonly taints: readonly components["schemas"]["Taint"][];
+            /** @description How long no gateway has heard the cell before it is declared lost and its servers are built again in others. Null: an operator does so. */
+            readonly recover_after_s: number | null;
             /** @description Other cells with which the last test of the tunnels between their hosts failed. No network is in both. */
             readonly failed_tunnels: readonly {
                 /** Format: uuid */
@@ -2186,6 +2188,8 @@ export interface operations {
                     readonly transport_zone?: string | null;
                     readonly labels?: components["schemas"]["Labels"];
                     readonly taints?: readonly components["schemas"]["Taint"][];
+                    /** @description Only for a cell with CELL_FENCE_AFTER_S. */
+                    readonly recover_after_s?: number | null;
                 };
             };
         };

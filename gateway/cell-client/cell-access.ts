@@ -35,6 +35,11 @@ export class CellAccess {
     this.#right = right
   }
 
+  /** False: cells can be neither admitted nor shut out here. */
+  get isThere(): boolean {
+    return this.#right !== undefined
+  }
+
   /** A new account, which is nowhere yet. */
   create(cellId: CellId): Promise<OwnedCellAccount> {
     return createCellAccount(cellId, this.#held().gatewayKey)

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
@@ -32,6 +32,8 @@ export interface CellMapping {
   readonly transportZone: string | null
   readonly labels: Labels
   readonly taints: readonly Taint[]
+  /** How long no gateway has heard it before its servers are rebuilt in other cells; null: never by itself. */
+  readonly recoverAfterS: number | null
   readonly revision: number
   readonly needsResync: boolean
   readonly createdAt: Date
@@ -63,6 +65,7 @@ const LIST = statement(
       transport_zone: cellMappings.transportZone,
       labels: cellMappings.labels,
       taints: cellMappings.taints,
+      recover_after_s: cellMappings.recoverAfterS,
       revision: cellMappings.revision,
       needs_resync: cellMappings.needsResync,
       created_at: cellMappings.createdAt,
@@ -75,6 +78,11 @@ const LIST = statement(
     .from(cellMappings)
     .orderBy(asc(cellMappings.name)),
 )
+
+const SILENT = sqlStatement(sql`
+  select id from cell_mappings
+  where recover_after_s is not null and lost_at is null
+    and last_heartbeat_at < now(3) - interval recover_after_s second`)
 
 const POSITION = statement(
   builder
@@ -133,6 +141,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     transport_zone: string | null
     labels: Labels | null
     taints: readonly Taint[] | null
+    recover_after_s: number | null
     revision: number
     needs_resync: number
     created_at: Date
@@ -151,6 +160,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     transportZone: row.transport_zone,
     labels: row.labels ?? {},
     taints: row.taints ?? [],
+    recoverAfterS: row.recover_after_s,
     revision: row.revision,
     needsResync: Boolean(row.needs_resync),
     createdAt: row.created_at,
@@ -160,10 +170,22 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
   }))
 }
 
+/** The ids of cells that no gateway has heard for as long as their operators set. */
+export async function cellsToRecover(db: Executor): Promise<ReadonlySet<string>> {
+  const rows = await db.rows<{ id: string }>(SILENT, {})
+  return new Set(rows.map(({ id }) => id))
+}
+
 /** The properties of a cell that operators set. */
 export type CellChoices = Pick<
   CellMapping,
-  'isDisabled' | 'disabledReason' | 'weight' | 'transportZone' | 'labels' | 'taints'
+  | 'isDisabled'
+  | 'disabledReason'
+  | 'weight'
+  | 'transportZone'
+  | 'labels'
+  | 'taints'
+  | 'recoverAfterS'
 >
 
 /**

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gte, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
@@ -51,6 +51,21 @@ export async function findCellRecovery(
     .from(operations)
     .where(and(eq(operations.id, id), eq(operations.kind, CELL_RECOVERY)))
   return rows.map(recoveryOf)[0]
+}
+
+/** Whether a recovery of the cell has begun since, ended or not. */
+export async function hasRecoverySince(
+  db: Executor,
+  cellId: string,
+  since: Date,
+): Promise<boolean> {
+  const { kind, subjectId, startedAt } = operations
+  const [row] = await db.orm
+    .select({ id: operations.id })
+    .from(operations)
+    .where(and(eq(kind, CELL_RECOVERY), eq(subjectId, cellId), gte(startedAt, since)))
+    .limit(1)
+  return row !== undefined
 }
 
 /** Those that have not ended, at most `max`. */

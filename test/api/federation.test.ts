@@ -91,6 +91,18 @@ describe('the federation API', () => {
 })
 
 describe('cells', () => {
+  test('whose hosts would go on running their servers do not fail over', async () => {
+    expect(await patch('/v1/cells/north', { recover_after_s: 300 })).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('Set CELL_FENCE_AFTER_S of its processes first') },
+    })
+    expect(await patch('/v1/cells/north', { recover_after_s: 59 })).toMatchObject({ status: 400 })
+    expect(await patch('/v1/cells/north', { recover_after_s: null })).toMatchObject({
+      status: 200,
+      body: { recover_after_s: null },
+    })
+  })
+
   test('are listed by name, and found by name or id', async () => {
     const { body } = await get<{ cells: readonly { id: string; name: string }[] }>('/v1/cells')
     expect(body.cells.map(({ name }) => name)).toEqual(['north', 'south'])

@@ -135,6 +135,12 @@ const JOIN = pageScript('docs/how-to/join-a-cell.md', {
   './weir doctor': { at: 'edge', codes: [1], shows: /lost/ },
   './weir cell recover edge-1 --wait': { shows: /STATE +done/ },
   ...ofLastOperation(/cell-recovery/, 'test/faults/cell-recovery.test.ts'),
+  './weir up --set CELL_FENCE_AFTER_S=60': { shows: /is up/ },
+  './weir cell update edge-1 --recover-after 10m': {
+    // The cell is on another machine, which is not set up so.
+    codes: [1],
+    shows: /Set CELL_FENCE_AFTER_S of its processes first/,
+  },
   './weir cell leave edge-1 --yes': {
     before: async () => {
       const { said } = await here.type('./weir cell token create edge-1 --renew')

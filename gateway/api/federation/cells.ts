@@ -96,6 +96,7 @@ export const updateCell: Handler<operations['updateCell']> = async (call) => {
     transportZone: body.transport_zone,
     labels: body.labels,
     taints: body.taints,
+    recoverAfterS: body.recover_after_s,
   })
   await app.sharedSettings.changed()
   const cell = await findOperatedCell(app.db, cells, found.id)

@@ -71,17 +71,21 @@ export interface CellChange {
   readonly labels?: Labels | undefined
   /** All that it is to have. */
   readonly taints?: readonly Taint[] | undefined
+  /** Null: its servers are never rebuilt by themselves. */
+  readonly recoverAfterS?: number | null | undefined
 }
 
 /**
  * Afterwards it is decided, and every gateway follows within a second, or as soon as it is told. Throws `invalid` for a reason that explains
- * nothing and for two taints of one key and effect, and `conflict` when another operator was quicker.
+ * nothing and for two taints of one key and effect, and `conflict` when another operator was quicker, and for a cell to be
+ * recovered whose hosts do not stop their guests.
  */
 export async function updateCell(
   db: Transactional,
   cell: OperatedCell,
   change: CellChange,
 ): Promise<void> {
+  if (change.recoverAfterS != null) requireFence(cell)
   const chosen = choices(cell, change)
   if (!(await db.transaction((tx) => updateCellMapping(tx, cell, chosen))))
     throw new Failure('conflict', `Cell ${cell.name} was changed meanwhile. Read it again.`)
@@ -97,6 +101,7 @@ function choices(cell: CellMapping, change: CellChange): CellChoices {
     )
   const { disabledReason = cell.disabledReason, weight = cell.weight } = change
   const { transportZone = cell.transportZone, labels = cell.labels, taints = cell.taints } = change
+  const { recoverAfterS = cell.recoverAfterS } = change
   refuseDoubleTaints(taints)
   return {
     isDisabled,
@@ -105,7 +110,17 @@ function choices(cell: CellMapping, change: CellChange): CellChoices {
     transportZone,
     labels,
     taints,
+    recoverAfterS,
   }
+}
+
+/** Servers that were rebuilt elsewhere must not run on hosts that only cannot be reached. */
+function requireFence({ name, reported, summary }: OperatedCell): void {
+  if ((reported?.summary ?? summary)?.fenceAfterS !== undefined) return
+  throw new Failure(
+    'conflict',
+    `Hosts of cell ${name} go on running their servers when no gateway reaches them, so they cannot be rebuilt elsewhere without an operator. Set CELL_FENCE_AFTER_S of its processes first.`,
+  )
 }
 
 /** As Kubernetes does: of two with different values nobody could say which one is meant. */

@@ -37,6 +37,7 @@ export function cellListing(now: number): Listing<Cell> {
         isWide: true,
       },
       { head: 'TRANSPORT ZONE', of: ({ transport_zone }) => transport_zone, isWide: true },
+      { head: 'RECOVERED AFTER', of: recoveredAfter, isWide: true },
       {
         head: 'LABELS',
         of: ({ labels }) =>
@@ -76,6 +77,11 @@ function used(
   const total = summary.total[name]
   const ratio = total === 0 ? 1 : Math.round((10 * summary.limits[name]) / total) / 10
   return share(Math.ceil(summary.used[name] / unit), Math.floor(total / unit), ratio)
+}
+
+/** How long it has to be unreachable before it is given up; null: never. */
+function recoveredAfter({ recover_after_s: after }: Cell): string | null {
+  return after == null ? null : `${after} s`
 }
 
 /** The most important state: a lost or unreachable cell may be disabled, too. */

@@ -8,7 +8,7 @@ import type { RecoverOptions } from '../cells/recover-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { count, seconds } from '../option-values.ts'
+import { count, duration, seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 import { label, taint } from '../placement-policies/option-values.ts'
 import { addTokenCommands } from './token.ts'
@@ -19,6 +19,7 @@ interface CellOptions extends ViewOptions {
   readonly weight?: number
   /** False: none. */
   readonly transportZone?: string | false
+  readonly recoverAfter?: number | false
   /** False: none. */
   readonly label?: Change['labels'] | false
   /** False: none. */
@@ -97,10 +98,11 @@ function addDeciding(cell: Command, operator: Operator): void {
     withView(cell.command('update <cell>')),
     './weir cell update north --weight 2',
     './weir cell update north --transport-zone east',
+    './weir cell update north --recover-after 5m',
     './weir cell update north --label site=berlin tier=own --taint dedicated=research:NoSchedule',
   )
     .description(
-      'Set the scheduling weight, the transport zone, the labels and the taints of a cell',
+      'Set the scheduling weight, the transport zone, the labels, the taints and the failover of a cell',
     )
     .option('--weight <number>', 'Weight (default of a new cell: 1)', weight)
     .option(
@@ -116,11 +118,20 @@ function addDeciding(cell: Command, operator: Operator): void {
       taint,
     )
     .option('--no-taint', 'Remove all taints')
+    .option(
+      '--recover-after <time>',
+      'Time without contact, such as 5m, after which it is lost and its servers are built in others',
+      duration,
+    )
+    .option('--no-recover-after', 'Never declare it lost without an operator')
     .action(async (name: string, options: CellOptions) => {
       const { updateCell } = await import('../cells/cells.ts')
       const change = changeOf(options)
       if (Object.keys(change).length === 0)
-        throw new Failure('invalid', 'Give --weight, --transport-zone, --label or --taint.')
+        throw new Failure(
+          'invalid',
+          'Give --weight, --transport-zone, --label, --taint or --recover-after.',
+        )
       await updateCell(operator, name, change, options)
     })
 }
@@ -130,12 +141,14 @@ function changeOf({
   transportZone,
   label: labels,
   taint: taints,
+  recoverAfter,
 }: CellOptions): Change {
   return {
     ...(given === undefined ? {} : { weight: given }),
     ...(transportZone === undefined ? {} : { transport_zone: transportZone || null }),
     ...(labels === undefined ? {} : { labels: labels || {} }),
     ...(taints === undefined ? {} : { taints: taints || [] }),
+    ...(recoverAfter === undefined ? {} : { recover_after_s: recoverAfter || null }),
   }
 }
 

@@ -26,6 +26,8 @@ export const cellMappings = mysqlTable('cell_mappings', {
   labels: json('labels'),
   /** `Taint[]`, which keep away servers whose placement policy does not tolerate them; null: none. */
   taints: json('taints'),
+  /** How long no gateway has heard it before its servers are rebuilt in other cells; null: never by itself. */
+  recoverAfterS: int('recover_after_s'),
   /** Grows with every change an operator makes. */
   revision: int('revision').notNull().default(0),
   /** Of the cell's database, as last seen in its feed; null before the first contact. */

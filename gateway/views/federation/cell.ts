@@ -16,6 +16,7 @@ export function cellView(cell: OperatedCell) {
     transport_zone: cell.transportZone,
     labels: cell.labels,
     taints: cell.taints,
+    recover_after_s: cell.recoverAfterS,
     failed_tunnels: cell.failedTunnels.map(({ cellId, cell: name, failure, testedAt }) => ({
       ...{ cell_id: cellId, cell: name, failure },
       tested_at: testedAt.toISOString(),

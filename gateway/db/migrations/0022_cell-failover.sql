@@ -1,0 +1,1 @@
+ALTER TABLE `cell_mappings` ADD `recover_after_s` int;
