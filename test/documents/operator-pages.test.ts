@@ -200,7 +200,8 @@ const TROUBLESHOOTING = pageScript('docs/how-to/troubleshooting.md', {
   },
   './weir why SERVER': { shows: /ComputeFilter removed the last/ },
   './weir server events SERVER': { shows: /create/ },
-  './weir operation list': { shows: /No operations\./ },
+  // Of the cell that was lost before.
+  './weir operation list': { shows: /cell-recovery/ },
   './weir operation list --state failed': {
     before: async () => {
       const server = await bootServer(here, 'leaving', 'south')

@@ -1,5 +1,5 @@
 import { ONE_MACHINE_LINES, typedBeside } from './outside-lines.ts'
-import { pageScript } from './page-script.ts'
+import { notTyped, pageScript } from './page-script.ts'
 
 // Pages for operators whose commands need nothing but the deployment.
 
@@ -31,6 +31,11 @@ export const ONE_MACHINE = pageScript('docs/how-to/one-machine.md', {
     shows: /is up/,
   },
   ...typedBeside(ONE_MACHINE_LINES),
+  ...notTyped('test/faults/services-elsewhere.test.ts does it with servers that exist.', [
+    './weir keys create DIRECTORY',
+    './weir down',
+    './weir up --fresh',
+  ]),
   './weir image preload debian-13 --cell north': {
     typed: './weir image preload tiny --cell north',
   },
