@@ -57,7 +57,7 @@ const SOUTHBOUND_TABLES = {
 
 /**
  * The networks of one cell in OVN. It is the only writer of the cell's northbound database: its own rows that differ
- * from the state, whoever changed them, are written again, and all others are left unchanged.
+ * from the state, no matter who changed them, are written again, and all others are left unchanged.
  */
 export class OvnEngine implements AsyncDisposable {
   readonly #northbound: OvsdbDatabase

@@ -16,8 +16,8 @@ const LEASE = { name: 'cell-failover', ttlMs: 15_000 } as const
 /** A process that stood still for longer may not have read heartbeats that have come. */
 const GAP_MS = 3 * EVERY_MS
 const PARALLEL = 10
-/** No user has asked for it. */
-const NOBODY = { userId: '' } as const
+/** The gateways act by themselves. */
+const NO_USER = { userId: '' } as const
 
 export interface FailoverDeps {
   readonly compute: Compute
@@ -46,7 +46,7 @@ export function failOverCells(deps: FailoverDeps, processName: string): Reconcil
       const watched = all.map((cell) => watchedCell(deps, cell, silent))
       const plan = planFailover(watched, now - watchedSince)
       if (plan.isBlind) watchedSince = now
-      const lost = all.filter(({ loss }) => loss?.by === NOBODY.userId)
+      const lost = all.filter(({ loss }) => loss?.by === NO_USER.userId)
       if (plan.lose.length + lost.length === 0) return { lost: 0 }
       if ((await lease.hold()) === undefined) return { holder: 0 }
       for (const cell of all.filter(({ id }) => plan.lose.includes(id))) {
@@ -77,16 +77,16 @@ function watchedCell(
 
 function lossOf({ recoverAfterS, summary }: OperatedCell) {
   const statement = `It did not answer for ${recoverAfterS} s. Its hosts stop their guests after ${summary?.fenceAfterS} s without a gateway.`
-  return { by: NOBODY.userId, statement }
+  return { by: NO_USER.userId, statement }
 }
 
-/** Afterwards the servers of a lost cell are being rebuilt, if all were taken from it and nobody has begun with them since. */
+/** Afterwards the servers of a lost cell are being rebuilt, if all were taken from it and no recovery has begun since. */
 async function recoverOnce(compute: Compute, cell: OperatedCell): Promise<void> {
   const { db, log } = compute
   if (cell.loss === null || (await hasRecoverySince(db, cell.id, cell.loss.at))) return
   if ((await listServersLeft(db, cell.id, 1)).length > 0) return
   if ((await serversOfRecovery(db, cell.id, null, 1)).length === 0) return
-  const context = operatorOf(NOBODY)
+  const context = operatorOf(NO_USER)
   const request = { source: 'snapshot', parallel: PARALLEL, reason: cell.loss.statement } as const
   const { id } = await recoverCell(compute, context, cell, request, null)
   log.warn({ cell: cell.name, operation: id }, 'servers of a lost cell are built in others')

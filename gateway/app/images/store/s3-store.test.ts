@@ -153,7 +153,7 @@ test('a download that breaks off continues where it was', async () => {
   await expect(read(sha256)).rejects.toThrow()
 })
 
-test('whoever has a direct URL reads the content, without a key', async () => {
+test('anyone who has a direct URL reads the content, without a key', async () => {
   const content = randomBytes(1_000)
   const sha256 = await put(content)
 
