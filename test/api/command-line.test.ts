@@ -341,7 +341,11 @@ describe('the weir command', () => {
       '--flavor describes a new server, but nobody names an existing one.',
     ],
     ['cell list --os-cloud six', 3, 'There is no cloud six. No clouds.yaml was found.'],
-    ['cell update north', 2, 'Give --weight, --transport-zone, --label or --taint.'],
+    [
+      'cell update north',
+      2,
+      'Give --weight, --transport-zone, --label, --taint or --recover-after.',
+    ],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, csv, name'],
     ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],

@@ -184,6 +184,9 @@ const CASCADE = pageScript('docs/how-to/cascade.md', {
     typed: './weir server adopt GUEST --host lab-1 --project demo --flavor m1.tiny --image tiny',
     after: () => untilServer(here, 'guest', 'ACTIVE'),
   },
+  './weir network why 192.0.2.1 ADDRESS': {
+    notTyped: 'It stands for the command with addresses, which the page on networks has.',
+  },
   './weir server trace': {
     notTyped: 'It stands for the command with a server, which troubleshooting has.',
   },
