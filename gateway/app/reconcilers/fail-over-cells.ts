@@ -41,6 +41,7 @@ export function failOverCells(deps: FailoverDeps, processName: string): Reconcil
       const now = clock.elapsed()
       if (now - roundAt > GAP_MS) watchedSince = now
       roundAt = now
+      if (cells.cells().every(({ isReachable }) => isReachable)) return { lost: 0 }
       const all = await listOperatedCells(db, cells)
       const silent = await cellsToRecover(db)
       const watched = all.map((cell) => watchedCell(deps, cell, silent))
