@@ -6,6 +6,7 @@ const TERMS: FencingTerms = {
   afterMs: 30_000,
   downAfterMs: 5_000,
   hostsMax: 2,
+  calmMs: 30_001,
   hasDevice: (name) => name !== 'bare',
 }
 const host = (name: string, change: Partial<FenceableHost> = {}): FenceableHost => ({
@@ -37,6 +38,7 @@ test('none is fenced while more hosts do not answer than may, and each says why'
   const lost = [host('a', SILENT), host('b', SILENT), host('c', { silentMs: 5_001 })]
 
   expect(planFencing([...lost, ...up(9)], TERMS)).toEqual({
+    isHeld: true,
     fence: [],
     held: lost.slice(0, 2).map((each) => ({
       host: each,
@@ -58,10 +60,18 @@ test('none is fenced while most hosts do not answer', () => {
   ).toEqual(['a'])
 })
 
+test('a host that is the last to come back after many did not answer is given its time again', () => {
+  const hosts = [host('last', SILENT), ...up(2)]
+
+  expect(planFencing(hosts, { ...TERMS, calmMs: 30_000 }).fence).toEqual([])
+  expect(planFencing(hosts, { ...TERMS, calmMs: 30_001 }).fence).toEqual([hosts[0]])
+})
+
 test('a host without a device is left to an operator, and says so', () => {
   const bare = host('bare', SILENT)
 
   expect(planFencing([bare, ...up(1)], TERMS)).toEqual({
+    isHeld: false,
     fence: [],
     held: [{ host: bare, reason: expect.stringContaining('has no device of it') }],
   })

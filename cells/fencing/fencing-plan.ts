@@ -20,6 +20,8 @@ export interface FencingTerms {
   readonly downAfterMs: number
   /** The most hosts that may not answer while one is fenced. */
   readonly hostsMax: number
+  /** For how long so few hosts have not answered that one could be fenced. */
+  readonly calmMs: number
   readonly hasDevice: (name: string) => boolean
 }
 
@@ -27,14 +29,16 @@ export interface FencingPlan {
   readonly fence: readonly FenceableHost[]
   /** Hosts whose servers wait for an operator, and why. */
   readonly held: readonly { readonly host: FenceableHost; readonly reason: string }[]
+  /** Too many hosts do not answer for one to be fenced. */
+  readonly isHeld: boolean
 }
 
 /**
  * Decides which hosts are to be fenced. Where many do not answer, or most, it is more likely that the cell cannot hear
- * them than that all have failed: then none is.
+ * them than that all have failed: then none is, nor soon after, because they do not all come back at once.
  */
 export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms): FencingPlan {
-  const { afterMs, downAfterMs, hostsMax, hasDevice } = terms
+  const { afterMs, downAfterMs, hostsMax, calmMs, hasDevice } = terms
   const open = hosts.filter(({ isForcedDown }) => !isForcedDown)
   const silent = open.filter(({ silentMs }) => silentMs > downAfterMs)
   const due = silent.filter(
@@ -45,10 +49,11 @@ export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms
   if (isMany || isMost) {
     const limit = isMany ? `CELL_FENCE_HOSTS_MAX is ${hostsMax}` : 'that is more than half'
     const reason = `It is not fenced: ${silent.length} of ${open.length} hosts do not answer, and ${limit}. The cell may be cut off from them.`
-    return { fence: [], held: due.map((host) => ({ host, reason })) }
+    return { fence: [], held: due.map((host) => ({ host, reason })), isHeld: true }
   }
   return {
-    fence: due.filter(({ name }) => hasDevice(name)),
+    isHeld: false,
+    fence: (calmMs > afterMs ? due : []).filter(({ name }) => hasDevice(name)),
     held: due
       .filter(({ name }) => !hasDevice(name))
       .map((host) => ({

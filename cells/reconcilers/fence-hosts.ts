@@ -31,6 +31,7 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
   const devices = new WatchedFenceDevices(settings.devicesFile)
   const triedAt = new Map<HostId, number>()
   let roundAt = clock.elapsed()
+  let calmSince = roundAt
   return {
     name: 'fence-hosts',
     everyMs: EVERY_MS,
@@ -48,8 +49,12 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
           silentMs: hosts.silentMs(host.id),
           servers: host.provider?.instances ?? 0,
         })),
-        { afterMs, hostsMax, downAfterMs, hasDevice: (name) => known.has(name) },
+        {
+          ...{ afterMs, hostsMax, downAfterMs, calmMs: now - calmSince },
+          hasDevice: (name) => known.has(name),
+        },
       )
+      if (plan.isHeld) calmSince = now
       for (const { host, reason } of plan.held) await showProblem(cell, host, reason)
       const due = plan.fence.filter(({ id }) => {
         return now - (triedAt.get(id) ?? Number.NEGATIVE_INFINITY) > AGAIN_MS
