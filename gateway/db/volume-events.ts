@@ -5,7 +5,7 @@ import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 
 const p = sql.placeholder
 
-/** What is not known again once the row is written; `fault` is for operators. */
+/** Run before the row is written: only a change of its status is an event. `fault` is for operators. */
 const VOLUME = sqlStatement(sql`
   insert into event_inbox (type, at, volume_id, project_id, cell_id, details)
   select 'volume.state', now(3), id, project_id, cell_id,
@@ -36,6 +36,7 @@ const SNAPSHOT_DELETED = sqlStatement(sql`
     json_object('state', 'deleted', 'snapshotId', id)
   from volume_snapshots where id = ${p('id')}`)
 
+/** What the transaction is about to write. */
 interface Written {
   /** Undefined: as it is. */
   readonly status?: string
