@@ -141,10 +141,12 @@ test('a new secret signs at once, and the former one for as long as receivers ne
     return secrets.map((secret) => receiver.received.map((event) => isSigned(event, secret!)))
   }
 
-  const lost = await replace({})
-  const second = await replace({})
   const all = (is: boolean) =>
     expect.toSatisfy((each: boolean[]) => each.every((one) => one === is))
+
+  expect(await signers(first)).toEqual([all(true)])
+  const lost = await replace({})
+  const second = await replace({})
   expect(await signers(first, lost, second)).toEqual([all(true), all(false), all(true)])
 
   const third = await replace({ overlap_s: 0 })
