@@ -77,11 +77,10 @@ async function offloaded(): Promise<Offloaded> {
 async function expectIn(cell: ScriptedCell, { params, imageId }: Offloaded, attempt: number) {
   const { serverId } = params
   await env.until(serverId, ({ vmState, cellId }) => vmState === 'active' && cellId === cell.id)
-  expect(await findMapping(env.db, serverId)).toMatchObject({
-    cellId: cell.id,
-    attempt,
-    sagaId: null,
-  })
+  // The saga settles after the cell has said that the server is active.
+  await expect
+    .poll(() => findMapping(env.db, serverId))
+    .toMatchObject({ cellId: cell.id, attempt, sagaId: null })
   for (const each of env.cells) expect(each.views.has(serverId)).toBe(each === cell)
   const built = cell.builds.filter(({ operation }) => operation.serverId === serverId).at(-1)!
   expect(built.operation.attempt).toBe(attempt)
