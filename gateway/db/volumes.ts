@@ -5,7 +5,7 @@ import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
 import { volumes, volumeTransfers } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
-import { addNewVolumeEvent, addVolumeDeletedEvent, addVolumeEvent } from './volume-events.ts'
+import { addVolumeDeletedEvent, addVolumeEvent, addWrittenVolumeEvent } from './volume-events.ts'
 import { hasMetadata } from './volume-metadata.ts'
 
 type Row = typeof volumes.$inferSelect
@@ -66,7 +66,7 @@ export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
     createdAt: now,
     changedAt: now,
   })
-  await addNewVolumeEvent(tx, volume.id)
+  await addWrittenVolumeEvent(tx, volume.id)
 }
 
 /** The volume, of any project; undefined when there is none. */
@@ -147,9 +147,9 @@ export async function giveVolume(
   { id, revision }: Pick<Volume, 'id' | 'revision'>,
   owner: Pick<Volume, 'projectId' | 'userId'>,
 ): Promise<void> {
-  await addVolumeEvent(tx, id, { status: 'available' })
   const given = { ...owner, status: 'available', revision: revision + 1, updatedAt: now }
   await tx.orm.update(volumes).set(given).where(eq(volumes.id, id))
+  await addWrittenVolumeEvent(tx, id)
 }
 
 /** The part of a volume that a saga, or its cell, changes. */

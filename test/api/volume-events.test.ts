@@ -102,3 +102,22 @@ test('a webhook gets the events of volumes that it asks for', async () => {
   ])
   await removeStored(demo, 'volume', id)
 })
+
+test('the project that a volume is given to sees it come', async () => {
+  const id = await makeStored(demo, 'volume', { size: 1 })
+  const stranger = cloud.as('stranger')
+  const path = '/volume/v3/volume-transfers'
+  const { body } = await demo.post<{ transfer: { id: string; auth_key: string } }>(
+    path,
+    { transfer: { volume_id: id } },
+    { version: '3.55' },
+  )
+  const { id: offer, auth_key } = body.transfer
+  const accept = { accept: { auth_key } }
+  const { status } = await stranger.post(`${path}/${offer}/accept`, accept, { version: '3.55' })
+  expect(status).toBe(202)
+
+  const states = async () => (await eventsOf(id, stranger)).map(({ state }) => state)
+  await expect.poll(states, { timeout: 30_000 }).toEqual(['available'])
+  await removeStored(stranger, 'volume', id)
+})
