@@ -141,7 +141,7 @@ test('a new secret signs at once, and the former one for as long as receivers ne
     return secrets.map((secret) => receiver.received.map((event) => isSigned(event, secret!)))
   }
 
-  const all = (is: boolean) =>
+  const all = (is: boolean): unknown =>
     expect.toSatisfy((each: boolean[]) => each.every((one) => one === is))
 
   expect(await signers(first)).toEqual([all(true)])
