@@ -62,8 +62,12 @@ export class EnvReader {
 
   /** As `secret`; undefined where neither is set. */
   optionalSecret(name: string): string | undefined {
-    const isSet = this.#raw(name) !== undefined || this.#raw(fileSetting(name)) !== undefined
-    return isSet ? this.secret(name) : undefined
+    return this.#isSecretSet(name) ? this.secret(name) : undefined
+  }
+
+  /** As `secretOf`; undefined where neither is set. */
+  optionalSecretOf(name: string, parse: (value: string) => unknown): string | undefined {
+    return this.#isSecretSet(name) ? this.secretOf(name, parse) : undefined
   }
 
   integer(name: string, fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER): number {
@@ -134,6 +138,10 @@ export class EnvReader {
     )
     const problems = [...this.#problems, ...unknown.map((name) => this.#unknown(name))]
     if (problems.length > 0) throw new SettingsError(problems)
+  }
+
+  #isSecretSet(name: string): boolean {
+    return this.#raw(name) !== undefined || this.#raw(fileSetting(name)) !== undefined
   }
 
   #checkedUrls(name: string, schemes: readonly string[], raw: string): string {

@@ -19,6 +19,10 @@ import type { WebhookRules } from './app/webhooks/webhook-url.ts'
 import { type ExternalIdentity, readExternalIdentity } from './external-identity.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
+import {
+  type NotificationSettings,
+  readNotificationSettings,
+} from './notifications/notification-settings.ts'
 import { readRetention } from './retention.ts'
 import { assertS3, readS3, type S3Settings } from './s3/s3-settings.ts'
 import { readTraces, type TraceSettings } from './traces.ts'
@@ -96,6 +100,8 @@ export interface GatewayConfig {
   /** Of these, how many of one project. */
   readonly eventProjectWatchersMax: number
   readonly webhooks: WebhookRules
+  /** Where Nova's notifications are sent; undefined: nowhere. */
+  readonly notifications: NotificationSettings | undefined
   readonly retention: Retention
   /** A cell silent for longer is unreachable. */
   readonly cellDeadlineMs: number
@@ -191,6 +197,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
     eventProjectWatchersMax: read.integer('EVENT_PROJECT_WATCHERS_MAX', 64, 1, 100_000),
     webhooks: readWebhookRules(read),
+    notifications: readNotificationSettings(read),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: readDueTimes(read),

@@ -17,7 +17,6 @@ import { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
-import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import type { TokenVerifier } from './app/identity/token-verifier.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -37,8 +36,6 @@ import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/boot/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/boot/embedded-network.ts'
 import { SiteWatch, type SiteWatchOptions } from './app/site/site-watch.ts'
-import { WebhookDelivery } from './app/webhooks/webhook-delivery.ts'
-import type { WebhookDeps } from './app/webhooks/webhooks.ts'
 import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
@@ -55,12 +52,15 @@ import { observeAdmission } from './metrics/observe-admission.ts'
 import { observeImageStore } from './metrics/observe-image-store.ts'
 import { openAccess } from './open-access.ts'
 import { openDatabase, watchReach } from './open-database.ts'
+import { type EventReaders, openEventReaders } from './open-event-readers.ts'
 import { type GatewayExchange, openExchange } from './open-exchange.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
-import { eventForProject } from './views/federation/event.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
-export interface Gateway extends GatewayExchange, AsyncDisposable {
+export interface Gateway
+  extends GatewayExchange,
+    Pick<EventReaders, 'events' | 'webhooks'>,
+    AsyncDisposable {
   readonly config: GatewayConfig
   readonly log: Logger
   readonly refusals: RefusalLog
@@ -81,8 +81,6 @@ export interface Gateway extends GatewayExchange, AsyncDisposable {
   /** Undefined where it serves no HTTPS. */
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
-  readonly events: EventTail
-  readonly webhooks: WebhookDeps & Wakeable
   readonly audit: AuditTrail
   readonly isTrustedProxy: IsTrustedProxy
   readonly requestSampling: RequestSampling
@@ -113,14 +111,13 @@ export async function createGateway(
   const images = await openImages(parts, config, { db, log, isolated, registry: metrics.registry })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
-  const events = parts.use(openEvents(config, db, log))
-  const webhooks = openWebhooks(parts, config, db, log)
+  const { events, webhooks, onNumbered } = openEventReaders(parts, config, db, log)
   const reach = new Reach()
   const { nats, compute } = await openBus(parts, config, { log, generation }, (nats) =>
     openCompute({
       ...computeOptions(config, { db, nats, log, images, networks }),
       ...coreOptions(config),
-      onNumbered: () => wake([events, webhooks]),
+      onNumbered,
       isolated,
       reach,
     }),
@@ -174,15 +171,6 @@ function coreOptions({ dueTimes, processName, retention }: GatewayConfig) {
   return { dueTimes, processName, retention }
 }
 
-/** What looks for new events when it is told. */
-interface Wakeable {
-  wake(): void
-}
-
-function wake(all: readonly Wakeable[]): void {
-  for (const each of all) each.wake()
-}
-
 function requestLimits(config: GatewayConfig) {
   return {
     requestLimiter: requestLimiter(config),
@@ -202,25 +190,6 @@ function requestSampling({ trustedProxies: proxies, traces }: GatewayConfig): Re
 function openIdentity(config: GatewayConfig, db: Database, log: Logger): Identity {
   const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
   return createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute })
-}
-
-function openEvents(config: GatewayConfig, db: Database, log: Logger): EventTail {
-  const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
-  return new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax })
-}
-
-/** Afterwards events are sent to webhooks, here or from another gateway. */
-function openWebhooks(
-  parts: AsyncDisposableStack,
-  { secretKey, webhooks: rules, processName }: GatewayConfig,
-  db: Database,
-  log: Logger,
-): Gateway['webhooks'] {
-  const deps = { db, secrets: secretsOf(secretKey), rules }
-  const shown = eventForProject
-  const options = { ...deps, clock: systemClock, log, processName, shown }
-  const delivery = parts.use(new WebhookDelivery(options))
-  return { ...deps, wake: () => delivery.wake() }
 }
 
 /** Records that were left in its folder are written soon. */

@@ -60,6 +60,7 @@ const KEPT: Readonly<Record<string, string>> = {
   port_bindings: 'what OVN says of those ports; they go with them',
   network_writer: 'one row',
   event_state: 'one row',
+  notification_state: 'one row',
   event_inbox: 'empty but for the last moments: the relay moves its rows to `events`',
   sites: BY_OPERATORS,
   active_site: 'one row',

@@ -1,17 +1,25 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { programsDirectory } from '../paths.ts'
 import { programPath } from '../process/find-program.ts'
 import { PACKAGES, type Package, type Purpose } from './packages.ts'
 
 const QUERY_LIMIT_MS = 20_000
+/** Every package of Debian has a folder in it. */
+const DOCUMENTS = 'usr/share/doc'
 
 /** The packages of these purposes that this machine lacks. */
 export function missingPackages(purposes: readonly Purpose[]): readonly Package[] {
   const wanted = PACKAGES.filter(({ purpose }) => purposes.includes(purpose))
   const byProgram = wanted.filter(({ program }) => program !== undefined)
-  const byName = wanted.filter(({ program }) => program === undefined)
+  const isByFiles = ({ program, isUnpacked }: Package) => program === undefined && isUnpacked
+  const byFiles = wanted.filter(isByFiles)
+  const byName = wanted.filter((each) => each.program === undefined && !isByFiles(each))
   const installed = installedPackages(byName.map(({ name }) => name))
   return [
     ...byProgram.filter(({ program }) => programPath(program ?? '') === undefined),
+    ...byFiles.filter(({ name }) => !existsSync(join(programsDirectory, DOCUMENTS, name))),
     ...byName.filter(({ name }) => !installed.has(name)),
   ]
 }

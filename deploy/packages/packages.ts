@@ -112,6 +112,34 @@ const CEPH_LIBRARIES = [
   'libsnappy1v5',
 ] as const
 
+/**
+ * A RabbitMQ, and Nova's own objects to check notifications with. The server would start as a service of the machine,
+ * and Nova's package would bring eighty others.
+ */
+const MESSAGING_PACKAGES = [
+  'rabbitmq-server',
+  'erlang-base',
+  'erlang-asn1',
+  'erlang-crypto',
+  'erlang-eldap',
+  'erlang-inets',
+  'erlang-mnesia',
+  'erlang-os-mon',
+  'erlang-parsetools',
+  'erlang-public-key',
+  'erlang-runtime-tools',
+  'erlang-ssl',
+  'erlang-syntax-tools',
+  'erlang-tools',
+  'erlang-xmerl',
+  'python3-nova',
+  'python3-castellan',
+  'python3-cursive',
+  'python3-os-resource-classes',
+  'python3-os-traits',
+  'python3-oslo.versionedobjects',
+] as const
+
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
@@ -125,6 +153,7 @@ export type Purpose =
   | 'machines'
   | 'ironic'
   | 'keystone'
+  | 'messaging'
   | 'clients'
   | 'ansible'
   | 'browser'
@@ -137,7 +166,10 @@ export type Purpose =
 export interface Package {
   readonly name: string
   readonly purpose: Purpose
-  /** A program of the package. If it is found, the package counts as installed, even if the program came another way. */
+  /**
+   * A program of the package. If it is found, the package counts as installed, even if the program came another way.
+   * Absent from an unpacked package: it counts as installed if its documents are there.
+   */
   readonly program?: string
   /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service, or make a user. */
   readonly isUnpacked?: true
@@ -181,6 +213,9 @@ export const PACKAGES: readonly Package[] = [
   { name: 'python3-ironic', purpose: 'ironic' },
   { name: 'ironic-common', purpose: 'ironic', program: 'ironic', isUnpacked: true },
   { name: 'python3-keystone', purpose: 'keystone', program: 'keystone-manage' },
+  ...MESSAGING_PACKAGES.map((name): Package => ({ name, purpose: 'messaging', isUnpacked: true })),
+  { name: 'python3-oslo.messaging', purpose: 'messaging' },
+  { name: 'python3-netaddr', purpose: 'messaging' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-glanceclient', purpose: 'clients' },

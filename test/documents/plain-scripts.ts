@@ -41,6 +41,7 @@ export const ONE_MACHINE = pageScript('docs/how-to/one-machine.md', {
   },
 })
 
+const SENT = 'test/api/versioned-notifications.test.ts has a server and gateways with this setting'
 export const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
   './weir webhook list -o wide': {
     shows: /^billing /m,
@@ -48,6 +49,12 @@ export const NOTIFICATIONS = pageScript('docs/how-to/notifications.md', {
   },
   './weir webhook replace-secret WEBHOOK_ID': { shows: /^[\w-]{43}$/m },
   './weir webhook redeliver WEBHOOK_ID': { shows: /Dead letters sent again/ },
+  'nats-server --addr 127.0.0.1 --port 4333 --jetstream --store_dir notifications': {
+    notTyped: `It does not end; ${SENT}.`,
+  },
+  './weir up --set GATEWAY_NOTIFICATIONS_URL=nats://127.0.0.1:4333': {
+    notTyped: `It needs the server of the line before; ${SENT}.`,
+  },
 })
 
 export const USAGE = pageScript('docs/how-to/usage.md', {

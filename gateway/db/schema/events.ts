@@ -37,6 +37,13 @@ export const events = mysqlTable(
   ],
 )
 
+/** One row, where notifications are on: how far they are sent. */
+export const notificationState = mysqlTable('notification_state', {
+  id: int('id').primaryKey(),
+  /** The number of the last event that was sent, or is not to be. Gateways compare and set it. */
+  upTo: bigint('up_to', { mode: 'number' }).notNull(),
+})
+
 /** One row: where the events stand. Changing it is what keeps numbers free of holes and repetitions. */
 export const eventState = mysqlTable('event_state', {
   id: int('id').primaryKey(),

@@ -83,10 +83,10 @@ async function programsOf(
   const state = { ...existingState(layout), cells }
   const databases = { cells: await prepareCellDatabases(layout, privateDatabases(mariadb), state) }
   const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
+  const credentials = await issueCellCredentials(layout, state)
   await using db = new Database({ url: mariadb.rootUrl(GLOBAL_DATABASE), connectionsMax: 2 })
   await fillGlobalDatabase(layout, state, db, secrets)
   await keepAccounts(nats, db)
-  const credentials = await issueCellCredentials(layout, state)
   const wiring = { bus: nats, databases, credentials: { of: credentials } }
   const settings = new Map(cells.flatMap(({ hosts }) => hosts.map(({ id }) => [id, CAPACITY])))
   return {

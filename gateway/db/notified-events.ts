@@ -1,0 +1,95 @@
+import { and, eq, inArray, lte, max, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import type { EventDetails } from './event-inbox.ts'
+import { events, notificationState } from './schema/events.ts'
+import { serverActions } from './schema/servers.ts'
+
+const STATE_ID = 1
+
+/**
+ * The number of the last event whose notifications were sent. Where none ever were, afterwards they are sent from the
+ * event after `last` on.
+ */
+export async function notifiedUpTo(db: Executor, last: number): Promise<number> {
+  const [state] = await db.orm.select().from(notificationState)
+  if (state !== undefined) return state.upTo
+  await db.orm
+    .insert(notificationState)
+    .values({ id: STATE_ID, upTo: last })
+    .onDuplicateKeyUpdate({ set: { id: STATE_ID } })
+  return last
+}
+
+/** Afterwards the events up to a number were sent. False when another gateway has changed it meanwhile. */
+export async function advanceNotifications(
+  db: Executor,
+  from: number,
+  to: number,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(notificationState)
+    .set({ upTo: to })
+    .where(and(eq(notificationState.id, STATE_ID), eq(notificationState.upTo, from)))
+  return result.affectedRows === 1
+}
+
+/** An action on a server, and who asked for it. */
+export interface RequestedAction {
+  readonly serverId: string
+  readonly requestId: string
+  readonly action: string
+  readonly userId: string | null
+  readonly projectId: string
+}
+
+/** The actions of these servers and requests, the oldest first. */
+export async function requestedActions(
+  db: Executor,
+  serverIds: readonly string[],
+  requestIds: readonly string[],
+): Promise<readonly RequestedAction[]> {
+  if (serverIds.length === 0 || requestIds.length === 0) return []
+  return db.orm
+    .select({
+      serverId: serverActions.serverId,
+      requestId: serverActions.requestId,
+      action: serverActions.action,
+      userId: serverActions.userId,
+      projectId: serverActions.projectId,
+    })
+    .from(serverActions)
+    .where(
+      and(
+        inArray(serverActions.serverId, [...serverIds]),
+        inArray(serverActions.requestId, [...requestIds]),
+      ),
+    )
+    .orderBy(serverActions.startedAt)
+}
+
+/** What servers were said to be by the last event up to a number; servers without one are absent. */
+export async function statesUpTo(
+  db: Executor,
+  serverIds: readonly string[],
+  n: number,
+): Promise<ReadonlyMap<string, EventDetails>> {
+  if (serverIds.length === 0) return new Map()
+  const ofServers = and(
+    inArray(events.serverId, [...serverIds]),
+    eq(events.type, 'server.state'),
+    lte(events.n, n),
+  )
+  const last = db.orm
+    .select({ n: max(events.n).as('last_n') })
+    .from(events)
+    .where(ofServers)
+    .groupBy(events.serverId)
+    .as('newest')
+  const rows = await db.orm
+    .select({ serverId: events.serverId, details: events.details })
+    .from(events)
+    .innerJoin(last, eq(events.n, sql`${last.n}`))
+  return new Map(
+    rows.map(({ serverId, details }) => [serverId!, JSON.parse(details) as EventDetails]),
+  )
+}
