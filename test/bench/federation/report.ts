@@ -78,7 +78,7 @@ function idle({ idleWithOne, idleWithAll }: Results): readonly string[] {
 }
 
 function feed({ idleWithAll, feed }: Results): readonly string[] {
-  const names = Object.keys(idleWithAll)
+  const names = Object.keys(feed[0]?.cpuPercent ?? {})
   const rates = feed.map(({ changesPerSecond }) => `${changesPerSecond} a second`)
   const usPerChange = ({ changesPerSecond, cpuPercent }: FeedFigures, name: string) =>
     ((cpuPercent[name]! - idleWithAll[name]!.cpuPercent) * US_PER_PERCENT) / changesPerSecond
