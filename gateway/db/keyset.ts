@@ -31,8 +31,24 @@ function beyondValue({ column, isDescending }: SortColumn, value: unknown): SQL 
   return isDescending ? sql`(${column} < ${value} or ${column} is null)` : sql`${column} > ${value}`
 }
 
+/**
+ * The rows of these ids, in slices of them. A page in an order that no index has is read by its ids: each slice would
+ * sort all rows that match again.
+ */
+export async function rowsOfIds<T>(
+  ids: readonly string[],
+  read: (slice: readonly string[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const all: T[] = []
+  for (let from = 0; from < ids.length; from += ROWS_MAX) {
+    if (from > 0) await yieldToEventLoop()
+    all.push(...(await read(ids.slice(from, from + ROWS_MAX))))
+  }
+  return all
+}
+
 /** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
-const ROWS_MAX = 125
+export const ROWS_MAX = 125
 
 /** The first `limit` items, or all, read in slices; `read` gets the last item of the slice before. */
 export async function inSlices<T>(

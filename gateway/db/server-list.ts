@@ -1,9 +1,10 @@
-import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import type { SelectedFields } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { SharedReads } from '#common/db/shared-reads.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, type Statement, statement } from '#common/db/statement.ts'
 import type { ServerRecord } from '../app/servers/list/server-record.ts'
-import { after, inSlices, orderOf, type SortColumn } from './keyset.ts'
+import { after, inSlices, orderOf, ROWS_MAX, rowsOfIds, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {
   isNotSoft,
@@ -117,35 +118,75 @@ function readNewest(
 }
 
 /** One page of the servers of which all conditions hold; `texts` names what else to read of each. */
-export function listServerPage(
+export async function listServerPage(
   db: Executor,
   query: ServerPageQuery,
   texts: readonly ServerTextField[] = [],
 ): Promise<readonly ServerWithTexts[]> {
-  return inSlices(query.limit, (limit, last?: ServerWithTexts) => {
-    return readPage(db, { ...query, limit, marker: last?.server.id ?? query.marker }, texts)
-  })
+  const withTexts = (row: ServerRow & TextColumns) => {
+    return { server: serverRecordOf(row), texts: textsOf(row, texts) }
+  }
+  const whole = async () => {
+    const rows = await readPage<ServerRow & TextColumns>(db, query, columnsWith(texts))
+    return rows.map(withTexts)
+  }
+  if (query.limit <= ROWS_MAX) return whole()
+  const keys = await readPage<Pick<ServerRow, 'server_id'>>(db, query, ID_COLUMN)
+  const ids = keys.map(({ server_id }) => server_id)
+  const found = await rowsOfIds(ids, (slice) => rowsById(db, slice, texts))
+  const byId = new Map(found.map((row) => [row.server_id, row]))
+  // One was purged meanwhile: a page that is not full would end the list.
+  if (byId.size < ids.length) return whole()
+  return ids.map((id) => withTexts(byId.get(id)!))
 }
 
-async function readPage(
+const ID_COLUMN = { server_id: serverIndex.serverId }
+
+// Statements of lists are built at every call, but read without drizzle's own mapping, which takes longer than the
+// database does.
+
+async function readPage<Row>(
   db: Executor,
   query: ServerPageQuery,
-  texts: readonly ServerTextField[],
-): Promise<readonly ServerWithTexts[]> {
+  columns: SelectedFields,
+): Promise<readonly Row[]> {
   const keys = sortKeys(query.order)
   const start = query.marker === undefined ? undefined : await afterMarker(db, keys, query.marker)
   if (start === 'unknown') return []
-  // Built at every call, but read without drizzle's own mapping, which takes longer than the database does.
   const page = statement(
     builder
-      .select({ ...SERVER_COLUMNS, ...textColumns(texts) })
+      .select(columns)
       .from(serverIndex)
       .where(and(...query.conditions.map(serverCondition), start))
       .orderBy(...orderOf(keys))
       .limit(sql.placeholder('limit')),
   )
-  const rows = await db.rows<ServerRow & TextColumns>(page, { limit: BigInt(query.limit) })
-  return rows.map((row) => ({ server: serverRecordOf(row), texts: textsOf(row, texts) }))
+  return db.rows<Row>(page, { limit: BigInt(query.limit) })
+}
+
+/** By the names of their texts. */
+const BY_IDS = new Map<string, Statement>()
+const ID_NAMES = Array.from({ length: ROWS_MAX }, (_, nth) => `id${nth}`)
+
+function rowsById(
+  db: Executor,
+  ids: readonly string[],
+  texts: readonly ServerTextField[],
+): Promise<readonly (ServerRow & TextColumns)[]> {
+  const key = texts.join()
+  const known = BY_IDS.get(key) ?? byIds(texts)
+  BY_IDS.set(key, known)
+  // Repeated, so that the statement is the same for any number of ids.
+  const values = ID_NAMES.map((name, nth) => [name, ids[nth % ids.length]])
+  return db.rows(known, Object.fromEntries(values))
+}
+
+function byIds(texts: readonly ServerTextField[]): Statement {
+  const ofIds = inArray(
+    serverIndex.serverId,
+    ID_NAMES.map((name) => sql.placeholder(name)),
+  )
+  return statement(builder.select(columnsWith(texts)).from(serverIndex).where(ofIds))
 }
 
 /** True when a marker names a server of which the conditions hold. */
@@ -189,10 +230,9 @@ async function afterMarker(
 /** Called `text_` and the field's name. */
 type TextColumns = Readonly<Record<`text_${string}`, string | null>>
 
-function textColumns(texts: readonly ServerTextField[]): Readonly<Record<string, SQL.Aliased>> {
-  return Object.fromEntries(
-    texts.map((field) => [`text_${field}`, TEXT_FIELDS[field].as(`text_${field}`)]),
-  )
+function columnsWith(texts: readonly ServerTextField[]) {
+  const further = texts.map((field) => [`text_${field}`, TEXT_FIELDS[field].as(`text_${field}`)])
+  return { ...SERVER_COLUMNS, ...(Object.fromEntries(further) as Record<string, SQL.Aliased>) }
 }
 
 function textsOf(row: TextColumns, texts: readonly ServerTextField[]): ServerWithTexts['texts'] {
