@@ -114,6 +114,10 @@ export class Peers implements AsyncDisposable, OthersReach {
     return [...present, ...[...this.#left].map(([name, at]) => ({ name, leftMs: now - at }))]
   }
 
+  get areNone(): boolean {
+    return this.#peers.size === 0
+  }
+
   /** True while another gateway says that it reaches the database. */
   anyReachesDatabase(): boolean {
     const since = this.#options.clock.elapsed() - FRESH_MS

@@ -36,6 +36,7 @@ function watchOf(
     log: createLogger('reach', 'silent'),
     compute: {
       others: {
+        areNone: false,
         anyReachesDatabase: () => state.anotherReaches,
         anyMayReachDatabase: () => state.allMiss !== true,
       },

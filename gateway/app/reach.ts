@@ -10,6 +10,8 @@ import { databaseTime } from '../db/clock.ts'
 type Need = 'database' | 'bus'
 
 const PROBE_MS = 250
+/** While all is well and there is no other gateway: nobody waits to serve instead. */
+const ALONE_PROBE_MS = 1_000
 const ANSWER_LIMIT_MS = 1_000
 /** Failures in a row after which no new requests should come: others serve them. */
 const OUT_OF_ROTATION = 2
@@ -53,6 +55,8 @@ export class Reach {
 
 /** What is known of the other gateways. */
 export interface OthersReach {
+  /** True while no other gateway is known. */
+  readonly areNone: boolean
   /** True while one of them says that it reaches the database. */
   anyReachesDatabase(): boolean
   /** True unless all of them say that they do not, or there are none. */
@@ -72,7 +76,7 @@ export interface ReachWatchOptions {
 }
 
 /**
- * Asks the database and the bus four times a second whether they are there. While this gateway alone misses the database,
+ * Asks the database and the bus four times a second, or once where there is no other gateway, whether they are there. While this gateway alone misses the database,
  * no work waits for it here: others serve meanwhile. While all miss it, work waits, as when a cluster chooses its writer.
  */
 export class ReachWatch implements AsyncDisposable {
@@ -145,8 +149,13 @@ export class ReachWatch implements AsyncDisposable {
       if (wasThere && !reach.reaches(need)) log.warn({ need, failure }, 'not reached any more')
       if (!wasThere && reach.reaches(need)) log.info({ need }, 'reached again')
       if (need === 'database') this.#settle()
-      await clock.sleep(PROBE_MS, signal).catch(() => {})
+      await clock.sleep(this.#pauseMs(need), signal).catch(() => {})
     }
+  }
+
+  #pauseMs(need: Need): number {
+    const { reach, compute } = this.#options
+    return reach.isWell(need) && compute.others.areNone ? ALONE_PROBE_MS : PROBE_MS
   }
 
   #settle(): void {

@@ -1,5 +1,6 @@
 import { and, asc, eq, exists, gt, lte, or, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import { events } from './schema/events.ts'
 import { webhooks } from './schema/webhooks.ts'
 import { SIGNING_SECRETS, type Webhook } from './webhooks.ts'
@@ -24,6 +25,16 @@ const now = sql`now(3)`
 
 /** Attempts are never this far ahead, unless the database's clock was set back. */
 const AHEAD_MAX = sql`now(3) + interval 1 hour`
+
+const ANY = sqlStatement(sql`
+  select exists (select 1 from webhooks where is_enabled)
+    or exists (select 1 from webhook_dead_letters where is_due) as found`)
+
+/** False while nothing will be sent to any webhook until one is made, enabled, or told to get a dead letter again. */
+export async function areWebhooks(db: Executor): Promise<boolean> {
+  const [row] = await db.rows<{ found: number }>(ANY, {})
+  return row?.found === 1
+}
 
 /**
  * Enabled webhooks that there are events for, and whose next attempt is due: those that have waited longest first.

@@ -2,7 +2,7 @@ import { errorFields, type Logger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import { dueLetters } from '../../db/webhook-dead-letters.ts'
-import { dueWebhooks } from '../../db/webhook-deliveries.ts'
+import { areWebhooks, dueWebhooks } from '../../db/webhook-deliveries.ts'
 import { type DeliveryDeps, deliver, type Permit, redeliver } from './deliver.ts'
 
 export interface WebhookDeliveryOptions extends DeliveryDeps {
@@ -13,6 +13,8 @@ export interface WebhookDeliveryOptions extends DeliveryDeps {
 
 /** For events that other gateways have numbered. */
 const EVERY_MS = 1_000
+/** While there is no webhook: one that is made here wakes it. */
+const IDLE_MS = 10_000
 const LEASE_NAME = 'webhooks'
 const LEASE_TTL_MS = 5_000
 /** Deliveries at a time. */
@@ -53,11 +55,16 @@ export class WebhookDelivery implements AsyncDisposable {
   }
 
   #reconciler(): Reconciler {
+    let isIdle = false
     return {
       name: 'webhooks',
-      everyMs: EVERY_MS,
+      get everyMs() {
+        return isIdle ? IDLE_MS : EVERY_MS
+      },
       round: async () => {
         const { db, rules } = this.#options
+        isIdle = !(await areWebhooks(db))
+        if (isIdle) return { due: 0, sending: 0 }
         const [healthy, failing, letters] = await Promise.all([
           dueWebhooks(db, false, rules.retryMs, 2 * HEALTHY_MAX),
           dueWebhooks(db, true, rules.retryMs, 2 * FAILING_MAX),
