@@ -8,7 +8,8 @@ import { ascii, BY_KEY, SERVER_ATTEMPTS, type ServerAttempt } from './server-att
 const cellId = sql.placeholder('cellId')
 
 const LOCK_DELETING = sqlStatement(sql`
-  select m.*, (select g.group_id from server_group_members g where g.server_id = m.server_id) as group_id
+  select m.*, (select g.group_id from server_group_members g where g.server_id = m.server_id) as group_id,
+    exists (select 1 from volume_attachments a where a.server_id = m.server_id) as has_volumes
   from ${SERVER_ATTEMPTS}
   straight_join instance_mappings m${BY_KEY} on m.server_id = v.server_id
   where m.is_deleting and m.attempt = v.attempt and m.cell_id <=> ${cellId} for update`)
@@ -29,9 +30,17 @@ const MARK_NOT_BUILT = sqlStatement(sql`
   set m.is_not_built = true, m.not_built_reason = v.reason, m.changed_at = now(3)
   where m.cell_id = ${cellId} and m.attempt = v.attempt and not m.is_deleting`)
 
-/** A server whose mapping is locked, and the group it is in; null: none. */
+type LockedRow = MappingRow & {
+  readonly group_id: string | null
+  readonly has_volumes: number
+}
+
+/** A server whose mapping is locked. */
 export interface LockedServer extends InstanceMapping {
+  /** The group it is in; null: none. */
   readonly groupId: string | null
+  /** True where it has volumes: it gets no more once it is being deleted. */
+  readonly hasVolumes: boolean
 }
 
 /**
@@ -44,11 +53,10 @@ export async function lockDeleting(
   servers: readonly ServerAttempt[],
 ): Promise<readonly LockedServer[]> {
   const values = { cellId: cell, servers: JSON.stringify(servers) }
-  const rows = await tx.rows<MappingRow & { readonly group_id: string | null }>(
-    LOCK_DELETING,
-    values,
-  )
-  return rows.map((row) => ({ ...mappingOf(row), groupId: row.group_id }))
+  const rows = await tx.rows<LockedRow>(LOCK_DELETING, values)
+  return rows.map((row) => {
+    return { ...mappingOf(row), groupId: row.group_id, hasVolumes: row.has_volumes === 1 }
+  })
 }
 
 /** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */

@@ -38,9 +38,10 @@ export async function recordDeleted(
     tx,
     members.map(({ serverId }) => serverId),
   )
+  const holders = going.filter(({ hasVolumes }) => hasVolumes)
   await releaseVolumes(
     tx,
-    going.map(({ serverId }) => serverId),
+    holders.map(({ serverId }) => serverId),
   )
   await deps.network.release(
     tx,
