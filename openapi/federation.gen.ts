@@ -1773,7 +1773,7 @@ export interface components {
             readonly memory_mb?: number | null;
         };
         readonly PlacementPolicyName: string;
-        /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells, and to hosts that fail, from then on, and moves no server. */
+        /** @description How the servers of some projects or flavors are placed over cells. One policy applies to a server: the one that its hint `policy` names, or else that of its project, or else that of its flavor, or else the default. A change applies to choices of cells, and to hosts and guests that fail, from then on, and moves no server. */
         readonly PlacementPolicy: {
             /** Format: uuid */
             readonly id: string;
@@ -1801,6 +1801,11 @@ export interface components {
              * @enum {string}
              */
             readonly on_host_failure: "evacuate" | "restart";
+            /**
+             * @description What becomes of servers whose guest has ended by itself, because it crashed or its process was killed: they stay off, or are started again.
+             * @enum {string}
+             */
+            readonly on_guest_failure: "none" | "restart";
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -4076,6 +4081,11 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly on_host_failure?: "evacuate" | "restart";
+                    /**
+                     * @description none by default.
+                     * @enum {string}
+                     */
+                    readonly on_guest_failure?: "none" | "restart";
                 };
             };
         };
@@ -4189,6 +4199,11 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly on_host_failure?: "evacuate" | "restart";
+                    /**
+                     * @description none by default.
+                     * @enum {string}
+                     */
+                    readonly on_guest_failure?: "none" | "restart";
                 };
             };
         };

@@ -1,3 +1,4 @@
+import type { InstanceId } from '#common/ids.ts'
 import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
@@ -21,6 +22,8 @@ export interface FakeDriver extends Driver {
   readonly faults: Faults
   /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
   loseHost(): void
+  /** As if the guest had ended by itself. */
+  crash(id: InstanceId): void
   /** Afterwards an unmanaged guest is on the host. */
   plant(guest: UnmanagedGuest): void
 }
@@ -34,6 +37,7 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
     simulated: true,
     faults,
     loseHost: () => host.lose(),
+    crash: (id) => host.setPower(id, 'crashed', 'crashed'),
     plant: (guest) => void host.unmanagedGuests.set(guest.id, guest),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
     spawn: (spec, signal) => spawn(host, spec, signal),

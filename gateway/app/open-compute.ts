@@ -219,6 +219,7 @@ function wokenByWork(
   const moves = byRows(rows.moves)
   const recoveries = byRows(rows.recoveries)
   const volumes = byRows(rows.volumeDeletes)
+  const restarts = byRows(rows.restarts)
   const watch = watchWork(compute, {
     events: () => wake([numbering]),
     intents: () => wake([intents]),
@@ -227,9 +228,11 @@ function wokenByWork(
     snapshots: () => wake([snapshots, acts]),
     operations: () => wake([drains, moves, recoveries]),
     volumes: () => wake([volumes]),
+    restarts: () => wake([restarts]),
     sagas: () => wake([recovery]),
   })
-  return [run(watch), intents, resizes, kept, snapshots, acts, drains, moves, recoveries, volumes]
+  const ofServers = [intents, resizes, kept, snapshots, acts, drains, moves, recoveries, restarts]
+  return [run(watch), ...ofServers, volumes]
 }
 
 /** Those by rows that nothing wakes. */

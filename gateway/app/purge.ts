@@ -8,6 +8,7 @@ import { purgeCellSagas } from '../db/cell-sagas.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
 import { purgeDrainMoves } from '../db/drain-moves.ts'
 import { purgeEvents } from '../db/events.ts'
+import { purgeGuestRestarts } from '../db/guest-restarts.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
 import { purgeJoinTokens } from '../db/join-tokens.ts'
 import { purgeOperations } from '../db/operations.ts'
@@ -70,6 +71,7 @@ export async function purge(
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     drain_moves: (rows) => purgeDrainMoves(db, rows),
     server_protections: (rows) => purgeProtections(db, rows),
+    guest_restarts: (rows) => purgeGuestRestarts(db, rows),
     server_moves: (rows) => purgeServerMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),

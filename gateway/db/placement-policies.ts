@@ -49,6 +49,8 @@ export interface PlacementRules {
   readonly costWeight: number
   /** What becomes of servers whose host was fenced: they are built again on another, or wait until it is back. */
   readonly onHostFailure: 'evacuate' | 'restart'
+  /** What becomes of servers whose guest has ended by itself: they stay off, or are started again. */
+  readonly onGuestFailure: 'none' | 'restart'
 }
 
 /** Of a policy that says nothing. */
@@ -59,6 +61,7 @@ export const NO_RULES: PlacementRules = {
   limits: null,
   costWeight: 0,
   onHostFailure: 'evacuate',
+  onGuestFailure: 'none',
 }
 
 /** To whose servers a policy applies. */

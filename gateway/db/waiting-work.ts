@@ -13,6 +13,7 @@ export const WORK_KINDS = [
   'snapshots',
   'operations',
   'volumes',
+  'restarts',
   'sagas',
 ] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
@@ -26,6 +27,7 @@ const WAITING = sqlStatement(sql`
     exists (select 1 from images where snapshot_of > '') as snapshots,
     exists (select 1 from operations where state = 'running') as operations,
     exists (select 1 from volumes where is_deleting = true and saga_id is null) as volumes,
+    exists (select 1 from guest_restarts where due_at is not null) as restarts,
     ${ANY_ADOPTABLE} as sagas`)
 
 /** The kinds of which there is some, due or not; sagas are those that the process with this lease may take up. */

@@ -19,6 +19,14 @@ describe('powerStateOf()', () => {
   })
 })
 
+test('a domain that is off because its QEMU ended by itself has crashed, and no other has', () => {
+  const reasons = [0, 1, 2, 3, 4, 5, 6, 7].map((reason) => powerStateOf({ state: 5, reason }))
+
+  expect(reasons.map((state, reason) => (state === 'crashed' ? reason : -1))).toEqual([
+    ...[-1, -1, -1, 3, -1, -1, -1, -1],
+  ])
+})
+
 describe('endedWithHost()', () => {
   test.each([
     ['off for no known reason', 5, 0, true],
@@ -38,6 +46,7 @@ describe('powerStateAfter()', () => {
     ['stopped by the guest', 5, 0, 'shutdown'],
     ['stopped by a crash', 5, 2, 'crashed'],
     ['stopped because it runs elsewhere', 5, 3, undefined],
+    ['stopped because its QEMU ended', 5, 5, 'crashed'],
     ['frozen by its user', 3, 0, 'paused'],
     ['frozen for the end of its move', 3, 1, undefined],
     ['shutting down', 6, 0, undefined],

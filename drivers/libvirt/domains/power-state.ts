@@ -34,6 +34,7 @@ const BY_EVENT: readonly (PowerState | undefined)[] = [
 const STATE_SHUTOFF = 5
 /** virDomainShutoffReason. */
 const SHUTOFF_UNKNOWN = 0
+const SHUTOFF_CRASHED = 3
 const SHUTOFF_MIGRATED = 4
 const EVENT_SUSPENDED = 3
 /** virDomainEventSuspendedDetailType. */
@@ -42,8 +43,12 @@ const EVENT_STOPPED = 5
 /** virDomainEventStoppedDetailType. */
 const STOPPED_CRASHED = 2
 const STOPPED_MIGRATED = 3
+/** Its QEMU ended without the guest having shut down. */
+const STOPPED_FAILED = 5
 
-export function powerStateOf({ state }: DomainState): PowerState {
+/** A guest whose QEMU ended by itself has crashed; one that was shut down or switched off has not. */
+export function powerStateOf({ state, reason }: DomainState): PowerState {
+  if (state === STATE_SHUTOFF && reason === SHUTOFF_CRASHED) return 'crashed'
   return BY_DOMAIN_STATE[state] ?? 'nostate'
 }
 
@@ -64,6 +69,7 @@ export function hasMigrated({ state, reason }: DomainState): boolean {
 export function powerStateAfter(event: number, detail: number): PowerState | undefined {
   if (event === EVENT_SUSPENDED && detail === SUSPENDED_MIGRATED) return undefined
   if (event === EVENT_STOPPED && detail === STOPPED_MIGRATED) return undefined
-  if (event === EVENT_STOPPED && detail === STOPPED_CRASHED) return 'crashed'
+  if (event === EVENT_STOPPED && (detail === STOPPED_CRASHED || detail === STOPPED_FAILED))
+    return 'crashed'
   return BY_EVENT[event]
 }

@@ -86,6 +86,7 @@ function changeOf(body: Body): PolicyChange {
       limits: body.limits && limitsOf(body.limits),
       costWeight: body.cost_weight,
       onHostFailure: body.on_host_failure,
+      onGuestFailure: body.on_guest_failure,
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

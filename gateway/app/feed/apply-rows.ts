@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { ActionEvent, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
@@ -7,6 +8,7 @@ import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { queueFloatingIpStatus } from '../../db/floating-ips.ts'
 import { queueGuestPasswords } from '../../db/guest-passwords.ts'
+import { queueCrashes } from '../../db/guest-restarts.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { queueNotBuilt } from '../../db/mapping-batches.ts'
@@ -57,6 +59,7 @@ export async function applyRows(
   const own = await ownServers(tx, cell, spokenOf(batch))
   await recordDeleted(tx, deps, cell, batch.deleted)
   queueNotBuilt(tx, cell, batch.notBuilt)
+  queueCrashes(tx, cell, batch.views.filter(hasCrashed))
   queueViews(tx, cell, batch.views)
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)
@@ -70,6 +73,11 @@ export async function applyRows(
   await applyVolumes(tx, cell, rows)
   await applyVolumeSnapshots(tx, cell, rows)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
+}
+
+/** A server that its user has stopped, or whose guest has shut itself down, is off in another power state. */
+function hasCrashed({ vmState, powerState }: InstanceView): boolean {
+  return vmState === 'stopped' && powerState === POWER_STATES.crashed
 }
 
 function spokenOf({ views, traces, events, migrations }: Batch): ReadonlySet<string> {

@@ -137,6 +137,7 @@ function given({
   limits,
   costWeight,
   onHostFailure,
+  onGuestFailure,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
@@ -145,6 +146,7 @@ function given({
     ...(limits !== undefined && { limits }),
     ...(costWeight !== undefined && { costWeight }),
     ...(onHostFailure !== undefined && { onHostFailure }),
+    ...(onGuestFailure !== undefined && { onGuestFailure }),
   }
 }
 

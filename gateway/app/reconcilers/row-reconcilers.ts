@@ -12,6 +12,7 @@ import { evacuateFenced } from './evacuate-fenced.ts'
 import { finishDeletes } from './finish-deletes.ts'
 import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-deletes.ts'
 import { keptServers } from './kept-servers.ts'
+import { restartGuests } from './restart-guests.ts'
 import { retryBuilds } from './retry-builds.ts'
 import { type IsolatedRow, type RowReconciler, workIsolated } from './row-reconciler.ts'
 import { serverMoves } from './server-moves.ts'
@@ -37,6 +38,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     recoveries: cellRecoveries(compute),
     backups: backUpServers(compute),
     fenced: evacuateFenced(compute),
+    restarts: restartGuests(compute),
     retries: retryBuilds(compute),
     deletes: finishDeletes(compute),
     missing: endMissing(compute),

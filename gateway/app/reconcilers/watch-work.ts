@@ -19,6 +19,7 @@ const POLL_MS: Readonly<Record<WorkKind, number>> = {
   snapshots: 1_000,
   operations: 500,
   volumes: 1_000,
+  restarts: 1_000,
   sagas: 1_000,
 }
 

@@ -80,6 +80,12 @@ function withRules(command: Command): Command {
         'What becomes of servers whose host was fenced: build them on another, or wait for it',
       ).choices(['evacuate', 'restart']),
     )
+    .addOption(
+      new Option(
+        '--on-guest-failure <action>',
+        'What becomes of servers whose guest has ended by itself: leave them off, or start them again',
+      ).choices(['none', 'restart']),
+    )
     .option('--description <text>', 'Description')
     .option('--project <projects...>', 'Projects to whose servers it applies, by name or ID')
     .option('--no-project', 'Apply it to no project')

@@ -21,6 +21,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly limit?: components['schemas']['CellLimits'] | false
   readonly costWeight?: number
   readonly onHostFailure?: Policy['on_host_failure']
+  readonly onGuestFailure?: Policy['on_guest_failure']
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -36,6 +37,7 @@ const LISTING: Listing<Policy> = {
     { head: 'SPREADS', of: ({ spread }) => spread && spreadText(spread) },
     { head: 'LIMITS', of: ({ limits }) => limits && limitsText(limits) },
     { head: 'ON HOST FAILURE', of: ({ on_host_failure }) => on_host_failure, isWide: true },
+    { head: 'ON GUEST FAILURE', of: ({ on_guest_failure }) => on_guest_failure, isWide: true },
     { head: 'COST WEIGHT', of: ({ cost_weight }) => cost_weight, isWide: true },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -114,6 +116,7 @@ function changeOf(options: PolicyOptions): Change {
     limit,
     costWeight,
     onHostFailure,
+    onGuestFailure,
   } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
@@ -128,6 +131,7 @@ function changeOf(options: PolicyOptions): Change {
     limits: limit === false ? null : limit,
     cost_weight: costWeight,
     on_host_failure: onHostFailure,
+    on_guest_failure: onGuestFailure,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

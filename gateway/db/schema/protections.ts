@@ -26,3 +26,17 @@ export const serverProtections = mysqlTable(
     index('server_protections_project').on(t.projectId),
   ],
 )
+
+/** Servers whose guest has ended by itself, whatever their placement policy says of that. */
+export const guestRestarts = mysqlTable(
+  'guest_restarts',
+  {
+    serverId: uuid('server_id').primaryKey(),
+    /** In a row, each soon after the one before. */
+    restarts: int('restarts').notNull(),
+    restartedAt: time('restarted_at'),
+    /** When it may be started again, which gateways compare and set before they do; null: nothing is to be done. */
+    dueAt: time('due_at'),
+  },
+  (t) => [index('guest_restarts_due').on(t.dueAt)],
+)

@@ -25,6 +25,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
     },
     cost_weight: rules.costWeight,
     on_host_failure: rules.onHostFailure,
+    on_guest_failure: rules.onGuestFailure,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

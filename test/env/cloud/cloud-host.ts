@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import type { UnmanagedGuest } from '#drivers/adopt.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
@@ -28,6 +29,11 @@ export class CloudHost {
   /** Replaces all faults of the backend; none makes it well again. */
   fail(...faults: readonly Fault[]): void {
     this.#backend().faults.set(faults)
+  }
+
+  /** As if the guest of this server had ended by itself. */
+  crash(server: string): void {
+    this.#backend().crash(server as InstanceId)
   }
 
   /** Afterwards an unmanaged guest is on the backend. */

@@ -1,0 +1,104 @@
+import { and, asc, eq, lte, or, sql } from 'drizzle-orm'
+import { isInFuture } from '#common/db/columns.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import type { PolicySubject } from '../app/placement-policies/applied-policy.ts'
+import { guestRestarts } from './schema/protections.ts'
+import { requestSpecs, serverIndex } from './schema/servers.ts'
+import { ascii, BY_KEY } from './server-attempts.ts'
+
+/** A server whose guest has ended by itself, and that may be started again now. */
+export interface GuestRestart extends PolicySubject {
+  readonly serverId: string
+  readonly cellId: CellId
+  /** How often it was started again in a row. */
+  readonly restarts: number
+  readonly dueAt: Date
+}
+
+const { placeholder } = sql
+/** A guest that has run for so long is not one that always ends. */
+const QUIET_S = 600
+const PAUSE_FIRST_S = 10
+const PAUSE_MAX_S = 600
+
+const CRASHED = sqlStatement(sql`
+  insert into guest_restarts (server_id, restarts, due_at)
+  select s.server_id, 0, now(3)
+  from json_table(${placeholder('servers')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt', version int path '$.version')) v
+  straight_join server_index s${BY_KEY} on s.server_id = v.server_id
+  where s.cell_id = ${placeholder('cellId')} and s.attempt = v.attempt and s.version < v.version
+    and s.vm_state = 'active' and not s.is_deleting
+  on duplicate key update
+    restarts = if(restarted_at is null or restarted_at < now(3) - interval ${sql.raw(String(QUIET_S))} second, 0,
+      guest_restarts.restarts),
+    due_at = now(3) + interval if(guest_restarts.restarts = 0, 0, least(
+      ${sql.raw(String(PAUSE_FIRST_S))} * pow(2, guest_restarts.restarts - 1), ${sql.raw(String(PAUSE_MAX_S))})) second`)
+
+const PURGE = sqlStatement(sql`
+  delete from guest_restarts
+    where not exists (select 1 from instance_mappings m where m.server_id = guest_restarts.server_id)
+    limit ${placeholder('max')}`)
+
+/**
+ * Afterwards servers that were active until these views of their cell may be started again: at once, and after longer
+ * and longer pauses where their guests always end soon. To be queued before the views are applied.
+ */
+export function queueCrashes(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
+  if (views.length === 0) return
+  const servers = views.map(({ serverId, attempt, version }) => ({ serverId, attempt, version }))
+  tx.queue(CRASHED, { cellId, servers: JSON.stringify(servers) })
+}
+
+/** Those that have waited longest first. */
+export async function dueRestarts(db: Executor, max: number): Promise<readonly GuestRestart[]> {
+  const { serverId, dueAt, restarts } = guestRestarts
+  const { projectId, flavorId, cellId } = serverIndex
+  const rows = await db.orm
+    .select({
+      ...{ serverId, dueAt, restarts, projectId, flavorId, cellId },
+      hint: sql<string | null>`json_value(${requestSpecs.spec}, '$.policyHint')`,
+    })
+    .from(guestRestarts)
+    .innerJoin(serverIndex, eq(serverIndex.serverId, serverId))
+    .leftJoin(requestSpecs, eq(requestSpecs.serverId, serverId))
+    .where(or(lte(dueAt, sql`now(3)`), isInFuture(sql`${dueAt} - interval ${PAUSE_MAX_S} second`)))
+    .orderBy(asc(dueAt))
+    .limit(max)
+  return rows.flatMap(({ dueAt: due, cellId: cell, hint, ...row }) => {
+    if (due === null || cell === null) return []
+    return [{ ...row, hint: hint ?? undefined, dueAt: due, cellId: cell as CellId }]
+  })
+}
+
+/** Afterwards it is not due any more, and counts as started again. False when another gateway was quicker. */
+export function takeRestart(db: Executor, due: GuestRestart): Promise<boolean> {
+  return changed(db, due, {
+    dueAt: null,
+    restarts: due.restarts + 1,
+    restartedAt: sql`now(3)`,
+  })
+}
+
+/** Afterwards it is not due any more: it stays off. */
+export function endRestart(db: Executor, due: GuestRestart): Promise<boolean> {
+  return changed(db, due, { dueAt: null, restarts: 0 })
+}
+
+/** Removes at most so many rows of servers that are gone, and returns how many. */
+export async function purgeGuestRestarts(db: Executor, max: number): Promise<number> {
+  return (await db.run(PURGE, { max })).affectedRows
+}
+
+async function changed(
+  db: Executor,
+  { serverId, dueAt }: GuestRestart,
+  change: Parameters<ReturnType<Executor['orm']['update']>['set']>[0],
+): Promise<boolean> {
+  const isSame = and(eq(guestRestarts.serverId, serverId), eq(guestRestarts.dueAt, dueAt))
+  const [result] = await db.orm.update(guestRestarts).set(change).where(isSame)
+  return result.affectedRows === 1
+}
