@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, not, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId, HostId } from '#common/ids.ts'
-import { isThere } from './host-list.ts'
+import { isAbleTo, isThere } from './host-list.ts'
 import { hostIndex } from './schema/cells.ts'
 
 const FIND = statement(
@@ -13,7 +13,7 @@ const FIND = statement(
       and(
         eq(hostIndex.cellId, sql.placeholder('cellId')),
         eq(hostIndex.hostId, sql.placeholder('hostId')),
-        sql`json_contains(${hostIndex.view}, json_quote(${sql.placeholder('capability')}), '$.capabilities')`,
+        isAbleTo(sql`${sql.placeholder('capability')}`),
       ),
     ),
 )
@@ -27,7 +27,7 @@ const FIND_UNFILTERED = statement(
         eq(hostIndex.cellId, sql.placeholder('cellId')),
         eq(hostIndex.hostId, sql.placeholder('hostId')),
         sql`json_contains(${hostIndex.view}, 'false', '$.simulated')`,
-        sql`not json_contains(${hostIndex.view}, '"firewall"', '$.capabilities')`,
+        not(isAbleTo(sql`'firewall'`)),
       ),
     ),
 )
@@ -36,12 +36,7 @@ const FIND_ANY = statement(
   builder
     .select({ found: sql`1` })
     .from(hostIndex)
-    .where(
-      and(
-        isThere,
-        sql`json_contains(${hostIndex.view}, json_quote(${sql.placeholder('capability')}), '$.capabilities')`,
-      ),
-    )
+    .where(and(isThere, isAbleTo(sql`${sql.placeholder('capability')}`)))
     .limit(1),
 )
 

@@ -21,7 +21,12 @@ export interface HostRecord {
 const HOSTS_MAX = 10_000
 
 /** For a row of `host_index`: the host is still in its cell. */
-export const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
+export const isThere = sql`not ${hostIndex.isDeleted}`
+
+/** For a row of `host_index`: the host's driver has the optional part of this name, as SQL. */
+export function isAbleTo(capability: SQL): SQL {
+  return sql`json_contains(${hostIndex.capabilities}, json_quote(${capability}))`
+}
 
 const COLUMNS = {
   hostId: sql`${hostIndex.hostId}`.as('hostId'),
@@ -58,17 +63,17 @@ export async function findHostBySerial(
   return (await select(db, eq(hostIndex.serial, serial), 1))[0]
 }
 
-const ABLE = statement(
+const IS_UP_AND_ABLE = and(
+  isThere,
+  sql`${hostIndex.isUp}`,
+  isAbleTo(sql`${sql.placeholder('capability')}`),
+)
+const ABLE = statement(builder.select(COLUMNS).from(hostIndex).where(IS_UP_AND_ABLE))
+const CELLS_ABLE = statement(
   builder
-    .select(COLUMNS)
+    .selectDistinct({ cellId: sql`${hostIndex.cellId}`.as('cellId') })
     .from(hostIndex)
-    .where(
-      and(
-        isThere,
-        sql`json_value(${hostIndex.view}, '$.isUp') = 1`,
-        sql`json_contains(${hostIndex.view}, json_quote(${sql.placeholder('capability')}), '$.capabilities')`,
-      ),
-    ),
+    .where(IS_UP_AND_ABLE),
 )
 
 /** Hosts that are up and whose driver has this optional part. */
@@ -77,6 +82,12 @@ export async function hostsAbleTo(
   capability: string,
 ): Promise<readonly HostRecord[]> {
   return await db.rows<HostRecord>(ABLE, { capability })
+}
+
+/** Cells that have such a host. */
+export async function cellsAbleTo(db: Executor, capability: string): Promise<ReadonlySet<CellId>> {
+  const rows = await db.rows<{ cellId: CellId }>(CELLS_ABLE, { capability })
+  return new Set(rows.map(({ cellId }) => cellId))
 }
 
 /** Every host of this name: names are unique within a cell only. */

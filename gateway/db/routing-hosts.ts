@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
-import { isThere } from './host-list.ts'
+import { isAbleTo, isThere } from './host-list.ts'
 import { hostIndex } from './schema/cells.ts'
 import { serverIndex } from './schema/servers.ts'
 
@@ -15,7 +15,7 @@ export interface RoutingHost {
   readonly problem: string | null
 }
 
-const CAN_ROUTE = sql`json_contains(${hostIndex.view}, '"routing"', '$.capabilities')`
+const CAN_ROUTE = isAbleTo(sql`'routing'`)
 const COLUMNS = {
   id: hostIndex.hostId,
   cellId: hostIndex.cellId,

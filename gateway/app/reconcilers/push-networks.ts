@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { workContext } from '#common/context.ts'
-import type { Executor } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
@@ -14,7 +13,7 @@ import {
 } from '#openapi/wire/network.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { networksOfServersIn } from '../../db/cell-networks.ts'
-import { hostsAbleTo } from '../../db/host-list.ts'
+import { cellsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { OVN, ROUTING } from '../networks/engine.ts'
 import { MetadataPorts } from '../networks/metadata-ports.ts'
@@ -96,10 +95,6 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
       return { holder: 1, cells: due.length, changed }
     },
   }
-}
-
-async function cellsAbleTo(db: Executor, capability: string): Promise<ReadonlySet<CellId>> {
-  return new Set((await hostsAbleTo(db, capability)).map(({ cellId }) => cellId))
 }
 
 /** Returns the number of objects sent to the cell. After a failed message its objects are listed again. */
