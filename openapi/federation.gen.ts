@@ -1062,8 +1062,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * What servers took in a period, by project, cell and flavor.
-         * @description The same hours as os-simple-tenant-usage of Compute. A deleted server counts for as long as gateways remember it. Servers of which nothing ran in the period do not count.
+         * What servers, volumes, images and floating IPs took in a period, by project, cell and flavor.
+         * @description The same hours as os-simple-tenant-usage of Compute. A deleted server counts for as long as gateways remember it. Servers of which nothing ran in the period do not count. Volumes, images and floating IPs count from their creation until at most a minute after they are gone.
          */
         readonly get: operations["showUsage"];
         readonly put?: never;
@@ -1872,16 +1872,16 @@ export interface components {
             /** @description What arrives, and what to do if it does not. */
             readonly detail: string;
         };
-        /** @description What servers took in a period. A property by which the sums are not told apart is null. */
+        /** @description What servers, volumes, images and floating IPs took in a period. A property by which the sums are not told apart is null. */
         readonly Usage: {
             readonly project_id: string | null;
             /** @description Its name; null also if it is not known here. */
             readonly project: string | null;
-            /** @description Null also for servers that were in no cell. */
+            /** @description Null also for servers that were in no cell, and for images and floating IPs. */
             readonly cell_id: string | null;
             /** @description Its name; null also for a cell that was deleted. */
             readonly cell: string | null;
-            /** @description The name of the flavor that the servers have now or had last. */
+            /** @description The name of the flavor that the servers have now or had last; null also for what has none. */
             readonly flavor: string | null;
             readonly servers: number;
             readonly server_hours: number;
@@ -1890,6 +1890,11 @@ export interface components {
             readonly memory_mb_hours: number;
             /** @description Hours times GiB of root and ephemeral disks. */
             readonly disk_gb_hours: number;
+            /** @description Hours times GiB of volumes. */
+            readonly volume_gb_hours: number;
+            /** @description Hours times GiB of images. */
+            readonly image_gb_hours: number;
+            readonly floating_ip_hours: number;
             /** @description By the gateway's prices; null without prices. */
             readonly cost: number | null;
         };

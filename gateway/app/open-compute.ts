@@ -29,6 +29,7 @@ import { purgeOld } from './reconcilers/purge-old.ts'
 import { pushNetworks } from './reconcilers/push-networks.ts'
 import { filterPorts, labelGuests, labelServers } from './reconcilers/push-to-hosts.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
+import { recordUsage } from './reconcilers/record-usage.ts'
 import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
 import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
 import { settleLosses } from './reconcilers/settle-losses.ts'
@@ -255,6 +256,7 @@ function reconcilersOf(
     settleLosses(compute, processName),
     watchCellSagas(compute, processName),
     quotaUsage(compute),
+    recordUsage(compute),
     unreachableCells(compute),
     syncAggregates(compute),
     purgeOld(compute, retention),

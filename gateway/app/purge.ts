@@ -21,6 +21,7 @@ import {
 } from '../db/purges.ts'
 import { purgeReconcilerRows } from '../db/reconciler-rows.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
+import { purgeResourceRuns } from '../db/resource-runs.ts'
 import { purgeServerMoves } from '../db/server-moves.ts'
 import { purgeProtections } from '../db/server-protections.ts'
 import { purgeMessages } from '../db/volume-messages.ts'
@@ -72,6 +73,7 @@ export async function purge(
     drain_moves: (rows) => purgeDrainMoves(db, rows),
     server_protections: (rows) => purgeProtections(db, rows),
     guest_restarts: (rows) => purgeGuestRestarts(db, rows),
+    resource_runs: (rows) => purgeResourceRuns(db, before(retention.deletedServersMs), rows),
     server_moves: (rows) => purgeServerMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
+import { volumes } from '#gateway/db/schema/volumes.ts'
 import { queueServers } from '#gateway/db/server-index.ts'
 import { createServer } from '#gateway/server.ts'
 import { checkedAnswer } from '#test/env/api/check-response.ts'
@@ -13,7 +15,11 @@ import { sampleServer } from '#test/env/sample-server.ts'
 // Goal: the sums of usage are those of Compute's own usage, told apart by project, cell and flavor, and have a price.
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-usage-'))
-const PRICES = { currency: 'EUR', default: { vcpu: 0.5 }, cells: { south: { server: 2 } } }
+const PRICES = {
+  currency: 'EUR',
+  default: { vcpu: 0.5, volume_gb: 0.1 },
+  cells: { south: { server: 2 } },
+}
 const PERIOD = 'start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
 
 let api: ComputeApi
@@ -27,6 +33,7 @@ interface Usage {
   readonly vcpu_hours: number
   readonly memory_mb_hours: number
   readonly disk_gb_hours: number
+  readonly volume_gb_hours: number
   readonly cost: number | null
 }
 interface Usages {
@@ -158,4 +165,27 @@ test.each([
 test('a missing project is 404, and users see no usage of others', async () => {
   expect((await usage(`${PERIOD}&project=none`)).status).toBe(404)
   expect((await usage(PERIOD, bob)).status).toBe(403)
+})
+
+test('volumes count by their size for the project that has them, also once they are gone, and have a price', async () => {
+  const { db } = api.gateway
+  const created = at('10T00')
+  const id = newId<string>()
+  await db.orm.insert(volumes).values({
+    ...{ id, projectId: alice.projectId, userId: 'u', metadata: {}, specs: {} },
+    ...{ sizeGb: 10, chargedGb: 10, status: 'available', cellId: api.cells[0]!.id, attempt: 1 },
+    ...{ triedCells: [], createdAt: created, changedAt: created },
+  })
+  const volumeHours = async () => {
+    const { body } = await usage(`${PERIOD}&by=project,flavor&project=blue`)
+    return body.usages.filter(({ volume_gb_hours }) => volume_gb_hours > 0)
+  }
+  const [kept] = await volumeHours()
+  await db.orm.delete(volumes).where(eq(volumes.id, id))
+
+  expect(kept).toMatchObject({
+    ...{ project: 'blue', flavor: null, servers: 0, volume_gb_hours: 240 },
+    cost: expect.closeTo(24),
+  })
+  expect(await volumeHours()).toEqual([kept])
 })

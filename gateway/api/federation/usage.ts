@@ -25,6 +25,9 @@ function usageReportView({ period, currency, sums }: UsageReport) {
       vcpu_hours: sum.vcpuHours,
       memory_mb_hours: sum.memoryMbHours,
       disk_gb_hours: sum.diskGbHours,
+      volume_gb_hours: sum.volumeGbHours,
+      image_gb_hours: sum.imageGbHours,
+      floating_ip_hours: sum.floatingIpHours,
       cost: currency === null ? null : sum.cost,
     })),
   }

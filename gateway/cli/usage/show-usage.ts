@@ -17,7 +17,7 @@ export interface UsageOptions extends ViewOptions {
 const GIB_MB = 1024
 const CENTS = 100
 
-/** Shows the sums of what servers took in a period. */
+/** Shows the sums of what servers, volumes, images and floating IPs took in a period. */
 export async function showUsage(operator: Operator, options: UsageOptions): Promise<void> {
   const { start, end, by, project } = options
   const asked = { by, ...(start && { start }), ...(end && { end }), ...(project && { project }) }
@@ -50,6 +50,9 @@ function listing(by: readonly string[], currency: string | null): Listing<Usage>
       { head: 'VCPU HOURS', of: ({ vcpu_hours }) => rounded(vcpu_hours) },
       { head: 'GIB HOURS', of: ({ memory_mb_hours }) => rounded(memory_mb_hours / GIB_MB) },
       { head: 'DISK GB HOURS', of: ({ disk_gb_hours }) => rounded(disk_gb_hours) },
+      { head: 'VOLUME GB HOURS', of: ({ volume_gb_hours }) => rounded(volume_gb_hours) },
+      { head: 'IMAGE GB HOURS', of: ({ image_gb_hours }) => rounded(image_gb_hours), isWide: true },
+      { head: 'FLOATING IP HOURS', of: (each) => rounded(each.floating_ip_hours), isWide: true },
       ...(currency === null
         ? []
         : [{ head: currency.toUpperCase(), of: ({ cost }: Usage) => rounded(cost ?? 0) }]),
